@@ -1,0 +1,100 @@
+/*
+ * poll(2)'s own time-out counts on CLOCK_MONOTONIC, which stands still in a
+ * suspended machine; so the only time-out is a timerfd on CLOCK_BOOTTIME.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "loop.h"
+
+int
+loop_init(struct loop *l)
+{
+	*l = (struct loop){ .armed_ms = CLOCK_NEVER };
+	l->timer_fd =
+	    timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	return l->timer_fd == -1 ? -1 : 0;
+}
+
+void
+loop_release(struct loop *l)
+{
+	close(l->timer_fd);
+}
+
+int
+loop_add(struct loop *l, struct loop_watch *w)
+{
+	if (l->nwatches == LOOP_WATCHES) {
+		errno = ENFILE;
+		return -1;
+	}
+	l->watches[l->nwatches++] = w;
+	return 0;
+}
+
+void
+loop_remove(struct loop *l, struct loop_watch *w)
+{
+	w->fd = -1;
+	for (int i = 0; i < l->nwatches; i++)
+		if (l->watches[i] == w) {
+			l->watches[i] = l->watches[--l->nwatches];
+			return;
+		}
+}
+
+/* A moment that has passed fires at once; 0 would disarm the timer. */
+static void
+arm(struct loop *l, int64_t wake_ms)
+{
+	struct itimerspec its = { 0 };
+
+	if (wake_ms == l->armed_ms)
+		return;
+	l->armed_ms = wake_ms;
+	if (wake_ms != CLOCK_NEVER) {
+		if (wake_ms < 1)
+			wake_ms = 1;
+		its.it_value.tv_sec = wake_ms / 1000;
+		its.it_value.tv_nsec = wake_ms % 1000 * 1000000;
+	}
+	timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &its, NULL);
+}
+
+void
+loop_turn(struct loop *l, int64_t wake_ms)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	struct pollfd fds[LOOP_WATCHES + 1];
+	struct loop_watch *turn[LOOP_WATCHES];
+	int n = l->nwatches;
+	uint64_t fired;
+
+	arm(l, wake_ms);
+	for (int i = 0; i < n; i++) {
+		turn[i] = l->watches[i];
+		fds[i].fd = turn[i]->fd;
+		fds[i].events = turn[i]->events;
+		fds[i].revents = 0;
+	}
+	fds[n] = (struct pollfd){ .fd = l->timer_fd, .events = POLLIN };
+	if (poll(fds, (nfds_t)n + 1, -1) == -1) {
+		if (errno != EINTR)
+			nanosleep(&pause, NULL);
+		return;
+	}
+
+	if (fds[n].revents != 0) {
+		(void)!read(l->timer_fd, &fired, sizeof(fired));
+		l->armed_ms = CLOCK_NEVER;
+	}
+	for (int i = 0; i < n; i++)
+		if (fds[i].revents != 0 && turn[i]->fd == fds[i].fd)
+			turn[i]->ready_cb(turn[i]->arg, fds[i].revents);
+}

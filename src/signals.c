@@ -1,0 +1,120 @@
+/*
+ * Everything is blocked from the first moment on, so that no signal can find
+ * us between two steps: each is read from a signalfd in the loop.  What was
+ * ignored when we started (nohup) stays ignored and is left out of the mask,
+ * because a blocked signal is queued even if it is ignored.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "signals.h"
+
+int
+signals_take(struct signals *s)
+{
+	struct sigaction sa;
+	sigset_t set;
+
+	sigfillset(&set);
+	s->chld_ignored = false;
+	for (int signo = 1; signo <= SIGRTMAX; signo++) {
+		if (sigaction(signo, NULL, &sa) == -1 ||
+		    (sa.sa_flags & SA_SIGINFO) || sa.sa_handler != SIG_IGN)
+			continue;
+		if (signo != SIGCHLD) {
+			sigdelset(&set, signo);
+			continue;
+		}
+		/* Ignored, it would have the kernel reap COMMAND for us. */
+		s->chld_ignored = true;
+		sa.sa_handler = SIG_DFL;
+		sigaction(SIGCHLD, &sa, NULL);
+	}
+	if (sigprocmask(SIG_SETMASK, &set, &s->inherited) == -1)
+		return -1;
+	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->fd == -1 ? -1 : 0;
+}
+
+void
+signals_restore(const struct signals *s)
+{
+	if (s->chld_ignored)
+		signal(SIGCHLD, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &s->inherited, NULL);
+}
+
+bool
+signals_next(const struct signals *s, struct signalfd_siginfo *si)
+{
+	return read(s->fd, si, sizeof(*si)) == (ssize_t)sizeof(*si);
+}
+
+bool
+signals_terminates(int signo)
+{
+	switch (signo) {
+	case SIGCHLD:
+	case SIGCONT:
+	case SIGTSTP:
+	case SIGTTIN:
+	case SIGTTOU:
+	case SIGURG:
+	case SIGWINCH:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/*
+ * The kernel's own signals for a terminal go to the foreground group; its
+ * SIGHUP goes to the session's leader alone and to the group only when that
+ * one is gone.
+ */
+bool
+signals_from_keyboard(const struct signalfd_siginfo *si)
+{
+	if (si->ssi_code != SI_KERNEL)
+		return false;
+	switch ((int)si->ssi_signo) {
+	case SIGINT:
+	case SIGQUIT:
+	case SIGWINCH:
+		return true;
+	case SIGHUP:
+	case SIGCONT:
+		return getsid(0) != getpid();
+	default:
+		return false;
+	}
+}
+
+void
+signals_stop_ourselves(int signo)
+{
+	sigset_t set, old;
+
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	kill(getpid(), signo);
+	sigprocmask(SIG_UNBLOCK, &set, &old);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+void
+signals_die_of(int signo)
+{
+	sigset_t set;
+
+	/* A core limit of 0 does not hold for a core_pattern with a pipe. */
+	prctl(PR_SET_DUMPABLE, 0);
+	signal(signo, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	kill(getpid(), signo);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	_exit(128 + signo);
+}
