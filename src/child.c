@@ -1,0 +1,323 @@
+/*
+ * Owns COMMAND's pid and everything that is done to its processes.  Refuses
+ * to know why they are started or stopped.
+ *
+ * COMMAND's pid is signalled only while it has not been reaped.  Afterwards
+ * its processes are found one by one: each is a child of ours or has one for
+ * an ancestor, so its number cannot have become a stranger's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "clock.h"
+#include "log.h"
+#include "procs.h"
+
+#define LOOK_MS       50   /* between looks at what SIGCHLD cannot tell */
+#define NAME_AFTER_MS 5000 /* then those that live on are named */
+
+static bool
+has_children(void)
+{
+	siginfo_t si;
+
+	return waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+int
+child_init(struct child *c, const char *token, bool only_command)
+{
+	int tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	memset(c, 0, sizeof(*c));
+	if (tty != -1) {
+		c->terminal = true;
+		close(tty);
+	}
+	c->self = getpid();
+	c->session = getsid(0);
+	c->proc = procs_visible();
+	c->only_command = only_command;
+	c->kill_ms = CLOCK_NEVER;
+	snprintf(c->env, sizeof(c->env), "REDLOCK_TOKEN=%s", token);
+	/* Started by `job & exec redlock-run`, or with strangers' orphans. */
+	c->strangers = has_children() || c->self == 1;
+	return prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+enum child_spawned
+child_spawn(struct child *c, char *const argv[], const struct signals *s)
+{
+	volatile int error = 0;
+	pid_t pid;
+
+	/* All signals are blocked, so vfork's child can run no handler. */
+	pid = vfork();
+	if (pid == -1)
+		return CHILD_NO_FORK;
+	if (pid == 0) {
+		if (!c->terminal)
+			setpgid(0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != c->self)
+			_exit(0); /* we died first: nobody will see */
+		signals_restore(s);
+		execvp(argv[0], argv);
+		error = errno;
+		_exit(127);
+	}
+	if (error != 0) {
+		waitpid(pid, NULL, 0);
+		errno = error;
+		return CHILD_NO_EXEC;
+	}
+	c->pid = c->command = pid;
+	c->group = c->terminal ? 0 : pid;
+	c->started = true;
+	return CHILD_STARTED;
+}
+
+/* Whether the process is one of COMMAND's: procs_member_cb. */
+static bool
+is_ours(const struct proc *p, void *arg)
+{
+	const struct child *c = arg;
+	struct proc up = *p;
+	bool foreign = true, marked = !c->strangers;
+
+	if (p->pid == c->self || p->pid == 1)
+		return false;
+	while (up.start >= c->start) {
+		if (up.pid == c->pid)
+			return true;
+		foreign = foreign && up.sid != c->session &&
+		    up.sid != c->command && !sessions_has(&c->others, up.sid);
+		marked = marked || up.pgid == c->group ||
+		    proc_has_env(up.pid, c->env);
+		if (up.ppid == c->self)
+			return marked && !foreign;
+		if (up.ppid <= 1 || proc_read(up.ppid, &up) == -1)
+			break;
+	}
+	return false;
+}
+
+/* Without /proc: whether anything is left, as far as wait and kill tell. */
+static bool
+anything_left(const struct child *c)
+{
+	if (c->strangers && c->self != 1)
+		return c->group != 0 && kill(-c->group, 0) == 0;
+	return has_children();
+}
+
+/*
+ * Whether all of COMMAND's processes are gone.  A parent that ends during the
+ * look hands its children to us behind the walk's back, so the look is
+ * repeated when something ended meanwhile.
+ */
+static bool
+all_gone(struct child *c)
+{
+	siginfo_t si;
+
+	if (!has_children())
+		return true;
+	if (!c->proc)
+		return !anything_left(c);
+	for (;;) {
+		if (procs_signal(is_ours, c, 0) > 0)
+			return false;
+		si.si_pid = 0;
+		if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG) == -1 ||
+		    si.si_pid == 0)
+			return true;
+	}
+}
+
+static void
+command_exited(struct child *c, const siginfo_t *si)
+{
+	c->code = si->si_code;
+	c->status = si->si_status;
+	c->exited = true;
+	c->exited_ms = clock_now_ms();
+	c->pid = 0;
+}
+
+void
+child_reap(struct child *c)
+{
+	siginfo_t si;
+
+	/* WSTOPPED: `^Z` concerns us only when COMMAND did stop. */
+	while (si.si_pid = 0,
+	    waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WCONTINUED | WNOHANG) ==
+		    0 &&
+		si.si_pid != 0) {
+		if (si.si_pid != c->pid)
+			continue;
+		if (si.si_code == CLD_STOPPED)
+			c->stopped_by = si.si_status;
+		else if (si.si_code == CLD_CONTINUED)
+			c->stopped_by = 0;
+		else
+			command_exited(c, &si);
+	}
+	if (c->exited)
+		c->look_ms = 0;
+}
+
+/*
+ * Before a signal that may end some of its processes and so make orphans of
+ * others: what has a parent now will not count as a daemon.
+ */
+static void
+note_sessions(struct child *c)
+{
+	struct procs w;
+	struct proc p;
+
+	for (procs_open(&w); c->proc && procs_next(&w, &p);)
+		if (p.sid != c->session && is_ours(&p, c))
+			sessions_add(&c->others, p.sid);
+}
+
+/* The group that is COMMAND's alone, 0 if there is none (any more). */
+static pid_t
+own_group(const struct child *c)
+{
+	return c->pid != 0 && getpgid(c->pid) == c->pid ? c->pid : 0;
+}
+
+void
+child_signal(struct child *c, const struct signalfd_siginfo *si)
+{
+	int signo = (int)si->ssi_signo;
+	pid_t ours = getpgrp();
+	struct procs w;
+	struct proc p;
+
+	if (signals_terminates(signo))
+		note_sessions(c);
+	if (c->pid != 0) {
+		if (si->ssi_code <= 0 && (pid_t)si->ssi_pid == c->pid)
+			return; /* from COMMAND itself */
+		if (own_group(c) != 0)
+			kill(-c->pid, signo);
+		else if (getpgid(c->pid) != ours || !signals_from_keyboard(si))
+			kill(c->pid, signo);
+		return;
+	}
+	if (!c->proc) {
+		if (c->group != 0)
+			kill(-c->group, signo);
+		return;
+	}
+	for (procs_open(&w); procs_next(&w, &p);)
+		if (p.state != 'Z' && is_ours(&p, c) &&
+		    (p.pgid != ours || !signals_from_keyboard(si)))
+			kill(p.pid, signo);
+}
+
+/* To COMMAND's own group, or to each of its processes. */
+static void
+signal_all(struct child *c, int signo)
+{
+	pid_t group = own_group(c);
+
+	if (group == 0 && !c->proc)
+		group = c->group;
+	if (group != 0)
+		kill(-group, signo);
+	else if (c->proc)
+		procs_signal(is_ours, c, signo);
+	else if (c->pid != 0)
+		kill(c->pid, signo);
+}
+
+void
+child_stop(struct child *c, int64_t kill_ms)
+{
+	if (!c->stopping) {
+		c->stopping = true;
+		note_sessions(c);
+		signal_all(c, SIGTERM);
+		/* A stopped process sees the one only after the other. */
+		signal_all(c, SIGCONT);
+	}
+	if (kill_ms < c->kill_ms)
+		c->kill_ms = kill_ms;
+}
+
+static void
+kill_all(struct child *c)
+{
+	if (!c->proc) {
+		signal_all(c, SIGKILL);
+		return;
+	}
+	/* What is quick to reach stands still while the rest is found. */
+	if (own_group(c) != 0)
+		kill(-c->pid, SIGSTOP);
+	else if (c->pid != 0)
+		kill(c->pid, SIGSTOP);
+	procs_kill(is_ours, c);
+}
+
+static void
+name_the_rest(struct child *c)
+{
+	char text[512] = "";
+	size_t used = 0;
+	struct procs w;
+	struct proc p;
+
+	for (procs_open(&w); procs_next(&w, &p);)
+		if (p.state != 'Z' && is_ours(&p, c) && used < sizeof(text))
+			used += (size_t)snprintf(text + used,
+			    sizeof(text) - used, "%s%s (pid %d%s)",
+			    used > 0 ? ", " : "", p.name, (int)p.pid,
+			    kill(p.pid, 0) == -1 && errno == EPERM ?
+				", which we may not signal" :
+				"");
+	warn("the lock is still held: processes live on: %s",
+	    used > 0 ? text : "/proc does not show which");
+}
+
+int64_t
+child_step(struct child *c)
+{
+	int64_t now = clock_now_ms(), wake;
+	struct proc us;
+
+	if (!c->started || c->gone)
+		return CLOCK_NEVER;
+	if (c->start == 0 && proc_read(c->self, &us) == 0)
+		c->start = us.start;
+	if (now >= c->kill_ms) {
+		kill_all(c);
+		c->kill_ms = now + LOOK_MS;
+	}
+	wake = c->kill_ms;
+	if (!c->exited)
+		return wake;
+	if (now >= c->look_ms) {
+		c->gone = (c->only_command && !c->stopping) || all_gone(c);
+		c->look_ms = now + LOOK_MS;
+	}
+	if (c->gone)
+		return CLOCK_NEVER;
+	if (!c->named && now >= c->exited_ms + NAME_AFTER_MS) {
+		c->named = true;
+		name_the_rest(c);
+	}
+	return c->look_ms < wake ? c->look_ms : wake;
+}

@@ -1,0 +1,81 @@
+/*
+ * COMMAND and its processes: start, signal, stop, reap.  Knows no lock.
+ *
+ * COMMAND's processes are COMMAND and all its descendants, whatever group or
+ * session they moved to; but not a daemon, that is one in a session of its
+ * own whose parent is gone, unless a signal that we sent made it so.  We are
+ * their subreaper: orphans become our children, and the line of parents from
+ * any of them leads to us.
+ */
+#ifndef CHILD_H
+#define CHILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "procs.h"
+#include "signals.h"
+
+#define CHILD_ENV 64
+
+struct child {
+	pid_t pid;     /* COMMAND; 0 before, and once it is reaped */
+	pid_t command; /* its number for ever, as a session's */
+	pid_t group;   /* the group made for it, 0 if it shares ours */
+	pid_t self;    /* us */
+	pid_t session; /* the one that it was started in */
+	unsigned long long start; /* ours; what is older is not COMMAND's */
+	struct sessions others;   /* sessions that its processes made */
+	char env[CHILD_ENV];      /* "REDLOCK_TOKEN=...": marks its processes */
+	bool terminal;            /* there is a controlling terminal */
+	bool only_command;        /* gone as soon as COMMAND itself is */
+	bool strangers;           /* some orphans of ours are not COMMAND's */
+	bool proc;                /* /proc can be used */
+
+	bool started;
+	bool exited; /* COMMAND itself has ended */
+	bool gone;   /* so have all of its processes */
+	int code;    /* how it ended: si_code and si_status */
+	int status;
+	int stopped_by; /* the signal that stopped COMMAND, 0 if it runs */
+	int64_t exited_ms;
+	int64_t look_ms; /* when to look for the rest again */
+
+	bool stopping;   /* child_stop() was called */
+	int64_t kill_ms; /* SIGKILL from then on */
+	bool named;      /* those that live on were named */
+};
+
+enum child_spawned { CHILD_STARTED, CHILD_NO_FORK, CHILD_NO_EXEC };
+
+/*
+ * Before the lock is taken: what will be COMMAND's surroundings.  token is
+ * this run's.  Returns 0, or -1 with errno.
+ */
+int child_init(struct child *, const char *token, bool only_command);
+
+/*
+ * Starts argv with the signal mask and dispositions in s and the environment
+ * as it stands, in a group of its own unless there is a terminal.  COMMAND
+ * dies with us from its first instruction on.  On failure errno says why.
+ */
+enum child_spawned
+child_spawn(struct child *, char *const argv[], const struct signals *s);
+
+/* After SIGCHLD: reaps all that can be, and looks who is left. */
+void child_reap(struct child *);
+
+/* Passes a signal on that was sent to us. */
+void child_signal(struct child *, const struct signalfd_siginfo *);
+
+/*
+ * SIGTERM now (once), SIGKILL to all processes from kill_ms on, repeated
+ * until none is left.  Further calls can only bring kill_ms forward.
+ */
+void child_stop(struct child *, int64_t kill_ms);
+
+/* Does what is due; returns when it wants to be called again at the latest. */
+int64_t child_step(struct child *);
+
+#endif

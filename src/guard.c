@@ -1,0 +1,280 @@
+/*
+ * Both halves: what we do about the guard, and the guard itself.
+ *
+ * It is made by clone(2) without an exit signal, so it is no child as far as
+ * wait(2) is concerned: "no children left" stays the cheap way to see that
+ * COMMAND's processes are gone, and nothing about it arrives as SIGCHLD.  Its
+ * death shows on the pipe.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "guard.h"
+#include "procs.h"
+
+#define GOOD_BYE    ((int64_t)-1)
+#define LOOK_MIN_MS 10 /* between looks, doubled each time */
+#define LOOK_MAX_MS 1000
+#define AGAIN_MS    20  /* between rounds of killing */
+#define ROUNDS      500 /* then what is left cannot be killed */
+
+/* What the guard knows. */
+struct ward {
+	const struct child *child;
+	unsigned long long
+	    start; /* of COMMAND: tells its pid from a later one */
+	int pipe_fd;
+	int timer_fd;
+	int64_t kill_ms;        /* as told */
+	int64_t look_ms;        /* when to look for new sessions */
+	int64_t pause_ms;       /* until the look after that */
+	struct sessions others; /* made by COMMAND's own children */
+};
+
+/*
+ * Whether p is one of COMMAND's processes: procs_member_cb.  Without us there
+ * is no line of parents to rely on, so each ancestor that carries a mark of
+ * COMMAND's counts; the session decides, up to the topmost of them, whether
+ * this is a daemon.  COMMAND dies with us, and its children in sessions of
+ * their own look like daemons then: they are known from earlier looks.
+ */
+static bool
+is_ward(const struct proc *p, void *arg)
+{
+	const struct ward *w = arg;
+	const struct child *c = w->child;
+	struct proc up = *p;
+	bool foreign = true, ward = false, known;
+
+	if (p->pid == getpid() || p->pid == c->self)
+		return false;
+	while (up.start >= c->start) {
+		if (up.pid == c->command && up.start == w->start)
+			return true;
+		if (up.pid == c->self)
+			break;
+		known =
+		    up.sid != c->session && sessions_has(&w->others, up.sid);
+		foreign = foreign && !known && up.sid != c->session &&
+		    up.sid != c->command;
+		if (known || (up.pgid == c->group && up.sid == c->session) ||
+		    proc_has_env(up.pid, c->env))
+			ward = !foreign;
+		if (up.ppid <= 1 || proc_read(up.ppid, &up) == -1)
+			break;
+	}
+	return ward;
+}
+
+static void
+kill_wards(struct ward *w)
+{
+	const struct timespec pause = { .tv_nsec = AGAIN_MS * 1000000 };
+	const struct child *c = w->child;
+	struct proc p;
+
+	if (!c->proc) {
+		kill(c->group != 0 ? -c->group : c->command, SIGKILL);
+		return;
+	}
+	/* COMMAND and its group stand still while the rest is found. */
+	if (proc_read(c->command, &p) == 0 && p.start == w->start)
+		kill(p.pgid == c->command ? -c->command : c->command, SIGSTOP);
+	for (int i = 0; i < ROUNDS; i++) {
+		if (procs_kill(is_ward, w) == 0)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
+static void
+timer_set(int fd, int64_t at_ms)
+{
+	struct itimerspec its = { 0 };
+
+	its.it_value.tv_sec = at_ms / 1000;
+	its.it_value.tv_nsec = at_ms % 1000 * 1000000;
+	timerfd_settime(fd, TFD_TIMER_ABSTIME, &its, NULL);
+}
+
+/* Reads what we were told.  False at end-of-pipe. */
+static bool
+hear(struct ward *w)
+{
+	int64_t told[64];
+	ssize_t n = read(w->pipe_fd, told, sizeof(told));
+
+	if (n >= (ssize_t)sizeof(told[0]))
+		w->kill_ms = told[n / (ssize_t)sizeof(told[0]) - 1];
+	return n != 0;
+}
+
+/* The timer has fired, or we were told something: what is due? */
+static void
+guard_step(struct ward *w)
+{
+	const struct child *c = w->child;
+	int64_t now = clock_now_ms();
+	struct proc p;
+
+	if (now >= w->kill_ms) {
+		kill_wards(w);
+		w->kill_ms = CLOCK_NEVER;
+	}
+	if (now >= w->look_ms) {
+		if (proc_read(c->command, &p) == 0 && p.start == w->start)
+			proc_child_sessions(c->command, &w->others);
+		w->look_ms = now + w->pause_ms;
+		if (w->pause_ms < LOOK_MAX_MS)
+			w->pause_ms *= 2;
+	}
+	timer_set(
+	    w->timer_fd, w->kill_ms < w->look_ms ? w->kill_ms : w->look_ms);
+}
+
+static _Noreturn void
+guard_run(struct ward *w)
+{
+	struct pollfd fds[2] = {
+		{ .fd = w->pipe_fd, .events = POLLIN },
+		{ .fd = w->timer_fd, .events = POLLIN },
+	};
+
+	for (;;) {
+		guard_step(w);
+		if (poll(fds, 2, -1) == -1 || fds[0].revents == 0)
+			continue;
+		if (!hear(w)) {
+			kill_wards(w);
+			break;
+		}
+		if (w->kill_ms == GOOD_BYE)
+			break;
+	}
+	_exit(0);
+}
+
+/* Closes all descriptors but those two. */
+static void
+close_others(int a, int b)
+{
+	unsigned int low = (unsigned int)(a < b ? a : b);
+	unsigned int high = (unsigned int)(a < b ? b : a);
+	long max;
+
+	if (syscall(SYS_close_range, high + 1, ~0U, 0) == 0) {
+		if (high > low + 1)
+			syscall(SYS_close_range, low + 1, high - 1, 0);
+		if (low > 0)
+			syscall(SYS_close_range, 0, low - 1, 0);
+		return;
+	}
+	max = sysconf(_SC_OPEN_MAX); /* before Linux 5.9 */
+	for (int fd = 0; fd < (max > 0 && max < 65536 ? max : 65536); fd++)
+		if (fd != a && fd != b)
+			close(fd);
+}
+
+void
+guard_init(struct guard *g, struct loop *loop, int argc, char **argv)
+{
+	memset(g, 0, sizeof(*g));
+	g->loop = loop;
+	g->watch.fd = -1;
+	g->title = argv[0];
+	g->title_len =
+	    (size_t)(argv[argc - 1] - argv[0]) + strlen(argv[argc - 1]);
+}
+
+/* The pipe has no reader any more. */
+static void
+guard_lost_cb(void *arg, short revents)
+{
+	struct guard *g = arg;
+
+	(void)revents;
+	g->lost = true;
+}
+
+static void
+guard_close(struct guard *g)
+{
+	int fd = g->watch.fd;
+
+	if (g->pid == 0)
+		return;
+	loop_remove(g->loop, &g->watch);
+	close(fd);
+	g->pid = 0;
+}
+
+int
+guard_start(struct guard *g, const struct child *c, int64_t kill_ms)
+{
+	static const char name[] = "redlock-guard";
+	struct ward w = { .child = c,
+		.kill_ms = kill_ms,
+		.others = c->others,
+		.pause_ms = LOOK_MIN_MS };
+	struct proc p;
+	int fds[2];
+
+	if (g->pid != 0) {
+		kill(g->pid, SIGKILL);
+		waitpid(g->pid, NULL, __WCLONE);
+		guard_close(g);
+	}
+	g->lost = false;
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) == -1)
+		return -1;
+	g->pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+	if (g->pid == -1) {
+		g->pid = 0;
+		close(fds[0]);
+		close(fds[1]);
+		return -1;
+	}
+	if (g->pid == 0) {
+		setsid();
+		prctl(PR_SET_NAME, name);
+		memset(g->title, 0, g->title_len);
+		strncpy(g->title, name, g->title_len);
+		w.pipe_fd = fds[0];
+		w.timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK);
+		if (w.timer_fd == -1 || chdir("/") == -1)
+			_exit(1);
+		close_others(w.pipe_fd, w.timer_fd);
+		if (proc_read(c->command, &p) == 0)
+			w.start = p.start;
+		guard_run(&w);
+	}
+	close(fds[0]);
+	g->watch = (struct loop_watch){
+		.fd = fds[1], .ready_cb = guard_lost_cb, .arg = g
+	};
+	return loop_add(g->loop, &g->watch);
+}
+
+void
+guard_tell(struct guard *g, int64_t kill_ms)
+{
+	if (g->pid != 0 && write(g->watch.fd, &kill_ms, sizeof(kill_ms)) == -1)
+		g->lost = true;
+}
+
+void
+guard_end(struct guard *g)
+{
+	guard_tell(g, GOOD_BYE);
+	guard_close(g);
+}

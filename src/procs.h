@@ -1,0 +1,80 @@
+/*
+ * Processes as /proc shows them: finding those that belong together, and
+ * ending them so that none slips away.  Nothing here allocates.
+ */
+#ifndef PROCS_H
+#define PROCS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct proc {
+	pid_t pid;
+	pid_t ppid;
+	pid_t pgid;
+	pid_t sid;
+	char state;               /* as in ps(1): R, S, T, Z, ... */
+	unsigned long long start; /* clock ticks since boot */
+	char name[16];
+};
+
+/* Sessions, told from later ones of the same number by their leader's start. */
+struct sessions {
+	struct {
+		pid_t sid;
+		unsigned long long start; /* 0: the leader is gone */
+	} list[32];
+	int n;
+};
+
+/* Remembers a session; when there is no more room, not. */
+void sessions_add(struct sessions *, pid_t sid);
+bool sessions_has(const struct sessions *, pid_t sid);
+
+/* Decides whether a process belongs to those that are meant. */
+typedef bool procs_member_cb(const struct proc *, void *arg);
+
+/* A walk over all processes: procs_open(), procs_next() until false. */
+struct procs {
+	int fd;
+	long used;
+	long filled;
+	_Alignas(8) char entries[4096];
+};
+
+/*
+ * Whether /proc is there and shows the pid namespace that we live in; where
+ * it does not, its numbers would be those of strangers.
+ */
+bool procs_visible(void);
+
+void procs_open(struct procs *);
+bool procs_next(struct procs *, struct proc *);
+
+/* Reads one process.  Returns 0, or -1 if it is gone or hidden. */
+int proc_read(pid_t, struct proc *);
+
+/*
+ * Adds the sessions of pid's own children (those of its first thread; where
+ * the kernel does not list children, none).
+ */
+void proc_child_sessions(pid_t, struct sessions *);
+
+/* Whether pid was started with this "NAME=value" in its environment. */
+bool proc_has_env(pid_t, const char *assignment);
+
+/*
+ * Sends signo to every living member.  Returns how many there are, whether
+ * or not they could be sent it.
+ */
+int procs_signal(procs_member_cb *, void *arg, int signo);
+
+/*
+ * Stops all members first, until a look finds no new one, and only then kills
+ * them: so none can fork meanwhile, and none becomes an orphan whose
+ * belonging cannot be seen any more while others are killed.  Returns how
+ * many it killed.
+ */
+int procs_kill(procs_member_cb *, void *arg);
+
+#endif
