@@ -1,0 +1,4 @@
+-- status: an empty id.  Answers as a refusal does, and the fence.
+local answer = refusal()
+answer[5] = fence()
+return answer

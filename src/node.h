@@ -1,0 +1,141 @@
+/*
+ * One Redis server: connect, ask, answer or no answer.  All that the rest of
+ * the program knows of hiredis and its lifetime rules ends here.
+ *
+ * A node decides nothing: it tells its owner what came, from inside
+ * loop_turn(), and the owner acts afterwards.
+ */
+#ifndef NODE_H
+#define NODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "address.h"
+#include "loop.h"
+
+#define NODE_PENDING 32 /* requests on their way, at most */
+#define NODE_ARGS    8  /* keys and arguments of a script, at most */
+#define NODE_WHY     256
+#define NODE_IP      64
+
+enum node_state {
+	NODE_DOWN,     /* no connection; node->why says why */
+	NODE_GREETING, /* connecting, or AUTH and SELECT under way */
+	NODE_READY     /* requests may be sent */
+};
+
+enum answer_kind {
+	ANSWER_REPLY,  /* what the server said */
+	ANSWER_UNABLE, /* an error: LOADING, READONLY, OOM, ... */
+	ANSWER_DENIED, /* NOAUTH, WRONGPASS, NOPERM */
+	ANSWER_NONE    /* the connection was lost first */
+};
+
+/* Valid only inside the callback that gets it. */
+struct answer {
+	enum answer_kind kind;
+	int tag;           /* as given to node_eval() */
+	int64_t sent_ms;   /* when the request was handed over to be sent */
+	const char *text;  /* the error, unless ANSWER_REPLY */
+	const void *reply; /* see answer_int() and the like */
+};
+
+typedef void node_answer_cb(void *arg, const struct answer *);
+
+struct redisAsyncContext;
+
+struct node {
+	struct address address;
+	struct loop *loop;
+	struct loop_watch watch;
+	node_answer_cb *answer_cb;
+	void *arg;
+
+	enum node_state state;
+	enum answer_kind failure; /* while NODE_DOWN: of what kind */
+	char why[NODE_WHY];       /* and in words */
+
+	char (*ips)[NODE_IP]; /* every address of the host */
+	int nips;
+	int ip;      /* the one in use */
+	int untried; /* those not tried since the last success */
+
+	struct redisAsyncContext *ac; /* NULL when down */
+	bool doomed;                  /* to be freed before the next turn */
+	bool again;                   /* failed, but is worth another try */
+	bool established;             /* the last connection was accepted */
+	int greeting;                 /* how far AUTH and SELECT have come */
+	struct {
+		int tag;
+		int64_t sent_ms;
+	} pending[NODE_PENDING]; /* a ring, in the order of sending */
+	unsigned int head, tail;
+	long long budget; /* bytes that the reply may still take */
+};
+
+/* answer_cb(arg, ...) is called once for each request. */
+void node_init(struct node *, struct loop *, const struct address *,
+    node_answer_cb *, void *arg);
+
+/*
+ * Looks up the host's addresses.  May block for as long as a resolver does,
+ * so it comes before anything that depends on time.  Returns 0, or -1 with
+ * node->why.
+ */
+int node_resolve(struct node *);
+
+/*
+ * Begins a connection to the next of the addresses.  Afterwards the state is
+ * NODE_GREETING or NODE_READY (requests wait for the connection), or
+ * NODE_DOWN if it failed at once.  Not for use in callbacks.
+ */
+void node_open(struct node *);
+
+/* Whether the server has accepted the connection. */
+bool node_connected(const struct node *);
+
+/*
+ * Drops the connection; requests on their way get ANSWER_NONE, and why, which
+ * may be NULL, is kept.  Not for use in callbacks.
+ */
+void node_close(struct node *, const char *why);
+
+/*
+ * For the end: tells the server that nothing more comes.  What was sent is
+ * delivered by the kernel even after this process is gone.
+ */
+void node_finish(struct node *);
+
+/* Drops the connection and frees what node_resolve() took. */
+void node_release(struct node *);
+
+/*
+ * Sends EVAL script with argc arguments, the first nkeys of them keys.  They
+ * are copied.  Returns 0, or -1 if the node is not ready or too much is on
+ * its way.  The answer carries tag, which is not negative.
+ */
+int node_eval(struct node *, int tag, const char *script, int nkeys, int argc,
+    const char *const argv[]);
+
+/* The same for a command, all of whose words are in argv. */
+int node_command(struct node *, int tag, int argc, const char *const argv[]);
+
+/*
+ * Before each turn of the loop: frees a connection that broke a limit.
+ * Not for use in callbacks.
+ */
+void node_sweep(struct node *);
+
+/*
+ * The i-th element of a reply that is an array: an integer (0 if it is none),
+ * a string (NULL if it is none; *len may be NULL), a nested array's elements
+ * counted and taken by answer_sub().
+ */
+long long answer_int(const struct answer *, size_t i);
+const char *answer_string(const struct answer *, size_t i, size_t *len);
+struct answer answer_sub(const struct answer *, size_t i);
+size_t answer_count(const struct answer *);
+
+#endif

@@ -1,0 +1,180 @@
+/*
+ * What we write about ourselves, and what we read of others.  A value that we
+ * did not write is a stranger's: any bytes, any length.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#include "escape.h"
+#include "owner.h"
+
+static const char version[] = "redlock-run/1 ";
+static const char resting[] = "rest ";
+
+static void
+user_name(char *buf, size_t size)
+{
+	const struct passwd *pw = getpwuid(geteuid());
+
+	if (pw != NULL)
+		snprintf(buf, size, "%s", pw->pw_name);
+	else
+		snprintf(buf, size, "%u", (unsigned int)geteuid());
+}
+
+void
+owner_init(struct owner *o, const char *argv0)
+{
+	const char *slash = strrchr(argv0, '/');
+	uuid_t uuid;
+
+	memset(o, 0, sizeof(*o));
+	uuid_generate_random(uuid);
+	uuid_unparse_lower(uuid, o->token);
+	o->pid = getpid();
+	if (gethostname(o->host, sizeof(o->host) - 1) == -1 || !o->host[0])
+		snprintf(o->host, sizeof(o->host), "localhost");
+	user_name(o->user, sizeof(o->user));
+	if (slash != NULL && slash[1] != '\0')
+		argv0 = slash + 1;
+	snprintf(o->command, sizeof(o->command), "%s", argv0);
+}
+
+char *
+owner_id(const struct owner *o, unsigned int attempt, char buf[OWNER_ID])
+{
+	snprintf(
+	    buf, OWNER_ID, "%stoken=%s try=%u ", version, o->token, attempt);
+	return buf;
+}
+
+/* Appends " name=text" or "name=text", percent-encoded. */
+static size_t
+put_field(
+    char *buf, size_t size, size_t used, const char *name, const char *text)
+{
+	used += (size_t)snprintf(
+	    buf + used, size - used, "%s%s=", used == 0 ? "" : " ", name);
+	for (; *text != '\0' && used + 4 < size; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c <= ' ' || c == '%' || c == 0x7f)
+			used += (size_t)snprintf(
+			    buf + used, size - used, "%%%02X", c);
+		else
+			buf[used++] = (char)c;
+	}
+	buf[used] = '\0';
+	return used;
+}
+
+char *
+owner_details(const struct owner *o, char buf[OWNER_DETAILS])
+{
+	size_t n = (size_t)snprintf(buf, OWNER_DETAILS, "pid=%d", (int)o->pid);
+
+	/* Three fields of OWNER_FIELD, each byte three at the worst, fit. */
+	_Static_assert(
+	    3 * 3 * OWNER_FIELD + 64 < OWNER_DETAILS, "room for the fields");
+	n = put_field(buf, OWNER_DETAILS, n, "host", o->host);
+	n = put_field(buf, OWNER_DETAILS, n, "user", o->user);
+	put_field(buf, OWNER_DETAILS, n, "command", o->command);
+	return buf;
+}
+
+/*
+ * Takes "name=text" and the blank or end behind it from *p, decoded into buf.
+ * False if it is not there or does not fit.
+ */
+static bool
+take_field(
+    const char **p, const char *end, const char *name, char *buf, size_t size)
+{
+	size_t name_len = strlen(name), n = 0;
+	const char *s = *p;
+	unsigned int c;
+
+	if ((size_t)(end - s) <= name_len || memcmp(s, name, name_len) != 0 ||
+	    s[name_len] != '=')
+		return false;
+	for (s += name_len + 1; s < end && *s != ' '; s++) {
+		if (n + 1 >= size)
+			return false;
+		if (*s == '%') {
+			if (end - s < 3 || sscanf(s + 1, "%2x", &c) != 1)
+				return false;
+			buf[n++] = (char)c;
+			s += 2;
+		} else
+			buf[n++] = *s;
+	}
+	buf[n] = '\0';
+	*p = s < end ? s + 1 : s;
+	return true;
+}
+
+static bool
+take_number(const char **p, const char *end, const char *name, int64_t max,
+    int64_t *number)
+{
+	char text[24], *rest;
+
+	if (!take_field(p, end, name, text, sizeof(text)))
+		return false;
+	errno = 0;
+	*number = strtoll(text, &rest, 10);
+	return errno == 0 && rest != text && *rest == '\0' && *number >= 0 &&
+	    *number <= max;
+}
+
+int
+owner_parse(struct owner *o, const char *value, size_t len)
+{
+	const char *p = value, *end = value + len;
+	int64_t attempt, pid;
+
+	memset(o, 0, sizeof(*o));
+	if (len > strlen(resting) && memcmp(p, resting, strlen(resting)) == 0) {
+		o->resting = true;
+		p += strlen(resting);
+	}
+	if ((size_t)(end - p) > strlen(version) &&
+	    memcmp(p, version, strlen(version)) == 0) {
+		p += strlen(version);
+		if (take_field(&p, end, "token", o->token, sizeof(o->token)) &&
+		    take_number(&p, end, "try", UINT_MAX, &attempt) &&
+		    take_number(&p, end, "since", INT64_MAX, &o->since_ms) &&
+		    take_number(&p, end, "pid", INT_MAX, &pid) &&
+		    take_field(&p, end, "host", o->host, sizeof(o->host)) &&
+		    take_field(&p, end, "user", o->user, sizeof(o->user)) &&
+		    take_field(
+			&p, end, "command", o->command, sizeof(o->command))) {
+			o->pid = (pid_t)pid;
+			return 0;
+		}
+	}
+	memset(o, 0, sizeof(*o));
+	return -1;
+}
+
+char *
+owner_who(char buf[OWNER_WHO], const char *value, size_t len)
+{
+	char text[128];
+	struct owner o;
+
+	if (owner_parse(&o, value, len) == 0)
+		snprintf(buf, OWNER_WHO, "%s@%s pid %d (%s)", o.user, o.host,
+		    (int)o.pid, o.command);
+	else
+		snprintf(buf, OWNER_WHO, "another client (%s)",
+		    escape_text(text, sizeof(text), value, len));
+	return buf;
+}

@@ -1,0 +1,60 @@
+/*
+ * The value of a lock: who holds it.
+ *
+ *	redlock-run/1 token=UUID try=N since=MS pid=N host=H user=U command=C
+ *
+ * The id, up to and with the blank after try, says whose it is and is all
+ * that the scripts compare; since is put in by the server, in its own time.
+ * Fields are percent-encoded, so a blank always ends one.  A resting lock has
+ * "rest " before that.  Readable with redis-cli GET; never more of COMMAND
+ * than the base name of its argv[0], since arguments hold secrets.
+ */
+#ifndef OWNER_H
+#define OWNER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define OWNER_TOKEN   37
+#define OWNER_ID      80
+#define OWNER_FIELD   128
+#define OWNER_DETAILS 1280
+#define OWNER_WHO     512
+
+struct owner {
+	char token[OWNER_TOKEN];
+	char host[OWNER_FIELD];
+	char user[OWNER_FIELD];
+	char command[OWNER_FIELD];
+	pid_t pid;
+	int64_t since_ms; /* the server's wall clock; of a parsed one only */
+	bool resting;
+};
+
+/*
+ * Makes this run's owner: a new token, this process, this host, this user,
+ * the base name of argv0.
+ */
+void owner_init(struct owner *, const char *argv0);
+
+/* Writes the id of this owner's attempt.  Returns buf. */
+char *owner_id(const struct owner *, unsigned int attempt, char buf[OWNER_ID]);
+
+/* Writes what follows since in the value.  Returns buf. */
+char *owner_details(const struct owner *, char buf[OWNER_DETAILS]);
+
+/*
+ * Reads a lock's value of len bytes.  Returns 0, or -1 if it is not one of
+ * ours (another kind of client's); *o is then zeroed.
+ */
+int owner_parse(struct owner *o, const char *value, size_t len);
+
+/*
+ * Writes "deploy@web1 pid 4242 (backup.sh)", or for a value that is not ours
+ * "another client (its value)".  Returns buf.
+ */
+char *owner_who(char buf[OWNER_WHO], const char *value, size_t len);
+
+#endif
