@@ -1,0 +1,147 @@
+# redlock-run: runs a command while it holds a lock in Redis.  GNU make.
+# The user's are PREFIX, DESTDIR, CC, CFLAGS, CPPFLAGS and LDFLAGS; WERROR=1
+# makes warnings fatal, V=1 shows commands.
+
+VERSION = 0.1.0
+PREFIX ?= /usr/local
+CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+LDFLAGS ?= -Wl,-z,relro,-z,now
+
+SRCS = main.c options.c lock.c node.c owner.c child.c procs.c guard.c \
+	signals.c loop.c clock.c address.c status.c escape.c log.c
+SCRIPTS = acquire renew release status
+
+B = build
+PROGRAM = redlock-run
+OBJS = $(SRCS:%.c=$B/%.o)
+UNITS = $(patsubst tests/unit/%.c,$B/unit/%,$(wildcard tests/unit/*.c))
+WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
+	-Wmissing-prototypes -Wold-style-definition -Wnested-externs \
+	-Wconversion -Wno-sign-conversion -Wformat=2 -Wvla -Wwrite-strings \
+	-Wundef -Wpointer-arith -Wcast-qual -Wimplicit-fallthrough \
+	-Wnull-dereference -Wno-overlength-strings $(if $(WERROR),-Werror)
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all
+
+# pkg-config is asked when a recipe needs the answer, not when this file is
+# read: `make deps check` starts without the libraries.  Linking hiredis and
+# uuid from their archives, where there are any, makes a run 0.15 ms shorter;
+# SHARED=1 is for those who want the shared libraries.
+pkg = $(shell pkg-config $1 2>/dev/null)
+archive = $(if $(SHARED),,$(wildcard $(shell $(CC) -print-file-name=lib$1.a)))
+link = $(if $(filter-out -l$1,$2),$2,$(or $(call archive,$1),-l$1))
+LDLIBS = $(foreach l,hiredis uuid,$(call link,$l,$(call pkg,--libs $l)))
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVERSION=\"$(VERSION)\" -I$B -Isrc \
+	$(patsubst -I%,-isystem %,$(call pkg,--cflags hiredis uuid)) \
+	$(WARNINGS) $(CFLAGS)
+COMPILE = $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP
+say = @$(if $(V),,echo '$1 $@';)
+
+# What has to be there, and the Debian package that brings it.
+BUILD_TOOLS = $(firstword $(CC)):$(if $(findstring clang,$(CC)),clang,gcc) \
+	pkg-config:pkg-config
+TEST_TOOLS = redis-server:redis-server redis-cli:redis-tools bats:bats \
+	mandoc:mandoc python3:python3 ps:procps
+find_missing = @missing=; for t in $1; do \
+	command -v $${t%%:*} >/dev/null || missing="$$missing $${t\#*:}"; done; \
+	for l in hiredis:libhiredis-dev uuid:uuid-dev; do pkg-config --exists \
+	$${l%%:*} 2>/dev/null || missing="$$missing $${l\#*:}"; done; \
+	echo '\#include <stdlib.h>' | $(CC) -E - >/dev/null 2>&1 || \
+	missing="$$missing libc6-dev"; test -n "$$missing" || exit 0
+
+all: $(PROGRAM)
+
+$(PROGRAM): $(OBJS)
+	$(call say,link)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJS) $(LDLIBS)
+
+$B/%.o: src/%.c $B/flags $B/scripts.h
+	$(call say,compile)$(COMPILE) -c -o $@ $<
+
+# The scripts as C strings, without comments and indentation, head.lua first.
+$B/scripts.h: $(patsubst %,src/lua/%.lua,head $(SCRIPTS)) $B/flags
+	$(call say,make)for s in $(SCRIPTS); do \
+		echo "static const char script_$$s[] ="; \
+		cat src/lua/head.lua src/lua/$$s.lua | sed \
+			-e 's/^[[:space:]]*//' -e '/^--/d' \
+			-e "s/[[:space:]]*--[^\"']*$$//" -e '/^$$/d' \
+			-e 's/[\\"]/\\&/g' -e 's/.*/	"&\\n"/' -e '$$s/$$/;/'; \
+	done >$@
+
+# Changes when the flags do, and everything is made anew.
+$B/flags: FORCE | $(filter deps,$(MAKECMDGOALS))
+	@mkdir -p $B/unit; \
+	echo '$(COMPILE)' | cmp -s - $@ && exit; echo '$(COMPILE)' >$@
+	$(call find_missing,$(BUILD_TOOLS)); rm -f $@; \
+	echo "redlock-run cannot be built without$$missing (their names in" \
+		"Debian); 'make deps' installs what is missing." >&2; exit 1
+
+# A unit test includes the .c that it is about, the rest is in the archive.
+$B/unit.a: $(filter-out $B/main.o,$(OBJS))
+	$(call say,make)rm -f $@; ar rcs $@ $^
+
+$B/unit/%: tests/unit/%.c $B/unit.a
+	$(call say,compile)$(COMPILE) -MF $@.d -MT $@ $(LDFLAGS) -o $@ $< \
+		$B/unit.a $(LDLIBS)
+
+deps:
+	$(call find_missing,$(BUILD_TOOLS) $(TEST_TOOLS)); \
+	root=; test "$$(id -u)" -eq 0 || root=sudo; \
+	for t in apt-get $$root; do command -v $$t >/dev/null || { \
+		echo "There is no $$t here to install$$missing with (their names" \
+			"in Debian); please install them in another way." >&2; \
+		exit 1; }; done; \
+	$$root apt-get update; $$root env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y --no-install-recommends $$missing
+
+demo: $(PROGRAM)
+	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/demo
+
+check: $(PROGRAM) $(UNITS)
+	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/run $(UNITS) tests/*.bats
+
+check-asan:
+	@$(MAKE) --no-print-directory check B=build/asan LDFLAGS= \
+		PROGRAM=build/asan/redlock-run \
+		CFLAGS='-O1 -g -fno-omit-frame-pointer $(SANITIZE)'
+
+model:
+	tests/model/check
+
+bench: $(PROGRAM)
+	@for b in start memory requests; do \
+		REDLOCK_RUN='$(abspath $(PROGRAM))' tests/bench/$$b || exit; done
+
+lint: $B/scripts.h
+	@tests/lint $(ALL_CFLAGS)
+
+DATA = $(DESTDIR)$(PREFIX)/share
+install: all
+	install -D $(PROGRAM) '$(DESTDIR)$(PREFIX)/bin/redlock-run'
+	install -D -m 644 man/redlock-run.1 '$(DATA)/man/man1/redlock-run.1'
+	install -D -m 644 completions/redlock-run.bash \
+		'$(DATA)/bash-completion/completions/redlock-run'
+	install -D -m 644 completions/_redlock-run \
+		'$(DATA)/zsh/site-functions/_redlock-run'
+	install -D -m 644 completions/redlock-run.fish \
+		'$(DATA)/fish/vendor_completions.d/redlock-run.fish'
+
+uninstall:
+	cd '$(DESTDIR)$(PREFIX)' && rm -f bin/redlock-run \
+		share/man/man1/redlock-run.1 \
+		share/bash-completion/completions/redlock-run \
+		share/zsh/site-functions/_redlock-run \
+		share/fish/vendor_completions.d/redlock-run.fish
+
+dist:
+	mkdir -p $B
+	git archive --prefix=redlock-run-$(VERSION)/ \
+		-o $B/redlock-run-$(VERSION).tar.gz HEAD
+
+clean:
+	rm -rf $B $(PROGRAM)
+
+FORCE:
+.PHONY: all deps demo check check-asan model bench lint install uninstall \
+	dist clean FORCE
+.DELETE_ON_ERROR:
+.SUFFIXES:
+-include $(OBJS:.o=.d) $(UNITS:=.d)

@@ -1,0 +1,540 @@
+/*
+ * redlock-run -k NAME -- COMMAND: runs COMMAND while it holds the lock NAME.
+ *
+ * The order in main() is the design.  Signals are ours before there is
+ * anything to lose; the lock is held before COMMAND exists; COMMAND's
+ * processes are gone before the lock is given back.  Once COMMAND exists
+ * nothing calls exit(): every path falls through to lock_release().
+ *
+ * lock.c knows no process and child.c no lock.  Here they meet, in
+ * run_step(): what follows for the one from the state of the other.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "clock.h"
+#include "exitcode.h"
+#include "guard.h"
+#include "lock.h"
+#include "log.h"
+#include "loop.h"
+#include "options.h"
+#include "owner.h"
+#include "signals.h"
+#include "status.h"
+
+#define GUARD_AFTER_MS 2 /* promised: from the fifth millisecond on */
+
+struct run {
+	struct options opt;
+	struct loop loop;
+	struct signals signals;
+	struct loop_watch signal_watch;
+	struct lock lock;
+	struct owner owner;
+	struct child child;
+	struct guard guard;
+	int cancelled;       /* the signal that ended the wait, or 0 */
+	int64_t asked_ms;    /* when the lock was asked for */
+	int64_t acquired_ms; /* when that was answered */
+	int64_t guard_ms;    /* when the guard is to be there */
+	int64_t deadline_ms; /* the last D that was in the future */
+	bool lost;
+	bool timed_out; /* --at-most has passed */
+};
+
+/* SIGKILL lands that long before D. */
+static int64_t
+margin_ms(const struct run *run)
+{
+	int64_t margin = run->opt.ttl_ms / 50 + 5;
+
+	return margin < 100 ? margin : 100;
+}
+
+/* From SIGTERM to SIGKILL when the lease is running out. */
+static int64_t
+short_kill_after_ms(const struct run *run)
+{
+	int64_t third = run->opt.ttl_ms / 3;
+
+	return run->opt.kill_after_ms < third ? run->opt.kill_after_ms : third;
+}
+
+/* The guard acts at the same moment as we. */
+static int64_t
+guard_kill_ms(const struct run *run)
+{
+	return run->opt.warn_on_loss ? CLOCK_NEVER :
+				       run->deadline_ms - margin_ms(run);
+}
+
+static void
+signals_cb(void *arg, short revents)
+{
+	struct run *run = arg;
+	struct signalfd_siginfo si;
+
+	(void)revents;
+	while (signals_next(&run->signals, &si)) {
+		int signo = (int)si.ssi_signo;
+
+		switch (signo) {
+		case SIGCHLD:
+			child_reap(&run->child);
+			continue;
+		case SIGTSTP:
+		case SIGTTIN:
+		case SIGTTOU:
+			continue; /* we stop when COMMAND does */
+		case SIGPIPE:
+			if (si.ssi_pid == (uint32_t)getpid())
+				continue; /* a write of ours */
+			break;
+		}
+		if (run->child.started) {
+			if (!run->child.gone)
+				child_signal(&run->child, &si);
+		} else if (signals_terminates(signo) && run->cancelled == 0) {
+			run->cancelled = signo;
+			lock_cancel(&run->lock);
+		}
+	}
+}
+
+/* The last answer that made a majority impossible, or the last silence. */
+static void
+describe_loss(const struct run *run, char *text, size_t size)
+{
+	char who[OWNER_WHO], why[LOCK_WHY];
+	const struct lock_view *view = lock_view(&run->lock);
+
+	if (view != NULL && view->taken)
+		snprintf(text, size, "it is held by %s now",
+		    owner_who(who, view->value, view->len));
+	else if (view != NULL)
+		snprintf(text, size,
+		    "its key is gone from the server "
+		    "(deleted, evicted, flushed, or restarted without data)");
+	else if (lock_why(&run->lock, why)[0] != '\0')
+		snprintf(text, size, "it could not be renewed: %s", why);
+	else
+		snprintf(text, size,
+		    "the lease ran out while we were "
+		    "stopped or the machine slept");
+}
+
+static void
+lose(struct run *run, int64_t kill_ms)
+{
+	char text[OWNER_WHO + LOCK_WHY];
+
+	run->lost = true;
+	describe_loss(run, text, sizeof(text));
+	if (run->opt.warn_on_loss) {
+		warn("%s: lock lost: %s; %s runs on without it (--on-loss "
+		     "warn)",
+		    run->opt.name, text, run->owner.command);
+		return;
+	}
+	warn("%s: lock lost: %s; stopping %s", run->opt.name, text,
+	    run->owner.command);
+	child_stop(&run->child, kill_ms);
+}
+
+/* What follows for COMMAND from the state of the lease. */
+static int64_t
+lease_step(struct run *run, int64_t now)
+{
+	int64_t deadline = lock_deadline_ms(&run->lock);
+	int64_t kill_ms, term_ms;
+
+	if (deadline > now && deadline != run->deadline_ms) {
+		run->deadline_ms = deadline;
+		guard_tell(&run->guard, guard_kill_ms(run));
+	}
+	kill_ms = run->deadline_ms - margin_ms(run);
+	term_ms = kill_ms - short_kill_after_ms(run);
+	if (run->lost) {
+		/* Stopping.  What is left of the lease is the limit. */
+		return CLOCK_NEVER;
+	}
+	if (deadline == 0) {
+		/* A majority says "not yours". */
+		if (now + run->opt.kill_after_ms < kill_ms)
+			kill_ms = now + run->opt.kill_after_ms;
+		lose(run, kill_ms);
+		return now;
+	}
+	if (now >= term_ms && !run->opt.warn_on_loss) {
+		lose(run, kill_ms);
+		return now;
+	}
+	if (now >= deadline) {
+		lose(run, kill_ms);
+		return now;
+	}
+	return run->opt.warn_on_loss ? deadline : term_ms;
+}
+
+static int64_t
+at_most_step(struct run *run, int64_t now)
+{
+	int64_t end_ms = run->acquired_ms + run->opt.at_most_ms;
+	char text[DURATION_TEXT];
+
+	if (run->opt.at_most_ms == 0 || run->timed_out)
+		return CLOCK_NEVER;
+	if (now < end_ms)
+		return end_ms;
+	run->timed_out = true;
+	if (!run->lost)
+		warn("%s: %s has run for %s (--at-most); stopping it",
+		    run->opt.name, run->owner.command,
+		    duration_format(run->opt.at_most_ms, text));
+	child_stop(&run->child, now + run->opt.kill_after_ms);
+	return now;
+}
+
+static int64_t
+guard_step(struct run *run, int64_t now)
+{
+	if (run->guard.pid != 0 ? !run->guard.lost : now < run->guard_ms)
+		return run->guard.pid != 0 ? CLOCK_NEVER : run->guard_ms;
+	if (run->guard.lost)
+		info("%s: the guard is gone; starting another", run->opt.name);
+	if (guard_start(&run->guard, &run->child, guard_kill_ms(run)) == -1)
+		run->guard_ms = now + GUARD_AFTER_MS;
+	return now;
+}
+
+/* COMMAND has stopped on a terminal: so do we, until the shell's fg. */
+static void
+stop_step(struct run *run)
+{
+	int signo = run->child.stopped_by;
+	char text[DURATION_TEXT];
+
+	run->child.stopped_by = 0;
+	if (!run->child.terminal || run->child.stopping)
+		return;
+	warn("%s: stopped; the lock is lost unless %s goes on within %s",
+	    run->opt.name, run->owner.command,
+	    duration_format(
+		run->deadline_ms - margin_ms(run) - clock_now_ms(), text));
+	signals_stop_ourselves(signo);
+}
+
+static int64_t
+earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Answers have been read; now they and the clock are judged. */
+static int64_t
+run_step(struct run *run)
+{
+	int64_t wake, now;
+
+	if (run->child.stopped_by != 0)
+		stop_step(run);
+	now = clock_now_ms();
+	wake = lock_step(&run->lock);
+	wake = earlier(wake, lease_step(run, now));
+	wake = earlier(wake, at_most_step(run, now));
+	wake = earlier(wake, child_step(&run->child));
+	if (!run->child.gone)
+		wake = earlier(wake, guard_step(run, now));
+	return wake;
+}
+
+/* Runs COMMAND to its end and returns our exit status; -N: die of signal N. */
+static int
+run_child(struct run *run)
+{
+	const struct child *c = &run->child;
+	int64_t wake;
+
+	while (wake = run_step(run), !c->gone)
+		loop_turn(&run->loop, wake);
+	guard_end(&run->guard);
+
+	/* It may have been the guard that ended COMMAND while we were away. */
+	if (!run->lost && !run->opt.warn_on_loss &&
+	    clock_now_ms() >= run->deadline_ms - margin_ms(run))
+		lose(run, 0);
+	if (run->lost && !run->opt.warn_on_loss)
+		return EXIT_LOST;
+	if (run->timed_out)
+		return EXIT_AT_MOST;
+	return c->code == CLD_EXITED ? c->status : -c->status;
+}
+
+/* Who holds it, for how long, and how long yet. */
+static void
+say_busy(const struct run *run)
+{
+	const struct lock_view *v = lock_view(&run->lock);
+	char who[OWNER_WHO], held[DURATION_TEXT + 8] = "";
+	char lease[DURATION_TEXT + 16], text[DURATION_TEXT];
+	struct owner o;
+
+	if (v == NULL)
+		return;
+	if (v->ttl_ms < 0)
+		snprintf(lease, sizeof(lease), "without expiry");
+	else
+		snprintf(lease, sizeof(lease), "lease %s left",
+		    duration_format(v->ttl_ms, text));
+	if (owner_parse(&o, v->value, v->len) == 0 && o.resting) {
+		note("%s: resting for %s more after %s@%s (%s) (--at-least)",
+		    run->opt.name, duration_format(v->ttl_ms, text), o.user,
+		    o.host, o.command);
+		return;
+	}
+	if (o.token[0] != '\0')
+		snprintf(held, sizeof(held), " for %s",
+		    duration_format(v->now_ms - o.since_ms, text));
+	note("%s: held by %s%s, %s", run->opt.name,
+	    owner_who(who, v->value, v->len), held, lease);
+}
+
+static void
+say_failed(const struct run *run, enum lock_outcome outcome)
+{
+	char why[LOCK_WHY];
+
+	lock_why(&run->lock, why);
+	if (outcome == LOCK_DENIED)
+		warn("%s: not run: %s; the user needs the key patterns ~%s* "
+		     "and ~{%s* and +eval +get +set +del +pexpire +pttl +time",
+		    run->opt.name, why, run->opt.prefix, run->opt.prefix);
+	else
+		warn("%s: not run: %s%s", run->opt.name, why,
+		    run->opt.default_server ?
+			" (the built-in default; -r or "
+			"REDLOCK_REDIS name another server)" :
+			"");
+}
+
+/* What COMMAND finds in its environment, over whatever was inherited. */
+static int
+export_lock(const struct run *run)
+{
+	char fence[24], pid[16], site[24];
+	const struct {
+		const char *name;
+		const char *value;
+	} vars[] = {
+		{ "REDLOCK_KEY", run->opt.name },
+		{ "REDLOCK_TOKEN", run->owner.token },
+		{ "REDLOCK_FENCE", fence },
+		{ "REDLOCK_PID", pid },
+		{ "REDLOCK_SITE", site },
+	};
+
+	snprintf(fence, sizeof(fence), "%" PRId64, run->lock.fence);
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	snprintf(site, sizeof(site), "%016" PRIx64, run->opt.site);
+	for (size_t i = 0; i < sizeof(vars) / sizeof(vars[0]); i++)
+		if (unsetenv(vars[i].name) == -1 ||
+		    setenv(vars[i].name, vars[i].value, 1) == -1)
+			return -1;
+	return 0;
+}
+
+/*
+ * Our standard input and output become /dev/null: COMMAND's end of a pipe is
+ * then its only one, so that end-of-file and SIGPIPE work.
+ */
+static void
+drop_streams(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (fd == -1) {
+		close(STDIN_FILENO);
+		close(STDOUT_FILENO);
+		return;
+	}
+	dup3(fd, STDIN_FILENO, O_CLOEXEC);
+	dup3(fd, STDOUT_FILENO, O_CLOEXEC);
+	close(fd);
+}
+
+/* Closed ones of 0 to 2 are filled, and closed again for COMMAND. */
+static void
+fill_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd != -1 && fd <= STDERR_FILENO);
+	if (fd == -1)
+		_exit(EXIT_OS);
+	close(fd);
+}
+
+/* Starts COMMAND under the lock; its end, or why it could not be. */
+static int
+run_command(struct run *run)
+{
+	struct options *opt = &run->opt;
+	int64_t now = clock_now_ms();
+
+	run->deadline_ms = lock_deadline_ms(&run->lock);
+	run->acquired_ms = now;
+	info("%s: acquired in %" PRId64 "ms, fence %" PRId64, opt->name,
+	    now - run->asked_ms, run->lock.fence);
+	signals_cb(run, 0); /* the last moment for one to be in time */
+	if (run->cancelled != 0)
+		return -run->cancelled;
+	if (export_lock(run) == -1) {
+		warn("%s: not run: %s", opt->name, strerror(errno));
+		return EXIT_OS;
+	}
+	switch (child_spawn(&run->child, opt->command, &run->signals)) {
+	case CHILD_STARTED:
+		drop_streams();
+		run->guard_ms = clock_now_ms() + GUARD_AFTER_MS;
+		return run_child(run);
+	case CHILD_NO_FORK:
+		warn("%s: fork: %s", opt->command[0], strerror(errno));
+		return EXIT_OS;
+	case CHILD_NO_EXEC:
+		warn("%s: %s", opt->command[0], strerror(errno));
+		return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
+	}
+	return EXIT_OS;
+}
+
+/* Gives the lock back; the status may turn out to be worth less. */
+static int
+give_back(struct run *run, int status)
+{
+	int64_t rest_ms = 0;
+	int64_t now = clock_now_ms();
+	char text[DURATION_TEXT], why[LOCK_WHY];
+
+	if (run->child.started && !run->lost)
+		rest_ms = run->acquired_ms + run->opt.at_least_ms - now;
+	switch (lock_release(&run->lock, rest_ms > 0 ? rest_ms : 0)) {
+	case RELEASE_DONE:
+		if (rest_ms > 0)
+			info("%s: stays taken for %s more", run->opt.name,
+			    duration_format(rest_ms, text));
+		else
+			info("%s: released in %" PRId64 "ms", run->opt.name,
+			    clock_now_ms() - now);
+		break;
+	case RELEASE_NOT_OURS:
+		if (run->lost || !run->child.started)
+			break;
+		run->lost = true;
+		describe_loss(run, why, sizeof(why));
+		warn("%s: lock lost before %s ended: %s", run->opt.name,
+		    run->owner.command, why);
+		return run->opt.warn_on_loss ? status : EXIT_LOST;
+	case RELEASE_UNANSWERED:
+		if (run->lost)
+			break;
+		warn("%s: the release was not answered (%s); the lock ends "
+		     "with its lease, in at most %s",
+		    run->opt.name, lock_why(&run->lock, why),
+		    duration_format(run->opt.ttl_ms, text));
+		break;
+	}
+	if (run->lost && run->opt.warn_on_loss)
+		warn("%s: %s ended, but the lock had been lost while it ran",
+		    run->opt.name, run->owner.command);
+	return status;
+}
+
+/* Takes the lock and runs COMMAND; returns our exit status, -N: signal N. */
+static int
+run_locked(struct run *run)
+{
+	enum lock_outcome outcome;
+	int status;
+
+	run->asked_ms = clock_now_ms();
+	lock_connect(&run->lock);
+	owner_init(&run->owner, run->opt.command[0]);
+	if (child_init(&run->child, run->owner.token, run->opt.only_command) ==
+	    -1) {
+		warn("prctl: %s", strerror(errno));
+		return EXIT_OS;
+	}
+	outcome = lock_acquire(&run->lock, &run->owner);
+	switch (outcome) {
+	case LOCK_HELD:
+		status = run_command(run);
+		return give_back(run, status);
+	case LOCK_BUSY:
+		say_busy(run);
+		return run->opt.conflict_status;
+	case LOCK_CANCELLED:
+		return -run->cancelled;
+	case LOCK_DENIED:
+		say_failed(run, outcome);
+		return EXIT_REFUSED;
+	case LOCK_UNDECIDED:
+	case LOCK_UNREACHABLE:
+		break;
+	}
+	say_failed(run, outcome);
+	return EXIT_UNREACHABLE;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct run run = { 0 };
+	char why[LOCK_WHY];
+	int status;
+
+	fill_streams();
+	options_parse(&run.opt, argc, argv); /* exits: -h, -V, bad usage */
+	if (run.opt.mode == MODE_STATUS) {
+		status = status_run(&run.opt);
+		options_release(&run.opt);
+		return status;
+	}
+	if (loop_init(&run.loop) == -1)
+		die(EXIT_OS, "timerfd: %s", strerror(errno));
+	if (lock_init(&run.lock, &run.loop, run.opt.prefix, run.opt.name,
+		run.opt.addresses, run.opt.naddresses, run.opt.ttl_ms,
+		run.opt.node_timeout_ms) == -1)
+		die(EXIT_OS, "%s", strerror(errno));
+	if (lock_resolve(&run.lock) == -1) /* a resolver may be ^C'd */
+		die(EXIT_UNREACHABLE, "%s: not run: %s", run.opt.name,
+		    lock_why(&run.lock, why));
+	if (signals_take(&run.signals) == -1)
+		die(EXIT_OS, "signalfd: %s", strerror(errno));
+	run.signal_watch = (struct loop_watch){ .fd = run.signals.fd,
+		.events = POLLIN,
+		.ready_cb = signals_cb,
+		.arg = &run };
+	loop_add(&run.loop, &run.signal_watch);
+	guard_init(&run.guard, &run.loop, argc, argv);
+
+	status = run_locked(&run);
+
+	lock_close(&run.lock);
+	close(run.signals.fd);
+	loop_release(&run.loop);
+	options_release(&run.opt);
+	if (status < 0)
+		signals_die_of(-status);
+	return status;
+}

@@ -1,0 +1,477 @@
+/*
+ * The only file that exits for a usage error, and the only one that reads the
+ * environment.  Each value is checked here, once, with the name under which
+ * the user gave it; the rest of the program trusts struct options.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "exitcode.h"
+#include "lock.h"
+#include "log.h"
+#include "options.h"
+
+static const char usage[] =
+    "usage: redlock-run [OPTION]... -k NAME [--] COMMAND [ARG]...\n"
+    "       redlock-run --status [-k NAME] [--json]\n"
+    "\n"
+    "Runs COMMAND while holding the lock NAME in Redis, or says who holds it.\n"
+    "\n"
+    "The lock:\n"
+    "  -k, --key NAME            the lock\n"
+    "  -n, --nonblock            do not wait for it (this is the default)\n"
+    "  -E, --conflict-exit-code N\n"
+    "                            exit status when it is busy (75)\n"
+    "  -t, --ttl DURATION        the lease, renewed at every third of it (60s)\n"
+    "      --at-least DURATION   keep the lock for that long at least (0)\n"
+    "\n"
+    "The command:\n"
+    "      --at-most DURATION    stop COMMAND after that long, exit 124\n"
+    "      --kill-after DURATION from SIGTERM to SIGKILL when COMMAND has to be\n"
+    "                            stopped (5s)\n"
+    "      --on-loss stop|warn   what to do when the lock cannot be held (stop)\n"
+    "  -o, --only-command        release when COMMAND itself exits, even if\n"
+    "                            processes that it started live on\n"
+    "\n"
+    "The server:\n"
+    "  -r, --redis URL           redis://[user[:password]@]host[:port][/db],\n"
+    "                            unix:///path[?db=N] or host[:port]\n"
+    "                            (" ADDRESS_DEFAULT ")\n"
+    "      --prefix TEXT         what goes before NAME in the key (redlock:)\n"
+    "      --node-timeout DURATION\n"
+    "                            how long a server may take to answer (a tenth\n"
+    "                            of the TTL, at least 50ms, at most 3s)\n"
+    "      --password-file FILE  the password, if the URL has none\n"
+    "\n"
+    "Asking and telling:\n"
+    "      --status              show who holds the lock, or all locks\n"
+    "      --json                the same for programs\n"
+    "  -q, --quiet               errors only, not even \"busy\"\n"
+    "  -v, --verbose             say what happens and how long it took\n"
+    "  -h, --help                this text\n"
+    "  -V, --version             the version\n"
+    "\n"
+    "DURATION is a number with ms, s, m, h or d; a bare number is seconds.\n"
+    "Also from the environment: REDLOCK_REDIS, REDLOCK_PREFIX, REDLOCK_TTL,\n"
+    "REDLOCK_KILL_AFTER, REDLOCK_NODE_TIMEOUT, REDLOCK_PASSWORD_FILE and\n"
+    "REDISCLI_AUTH.  Exit status: COMMAND's; 64 usage, 69 unreachable, 71 system,\n"
+    "75 busy, 77 refused, 79 lock lost, 124 --at-most passed, 126 and 127 COMMAND\n"
+    "not executable, not found.  See redlock-run(1).\n";
+
+enum {
+	OPT_AT_LEAST = 256,
+	OPT_AT_MOST,
+	OPT_KILL_AFTER,
+	OPT_ON_LOSS,
+	OPT_PREFIX,
+	OPT_NODE_TIMEOUT,
+	OPT_PASSWORD_FILE,
+	OPT_STATUS,
+	OPT_JSON
+};
+
+static const char short_options[] = "+:k:nE:t:or:qvhV";
+static const struct option long_options[] = { { "key", required_argument, NULL,
+						  'k' },
+	{ "nonblock", no_argument, NULL, 'n' },
+	{ "conflict-exit-code", required_argument, NULL, 'E' },
+	{ "ttl", required_argument, NULL, 't' },
+	{ "at-least", required_argument, NULL, OPT_AT_LEAST },
+	{ "at-most", required_argument, NULL, OPT_AT_MOST },
+	{ "kill-after", required_argument, NULL, OPT_KILL_AFTER },
+	{ "on-loss", required_argument, NULL, OPT_ON_LOSS },
+	{ "only-command", no_argument, NULL, 'o' },
+	{ "redis", required_argument, NULL, 'r' },
+	{ "prefix", required_argument, NULL, OPT_PREFIX },
+	{ "node-timeout", required_argument, NULL, OPT_NODE_TIMEOUT },
+	{ "password-file", required_argument, NULL, OPT_PASSWORD_FILE },
+	{ "status", no_argument, NULL, OPT_STATUS },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' }, { NULL, 0, NULL, 0 } };
+
+/* A value and where it came from, for messages. */
+struct setting {
+	const char *name;  /* "--ttl", "REDLOCK_TTL" */
+	const char *value; /* NULL: not given */
+};
+
+static _Noreturn void usage_error(const char *, ...) PRINTF_LIKE(1, 2);
+
+static _Noreturn void
+usage_error(const char *fmt, ...)
+{
+	char text[1536];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	die(EXIT_USAGE, "%s; see redlock-run --help", text);
+}
+
+/* What -h and -V say must arrive. */
+static _Noreturn void
+print_and_exit(const char *text)
+{
+	if (fputs(text, stdout) == EOF || fflush(stdout) == EOF)
+		die(EXIT_OS, "standard output: %s", strerror(errno));
+	exit(0);
+}
+
+static struct setting
+environment(const char *name)
+{
+	return (struct setting){ name, getenv(name) };
+}
+
+/* The command line's if it was given, else the environment's. */
+static struct setting
+either(struct setting option, const char *variable)
+{
+	return option.value != NULL ? option : environment(variable);
+}
+
+static int64_t
+duration(struct setting s, int64_t fallback_ms, int64_t least_ms)
+{
+	char text[DURATION_TEXT];
+	int64_t ms;
+
+	if (s.value == NULL)
+		return fallback_ms;
+	if (duration_parse(s.value, &ms) == -1)
+		usage_error("%s: '%s' is not a duration (as 500ms, 1.5s, 10m, "
+			    "2h, 1d)",
+		    s.name, s.value);
+	if (ms < least_ms)
+		usage_error("%s: '%s' is too short, it must be at least %s",
+		    s.name, s.value, duration_format(least_ms, text));
+	return ms;
+}
+
+static int
+exit_status(const char *text)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || text[0] < '0' ||
+	    text[0] > '9' || n > 255)
+		usage_error(
+		    "-E: '%s' is not an exit status from 0 to 255", text);
+	return (int)n;
+}
+
+static bool
+has_control(const char *s)
+{
+	for (; *s != '\0'; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			return true;
+	return false;
+}
+
+/* Whether braces would put the keys beside the lock into another slot. */
+static bool
+bad_braces(const char *s)
+{
+	const char *open = strchr(s, '{');
+	const char *close = open == NULL ? NULL : strchr(open, '}');
+
+	return strchr(s, '}') != NULL && (close == NULL || close == open + 1);
+}
+
+static void
+check_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len == 0 || len > LOCK_NAME)
+		usage_error("-k: a name has 1 to %d bytes, '%.64s%s' has %zu",
+		    LOCK_NAME, name, len > 64 ? "..." : "", len);
+	if (has_control(name))
+		usage_error("-k: '%s' has a control character in it", name);
+	if (strstr(name, ":~") != NULL)
+		usage_error(
+		    "-k: '%s' has ':~' in it, which marks our own keys", name);
+	if (bad_braces(name))
+		usage_error("-k: '%s' has a '}' but no {tag}", name);
+}
+
+static void
+check_prefix(struct setting s)
+{
+	if (strlen(s.value) > LOCK_NAME)
+		usage_error("%s: '%.64s...' is longer than %d bytes", s.name,
+		    s.value, LOCK_NAME);
+	if (has_control(s.value))
+		usage_error(
+		    "%s: '%s' has a control character in it", s.name, s.value);
+	if (strstr(s.value, ":~") != NULL)
+		usage_error("%s: '%s' has ':~' in it, which marks our own "
+			    "keys",
+		    s.name, s.value);
+	if (bad_braces(s.value))
+		usage_error("%s: '%s' has a '}' but no {tag}", s.name, s.value);
+}
+
+/* The first line of a file, into a buffer of ADDRESS_SECRET. */
+static void
+read_password(struct setting file, char *password)
+{
+	char buf[ADDRESS_SECRET + 2];
+	int fd = open(file.value, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd == -1 ? -1 : read(fd, buf, sizeof(buf) - 1);
+
+	if (n == -1)
+		usage_error("%s: '%s' cannot be read: %s", file.name,
+		    file.value, strerror(errno));
+	close(fd);
+	buf[n] = '\0';
+	buf[strcspn(buf, "\r\n")] = '\0';
+	if (buf[0] == '\0')
+		usage_error("%s: '%s' holds no password in its first line",
+		    file.name, file.value);
+	if (strlen(buf) >= ADDRESS_SECRET)
+		usage_error("%s: '%s' holds a password that is longer than "
+			    "%d bytes",
+		    file.name, file.value, ADDRESS_SECRET - 1);
+	memcpy(password, buf, strlen(buf) + 1);
+}
+
+/* The password for a URL without one of its own; empty if there is none. */
+static void
+find_password(struct setting option, char *password)
+{
+	struct setting file = either(option, "REDLOCK_PASSWORD_FILE");
+	struct setting auth = environment("REDISCLI_AUTH");
+
+	password[0] = '\0';
+	if (file.value != NULL)
+		read_password(file, password);
+	else if (auth.value != NULL) {
+		if (strlen(auth.value) >= ADDRESS_SECRET)
+			usage_error("%s is longer than %d bytes", auth.name,
+			    ADDRESS_SECRET - 1);
+		memcpy(password, auth.value, strlen(auth.value) + 1);
+	}
+}
+
+static void
+parse_server(struct options *opt, struct setting s, struct setting pw_file)
+{
+	char masked[ADDRESS_TEXT], password[ADDRESS_SECRET];
+	const char *why;
+
+	opt->addresses = calloc(1, sizeof(*opt->addresses));
+	if (opt->addresses == NULL)
+		die(EXIT_OS, "%s", strerror(errno));
+	opt->naddresses = 1;
+	opt->default_server = s.value == NULL;
+	if (s.value == NULL)
+		s.value = ADDRESS_DEFAULT;
+	why = address_parse(&opt->addresses[0], s.value);
+	if (why != NULL)
+		usage_error("%s: '%s' %s", s.name,
+		    address_mask(masked, sizeof(masked), s.value), why);
+	find_password(pw_file, password);
+	if (opt->addresses[0].password[0] == '\0')
+		memcpy(opt->addresses[0].password, password, sizeof(password));
+}
+
+/* FNV-1a, as in draft-eastlake-fnv. */
+static uint64_t
+fingerprint(uint64_t hash, const char *text)
+{
+	do {
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+	} while (*text++ != '\0');
+	return hash;
+}
+
+/* What getopt did not like, as the user typed it. */
+static _Noreturn void
+bad_option(int c, char **argv)
+{
+	const char *word = argv[optind - 1];
+
+	if (c == ':' && strncmp(word, "--", 2) != 0)
+		usage_error("option '-%c' needs a value", optopt);
+	if (c == ':')
+		usage_error("option '%s' needs a value", word);
+	if (optopt > 0 && optopt < 256 && strncmp(word, "--", 2) != 0)
+		usage_error("unknown option '-%c'", optopt);
+	if (strncmp(word, "--", 2) != 0)
+		word = argv[optind];
+	if (optopt != 0)
+		usage_error("'%s': this option takes no value", word);
+	usage_error("unknown or ambiguous option '%s'", word);
+}
+
+void
+options_parse(struct options *opt, int argc, char **argv)
+{
+	struct setting ttl = { "--ttl", NULL };
+	struct setting at_least = { "--at-least", NULL };
+	struct setting at_most = { "--at-most", NULL };
+	struct setting kill_after = { "--kill-after", NULL };
+	struct setting prefix = { "--prefix", NULL };
+	struct setting node_timeout = { "--node-timeout", NULL };
+	struct setting password_file = { "--password-file", NULL };
+	struct setting redis = { "--redis", NULL };
+	const char *only_run = NULL; /* an option that --status has not */
+	int64_t tenth;
+	int c;
+
+	memset(opt, 0, sizeof(*opt));
+	opt->conflict_status = EXIT_BUSY;
+	opterr = 0;
+	while ((c = getopt_long(
+		    argc, argv, short_options, long_options, NULL)) != -1) {
+		switch (c) {
+		case 'k':
+			check_name(optarg);
+			if (opt->name != NULL)
+				usage_error("-k: '%s' is a second name; one "
+					    "lock at a time",
+				    optarg);
+			opt->name = optarg;
+			break;
+		case 'n':
+			only_run = "--nonblock";
+			break;
+		case 'E':
+			opt->conflict_status = exit_status(optarg);
+			only_run = "--conflict-exit-code";
+			break;
+		case 't':
+			ttl.value = optarg;
+			break;
+		case OPT_AT_LEAST:
+			at_least.value = optarg;
+			only_run = at_least.name;
+			break;
+		case OPT_AT_MOST:
+			at_most.value = optarg;
+			only_run = at_most.name;
+			break;
+		case OPT_KILL_AFTER:
+			kill_after.value = optarg;
+			break;
+		case OPT_ON_LOSS:
+			if (strcmp(optarg, "stop") != 0 &&
+			    strcmp(optarg, "warn") != 0)
+				usage_error("--on-loss: '%s' is neither 'stop' "
+					    "nor 'warn'",
+				    optarg);
+			opt->warn_on_loss = strcmp(optarg, "warn") == 0;
+			only_run = "--on-loss";
+			break;
+		case 'o':
+			opt->only_command = true;
+			only_run = "--only-command";
+			break;
+		case 'r':
+			if (redis.value != NULL)
+				usage_error("-r: '%s' is a second server; one "
+					    "server at a time",
+				    optarg);
+			redis.value = optarg;
+			break;
+		case OPT_PREFIX:
+			prefix.value = optarg;
+			break;
+		case OPT_NODE_TIMEOUT:
+			node_timeout.value = optarg;
+			break;
+		case OPT_PASSWORD_FILE:
+			password_file.value = optarg;
+			break;
+		case OPT_STATUS:
+			opt->mode = MODE_STATUS;
+			break;
+		case OPT_JSON:
+			opt->json = true;
+			break;
+		case 'q':
+			opt->quiet = true;
+			break;
+		case 'v':
+			opt->verbose = true;
+			break;
+		case 'h':
+			print_and_exit(usage);
+		case 'V':
+			print_and_exit("redlock-run " VERSION "\n");
+		default:
+			bad_option(c, argv);
+		}
+	}
+
+	opt->command = argv + optind;
+	if (opt->mode == MODE_STATUS) {
+		if (only_run != NULL)
+			usage_error("%s does not go with --status", only_run);
+		if (argc > optind)
+			usage_error(
+			    "'%s': --status runs no command", argv[optind]);
+	} else {
+		if (opt->json)
+			usage_error("--json goes with --status");
+		if (opt->name == NULL)
+			usage_error("which lock? -k NAME is missing");
+		if (argc == optind)
+			usage_error("which command? COMMAND is missing");
+	}
+	if (opt->quiet && opt->verbose)
+		usage_error("-q and -v do not go together");
+	log_set(opt->quiet   ? LOG_QUIET :
+		opt->verbose ? LOG_VERBOSE :
+			       LOG_NORMAL);
+
+	opt->ttl_ms = duration(either(ttl, "REDLOCK_TTL"), 60000, 100);
+	opt->at_least_ms = duration(at_least, 0, 0);
+	opt->at_most_ms = duration(at_most, 0, 0);
+	opt->kill_after_ms =
+	    duration(either(kill_after, "REDLOCK_KILL_AFTER"), 5000, 0);
+	tenth = opt->ttl_ms / 10;
+	opt->node_timeout_ms =
+	    duration(either(node_timeout, "REDLOCK_NODE_TIMEOUT"),
+		tenth < 50       ? 50 :
+		    tenth > 3000 ? 3000 :
+				   tenth,
+		1);
+
+	prefix = either(prefix, "REDLOCK_PREFIX");
+	if (prefix.value != NULL)
+		check_prefix(prefix);
+	opt->prefix = prefix.value != NULL ? prefix.value : "redlock:";
+	if (opt->mode == MODE_STATUS && opt->name == NULL &&
+	    opt->prefix[0] == '\0')
+		usage_error("--status with an empty prefix needs -k: every key "
+			    "would be a lock");
+	parse_server(opt, either(redis, "REDLOCK_REDIS"), password_file);
+	opt->site = fingerprint(
+	    fingerprint(UINT64_C(14695981039346656037), opt->addresses[0].text),
+	    opt->prefix);
+}
+
+void
+options_release(struct options *opt)
+{
+	free(opt->addresses);
+	opt->addresses = NULL;
+}

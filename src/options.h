@@ -1,0 +1,42 @@
+/* What the user wants: argv, environment, files. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "address.h"
+
+struct options {
+	enum { MODE_RUN, MODE_STATUS } mode;
+	const char *name;          /* the lock; NULL: --status of all */
+	char **command;            /* in argv; NULL-terminated */
+	struct address *addresses; /* the servers, with their passwords */
+	int naddresses;
+	bool default_server; /* nobody named one */
+	const char *prefix;
+	int64_t ttl_ms;
+	int64_t node_timeout_ms;
+	int64_t at_least_ms;
+	int64_t at_most_ms; /* 0: no limit */
+	int64_t kill_after_ms;
+	int conflict_status;
+	bool warn_on_loss;
+	bool only_command;
+	bool quiet;
+	bool verbose;
+	bool json;
+	uint64_t site; /* fingerprint of servers and prefix */
+};
+
+/*
+ * Fills *opt from argv, the environment and the files that they name.
+ * Command line beats environment.  Exits for -h, -V and any usage error;
+ * nothing has been sent to anybody then.
+ */
+void options_parse(struct options *opt, int argc, char **argv);
+
+/* Frees what options_parse() allocated. */
+void options_release(struct options *opt);
+
+#endif

@@ -1,0 +1,657 @@
+/*
+ * Looks and touches nothing: lists the locks, asks every server about each,
+ * and shows an owner only where a majority agrees.  Everything printed here
+ * came out of Redis, so everything is escaped.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "escape.h"
+#include "exitcode.h"
+#include "lock.h"
+#include "log.h"
+#include "loop.h"
+#include "node.h"
+#include "owner.h"
+#include "scripts.h"
+#include "status.h"
+
+#define COLUMNS 8
+#define CELL    300
+
+enum state { STATE_UNKNOWN, STATE_FREE, STATE_HELD, STATE_REST };
+
+static const char *const state_names[] = { "unknown", "free", "held", "rest" };
+
+/* What one server says of one lock. */
+struct opinion {
+	bool known;
+	struct lock_view view;
+	struct owner owner;
+	bool ours; /* the value is one of redlock-run's */
+	int64_t fence;
+};
+
+/* A lock, and the opinion that a majority shares. */
+struct entry {
+	char *name;
+	struct opinion *opinions;     /* one a server */
+	const struct opinion *agreed; /* NULL: no majority */
+	enum state state;
+	int64_t ttl_ms; /* of the agreed; -1: for ever */
+	int64_t fence;
+};
+
+/* A server, and how far it has come. */
+struct source {
+	struct status *status;
+	struct node node;
+	bool listing; /* SCAN is on its way */
+	bool listed;
+	char cursor[24];
+	size_t asked; /* entries */
+	size_t answered;
+	int64_t end_ms;           /* without an answer until then: failed */
+	enum answer_kind failure; /* ANSWER_REPLY: none so far */
+	char why[NODE_WHY];
+};
+
+struct status {
+	const struct options *opt;
+	struct loop loop;
+	struct source *sources;
+	int nsources;
+	int quorum;
+	bool reading; /* the list of entries is complete */
+	struct entry *entries;
+	size_t nentries;
+};
+
+enum { TAG_SCAN, TAG_ENTRY };
+
+static void *
+need(void *memory)
+{
+	if (memory == NULL)
+		die(EXIT_OS, "%s", strerror(errno));
+	return memory;
+}
+
+static void
+source_fail(struct source *s, enum answer_kind kind, const char *why)
+{
+	s->failure = kind;
+	snprintf(s->why, sizeof(s->why), "%s", why);
+}
+
+static void
+add_entry(struct status *st, const char *name, size_t len)
+{
+	struct entry *e;
+
+	st->entries = need(
+	    realloc(st->entries, (st->nentries + 1) * sizeof(*st->entries)));
+	e = &st->entries[st->nentries++];
+	memset(e, 0, sizeof(*e));
+	e->name = need(strndup(name, len));
+}
+
+/* Keys under the prefix, but for those that only stand beside a lock. */
+static void
+scan_answered(struct source *s, const struct answer *a)
+{
+	const char *cursor = answer_string(a, 0, NULL);
+	const struct answer keys = answer_sub(a, 1);
+	size_t prefix = strlen(s->status->opt->prefix), len;
+	const char *key;
+
+	s->listing = false;
+	if (cursor == NULL || strlen(cursor) >= sizeof(s->cursor)) {
+		source_fail(s, ANSWER_UNABLE, "its answer makes no sense");
+		return;
+	}
+	snprintf(s->cursor, sizeof(s->cursor), "%s", cursor);
+	s->listed = strcmp(cursor, "0") == 0;
+	for (size_t i = 0; i < answer_count(&keys); i++) {
+		key = answer_string(&keys, i, &len);
+		if (key != NULL && len > prefix && strlen(key) == len &&
+		    strstr(key + prefix, ":~") == NULL)
+			add_entry(s->status, key + prefix, len - prefix);
+	}
+}
+
+static void
+entry_answered(struct source *s, const struct answer *a)
+{
+	const struct status *st = s->status;
+	struct entry *e = &st->entries[s->answered++];
+	struct opinion *o = &e->opinions[s - st->sources];
+
+	if (lock_view_read(&o->view, a) == -1) {
+		source_fail(s, ANSWER_UNABLE, "its answer makes no sense");
+		return;
+	}
+	o->known = true;
+	o->ours = o->view.taken &&
+	    owner_parse(&o->owner, o->view.value, o->view.len) == 0;
+	o->fence = o->ours ? answer_int(a, 4) : 0;
+}
+
+static void
+answer_cb(void *arg, const struct answer *a)
+{
+	struct source *s = arg;
+
+	s->end_ms = clock_now_ms() + s->status->opt->node_timeout_ms;
+	if (a->kind == ANSWER_NONE)
+		return; /* source_step() sees to it */
+	if (a->kind != ANSWER_REPLY)
+		source_fail(s, a->kind, a->text);
+	else if (a->tag == TAG_SCAN)
+		scan_answered(s, a);
+	else
+		entry_answered(s, a);
+}
+
+/* SCAN's pattern: the prefix to the letter, then anything. */
+static void
+send_scan(struct source *s)
+{
+	char pattern[2 * LOCK_NAME + 2], *to = pattern;
+	const char *const argv[] = { "SCAN", s->cursor, "MATCH", pattern,
+		"COUNT", "1000" };
+
+	for (const char *p = s->status->opt->prefix; *p != '\0'; p++) {
+		if (strchr("*?[]\\^-", *p) != NULL)
+			*to++ = '\\';
+		*to++ = *p;
+	}
+	*to++ = '*';
+	*to = '\0';
+	s->listing = node_command(&s->node, TAG_SCAN, 6, argv) == 0;
+}
+
+static int
+send_entry(struct source *s)
+{
+	const struct status *st = s->status;
+	char key[LOCK_KEY], fence_key[LOCK_KEY];
+	const char *const argv[] = { key, fence_key, "" };
+
+	lock_keys(st->opt->prefix, st->entries[s->asked].name, key, fence_key);
+	return node_eval(&s->node, TAG_ENTRY, script_status, 2, 3, argv);
+}
+
+/* Does what is due on one server; true when it has nothing left to do. */
+static bool
+source_step(struct source *s)
+{
+	struct status *st = s->status;
+	int64_t now = clock_now_ms();
+	char text[DURATION_TEXT], why[NODE_WHY];
+
+	node_sweep(&s->node);
+	if (s->failure != ANSWER_REPLY)
+		return true;
+	if (now >= s->end_ms) {
+		snprintf(why, sizeof(why), "no answer within %s",
+		    duration_format(st->opt->node_timeout_ms, text));
+		node_close(&s->node, why);
+	}
+	if (s->node.state == NODE_DOWN) {
+		if (s->node.untried == 0) {
+			source_fail(s, s->node.failure, s->node.why);
+			return true;
+		}
+		s->listing = false;
+		s->asked = s->answered;
+		s->end_ms = now + st->opt->node_timeout_ms / s->node.untried;
+		node_open(&s->node);
+	}
+	if (s->node.state != NODE_READY)
+		return false;
+	if (!st->reading) {
+		if (!s->listed && !s->listing)
+			send_scan(s);
+		return s->listed;
+	}
+	while (s->asked < st->nentries && send_entry(s) == 0)
+		s->asked++;
+	return s->answered == st->nentries;
+}
+
+/* Turns the loop until every server has done its part or failed. */
+static void
+all_sources(struct status *st)
+{
+	int64_t wake;
+	bool done;
+
+	for (int i = 0; i < st->nsources; i++)
+		st->sources[i].end_ms =
+		    clock_now_ms() + st->opt->node_timeout_ms;
+	for (;;) {
+		done = true;
+		wake = CLOCK_NEVER;
+		for (int i = 0; i < st->nsources; i++) {
+			struct source *s = &st->sources[i];
+
+			if (source_step(s))
+				continue;
+			done = false;
+			if (s->node.state == NODE_DOWN)
+				wake = 0;
+			else if (s->end_ms < wake)
+				wake = s->end_ms;
+		}
+		if (done)
+			return;
+		loop_turn(&st->loop, wake);
+	}
+}
+
+static int
+compare_entries(const void *a, const void *b)
+{
+	return strcmp(
+	    ((const struct entry *)a)->name, ((const struct entry *)b)->name);
+}
+
+/* SCAN may name a key twice, and so do several servers. */
+static void
+sort_entries(struct status *st)
+{
+	size_t n = 0;
+
+	if (st->nentries == 0)
+		return;
+	qsort(st->entries, st->nentries, sizeof(*st->entries), compare_entries);
+	for (size_t i = 1; i < st->nentries; i++) {
+		if (strcmp(st->entries[n].name, st->entries[i].name) == 0)
+			free(st->entries[i].name);
+		else
+			st->entries[++n] = st->entries[i];
+	}
+	st->nentries = n + 1;
+}
+
+static bool
+same_opinion(const struct opinion *a, const struct opinion *b)
+{
+	if (!a->known || !b->known || a->view.taken != b->view.taken ||
+	    a->ours != b->ours)
+		return false;
+	if (a->ours)
+		return strcmp(a->owner.token, b->owner.token) == 0 &&
+		    a->owner.resting == b->owner.resting;
+	return !a->view.taken ||
+	    (a->view.len == b->view.len &&
+		memcmp(a->view.value, b->view.value, a->view.len) == 0);
+}
+
+/* Finds the opinion that a quorum shares, and what that quorum grants. */
+static void
+judge_entry(const struct status *st, struct entry *e)
+{
+	int64_t ttl_ms[LOOP_WATCHES];
+
+	e->ttl_ms = -1;
+	for (int i = 0; i < st->nsources && e->agreed == NULL; i++) {
+		int n = 0;
+
+		for (int j = 0; j < st->nsources; j++)
+			if (same_opinion(&e->opinions[i], &e->opinions[j])) {
+				const struct opinion *o = &e->opinions[j];
+
+				ttl_ms[n++] = o->view.ttl_ms < 0 ?
+				    CLOCK_NEVER :
+				    o->view.ttl_ms;
+				if (o->fence > e->fence)
+					e->fence = o->fence;
+			}
+		if (n >= st->quorum) {
+			e->agreed = &e->opinions[i];
+			e->ttl_ms = lock_deadline_of(ttl_ms, n, st->quorum);
+			if (e->ttl_ms == CLOCK_NEVER)
+				e->ttl_ms = -1;
+		} else
+			e->fence = 0;
+	}
+	if (e->agreed == NULL)
+		e->state = STATE_UNKNOWN;
+	else if (!e->agreed->view.taken)
+		e->state = STATE_FREE;
+	else
+		e->state = e->agreed->owner.resting ? STATE_REST : STATE_HELD;
+}
+
+/* How long the holder has it, by the server's clock; -1 if it does not say. */
+static int64_t
+held_ms(const struct entry *e)
+{
+	int64_t ms;
+
+	if (e->state != STATE_HELD || !e->agreed->ours)
+		return -1;
+	ms = e->agreed->view.now_ms - e->agreed->owner.since_ms;
+	return ms < 0 ? 0 : ms;
+}
+
+/* The table's cells are as wide as they turn out. */
+static void
+table_entry(char row[COLUMNS][CELL], const struct entry *e)
+{
+	const struct opinion *o = e->agreed;
+	char text[DURATION_TEXT], raw[OWNER_WHO];
+
+	escape_text(row[0], CELL, e->name, strlen(e->name));
+	snprintf(row[1], CELL, "%s", state_names[e->state]);
+	for (int c = 2; c < COLUMNS; c++)
+		snprintf(row[c], CELL, "-");
+	if (e->state == STATE_HELD || e->state == STATE_REST) {
+		if (!o->ours)
+			escape_text(
+			    row[2], CELL / 2, o->view.value, o->view.len);
+		else if (e->state == STATE_REST)
+			snprintf(raw, sizeof(raw), "%s@%s", o->owner.user,
+			    o->owner.host);
+		else
+			snprintf(raw, sizeof(raw), "%s@%s pid %d",
+			    o->owner.user, o->owner.host, (int)o->owner.pid);
+		if (o->ours) {
+			escape_text(row[2], CELL, raw, strlen(raw));
+			escape_text(row[3], CELL, o->owner.command,
+			    strlen(o->owner.command));
+		}
+		if (e->ttl_ms >= 0)
+			snprintf(row[5], CELL, "%s",
+			    duration_format(e->ttl_ms, text));
+		if (held_ms(e) >= 0)
+			snprintf(row[4], CELL, "%s",
+			    duration_format(held_ms(e), text));
+	}
+	if (e->state != STATE_UNKNOWN)
+		snprintf(row[6], CELL, "0");
+	if (e->fence > 0)
+		snprintf(row[7], CELL, "%" PRId64, e->fence);
+}
+
+static void
+print_row(char row[COLUMNS][CELL], const int width[COLUMNS])
+{
+	for (int c = 0; c < COLUMNS; c++) {
+		fputs(row[c], stdout);
+		if (c + 1 < COLUMNS)
+			printf("%*s", width[c] + 2 - escape_width(row[c]), "");
+	}
+	putchar('\n');
+}
+
+/* With -v: the token, and what each server says. */
+static void
+print_opinions(const struct status *st, const struct entry *e)
+{
+	char text[DURATION_TEXT], who[OWNER_WHO], safe[2 * OWNER_WHO];
+
+	if (e->agreed != NULL && e->agreed->ours)
+		printf("  token %s\n", e->agreed->owner.token);
+	for (int i = 0; i < st->nsources; i++) {
+		const struct opinion *o = &e->opinions[i];
+		const char *server = st->sources[i].node.address.text;
+
+		if (!o->known)
+			snprintf(who, sizeof(who), "%s", st->sources[i].why);
+		else if (!o->view.taken)
+			snprintf(who, sizeof(who), "free");
+		else
+			owner_who(who, o->view.value, o->view.len);
+		printf("  %s  %s", server,
+		    escape_text(safe, sizeof(safe), who, strlen(who)));
+		if (o->known && o->view.ttl_ms >= 0)
+			printf(
+			    ", %s left", duration_format(o->view.ttl_ms, text));
+		putchar('\n');
+	}
+}
+
+static void
+print_table(const struct status *st)
+{
+	static const char *const titles[COLUMNS] = { "LOCK", "STATE", "HOLDER",
+		"COMMAND", "HELD", "LEASE", "WAITING", "FENCE" };
+	char(*rows)[COLUMNS][CELL];
+	int width[COLUMNS] = { 0 }, w;
+
+	rows = need(calloc(st->nentries + 1, sizeof(*rows)));
+	for (int c = 0; c < COLUMNS; c++)
+		snprintf(rows[0][c], CELL, "%s", titles[c]);
+	for (size_t i = 0; i < st->nentries; i++)
+		table_entry(rows[i + 1], &st->entries[i]);
+	for (size_t i = 0; i <= st->nentries; i++)
+		for (int c = 0; c < COLUMNS; c++)
+			if ((w = escape_width(rows[i][c])) > width[c])
+				width[c] = w;
+	print_row(rows[0], width);
+	for (size_t i = 0; i < st->nentries; i++) {
+		print_row(rows[i + 1], width);
+		if (st->opt->verbose)
+			print_opinions(st, &st->entries[i]);
+	}
+	free(rows);
+}
+
+static void
+json_string(const char *name, const char *value)
+{
+	printf("\"%s\":", name);
+	escape_json(stdout, value, value == NULL ? 0 : strlen(value));
+}
+
+/* A number, or null if it is less than least. */
+static void
+json_number(const char *name, int64_t value, int64_t least)
+{
+	if (value < least)
+		printf("\"%s\":null", name);
+	else
+		printf("\"%s\":%" PRId64, name, value);
+}
+
+static void
+json_time(const char *name, int64_t wall_ms)
+{
+	char text[40];
+	time_t seconds = wall_ms / 1000;
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm) == NULL ||
+	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+		printf("\"%s\":null", name);
+	else
+		printf(
+		    "\"%s\":\"%s.%03dZ\"", name, text, (int)(wall_ms % 1000));
+}
+
+static void
+json_holder(const struct entry *e)
+{
+	const struct opinion *o = e->agreed;
+
+	if (o->ours) {
+		putchar('{');
+		json_string("token", o->owner.token);
+		putchar(',');
+		json_string("host", o->owner.host);
+		printf(",\"pid\":%d,", (int)o->owner.pid);
+		json_string("user", o->owner.user);
+		putchar(',');
+		json_string("command", o->owner.command);
+		putchar(',');
+		json_time("since", o->owner.since_ms);
+	} else {
+		printf("{\"token\":");
+		escape_json(stdout, o->view.value, o->view.len);
+		printf(",\"host\":null,\"pid\":null,\"user\":null,"
+		       "\"command\":null,\"since\":null");
+	}
+	putchar(',');
+	json_number("held_ms", held_ms(e), 0);
+	putchar(',');
+	json_number("ttl_ms", e->ttl_ms, 0);
+	putchar('}');
+}
+
+static void
+json_opinion(const struct source *s, const struct opinion *o)
+{
+	enum state state = !o->known ? STATE_UNKNOWN :
+	    !o->view.taken           ? STATE_FREE :
+	    o->owner.resting         ? STATE_REST :
+				       STATE_HELD;
+
+	putchar('{');
+	json_string("server", s->node.address.text);
+	printf(",\"state\":\"%s\",", state_names[state]);
+	json_number("ttl_ms", o->known ? o->view.ttl_ms : -1, 0);
+	putchar('}');
+}
+
+static void
+json_entry(const struct status *st, const struct entry *e)
+{
+	bool taken = e->state == STATE_HELD || e->state == STATE_REST;
+
+	putchar('{');
+	json_string("name", e->name);
+	printf(",\"state\":\"%s\",", state_names[e->state]);
+	json_string("mode", taken && e->agreed->ours ? "exclusive" : NULL);
+	putchar(',');
+	json_number("ttl_ms", taken ? e->ttl_ms : -1, 0);
+	printf(",\"waiting\":0,");
+	json_number("fence", e->fence, 1);
+	printf(",\"holders\":[");
+	if (taken)
+		json_holder(e);
+	printf("],\"waiters\":[],\"servers\":[");
+	for (int i = 0; i < st->nsources; i++) {
+		if (i > 0)
+			putchar(',');
+		json_opinion(&st->sources[i], &e->opinions[i]);
+	}
+	printf("]}");
+}
+
+static void
+print_json(const struct status *st)
+{
+	putchar('[');
+	for (size_t i = 0; i < st->nentries; i++) {
+		if (i > 0)
+			printf(",\n ");
+		json_entry(st, &st->entries[i]);
+	}
+	printf("]\n");
+}
+
+/* Says which servers failed; returns what that comes to. */
+static int
+report_failures(const struct status *st)
+{
+	int failed = 0, result = EXIT_UNREACHABLE;
+
+	for (int i = 0; i < st->nsources; i++) {
+		const struct source *s = &st->sources[i];
+
+		if (s->failure == ANSWER_REPLY)
+			continue;
+		failed++;
+		warn("%s: %s%s", s->node.address.text, s->why,
+		    st->opt->default_server ? " (the built-in default; -r or "
+					      "REDLOCK_REDIS name another)" :
+					      "");
+		if (s->failure == ANSWER_DENIED)
+			result = EXIT_REFUSED;
+	}
+	return st->nsources - failed >= st->quorum ? 0 : result;
+}
+
+static void
+sources_init(struct status *st)
+{
+	const struct options *opt = st->opt;
+
+	st->nsources = opt->naddresses;
+	st->quorum = opt->naddresses / 2 + 1;
+	st->sources =
+	    need(calloc((size_t)opt->naddresses, sizeof(*st->sources)));
+	for (int i = 0; i < opt->naddresses; i++) {
+		struct source *s = &st->sources[i];
+
+		s->status = st;
+		s->failure = ANSWER_REPLY;
+		snprintf(s->cursor, sizeof(s->cursor), "0");
+		node_init(
+		    &s->node, &st->loop, &opt->addresses[i], answer_cb, s);
+		if (node_resolve(&s->node) == -1)
+			source_fail(s, ANSWER_NONE, s->node.why);
+		s->node.untried = s->node.nips;
+	}
+}
+
+static void
+status_release(struct status *st)
+{
+	for (int i = 0; i < st->nsources; i++)
+		node_release(&st->sources[i].node);
+	for (size_t i = 0; i < st->nentries; i++) {
+		free(st->entries[i].name);
+		free(st->entries[i].opinions);
+	}
+	free(st->sources);
+	free(st->entries);
+	loop_release(&st->loop);
+}
+
+int
+status_run(const struct options *opt)
+{
+	struct status st = { .opt = opt };
+	int result;
+
+	if (loop_init(&st.loop) == -1)
+		die(EXIT_OS, "timerfd: %s", strerror(errno));
+	sources_init(&st);
+	if (opt->name != NULL)
+		add_entry(&st, opt->name, strlen(opt->name));
+	else
+		all_sources(&st);
+	st.reading = true;
+	sort_entries(&st);
+	for (size_t i = 0; i < st.nentries; i++)
+		st.entries[i].opinions = need(calloc(
+		    (size_t)st.nsources, sizeof(*st.entries[i].opinions)));
+	all_sources(&st);
+	for (size_t i = 0; i < st.nentries; i++)
+		judge_entry(&st, &st.entries[i]);
+
+	result = report_failures(&st);
+	if (opt->json)
+		print_json(&st);
+	else if (result == 0)
+		print_table(&st);
+	if (fflush(stdout) == EOF)
+		die(EXIT_OS, "standard output: %s", strerror(errno));
+	for (size_t i = 0; i < st.nentries && opt->name != NULL; i++) {
+		if (st.entries[i].state == STATE_UNKNOWN && result == 0)
+			result = EXIT_UNREACHABLE;
+		else if (st.entries[i].state == STATE_FREE && result == 0)
+			result = EXIT_FREE;
+	}
+	status_release(&st);
+	return result;
+}
