@@ -173,8 +173,8 @@ address_parse(struct address *a, const char *url)
 
 	memset(a, 0, sizeof(*a));
 	for (const char *p = url; *p != '\0'; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			return "has a control character in it";
+		if ((unsigned char)*p <= 0x20 || *p == 0x7f)
+			return "has a blank or control character in it";
 	if (strncmp(url, "unix://", 7) == 0)
 		return unix_parse(a, url + 7);
 	if (strncmp(url, "redis://", 8) == 0)

@@ -17,8 +17,9 @@
 #include "log.h"
 #include "scripts.h"
 
-#define CANCEL_MS 50 /* to give back after a signal */
-#define RETRY_MS  10 /* and up to as much again, by chance */
+#define REOPEN_MS 200 /* between tries to reach a server that is down */
+#define CANCEL_MS 50  /* to give back after a signal */
+#define RETRY_MS  10  /* and up to as much again, by chance */
 
 int64_t
 lock_deadline_of(const int64_t valid_ms[], int n, int q)
@@ -268,6 +269,13 @@ server_unanswered(struct server *s)
 	node_close(&s->node, why);
 }
 
+/* A server that is being restarted is to be met as soon as it is back. */
+static int64_t
+reopen_after_ms(const struct lock *l)
+{
+	return l->ttl_ms / 10 < REOPEN_MS ? l->ttl_ms / 10 : REOPEN_MS;
+}
+
 /* The connection is gone, or could not be made. */
 static void
 server_down(struct server *s, int64_t now)
@@ -284,7 +292,7 @@ server_down(struct server *s, int64_t now)
 		s->reopen = false;
 		s->next_ms = now;
 	} else if (l->phase == PHASE_HOLD)
-		s->next_ms = now + l->ttl_ms / 10;
+		s->next_ms = now + reopen_after_ms(l);
 	else if (s->maybe_ours || n->again)
 		s->next_ms = now + RETRY_MS + clock_wall_us() % RETRY_MS;
 	else

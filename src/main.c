@@ -309,20 +309,21 @@ say_busy(const struct run *run)
 }
 
 static void
-say_failed(const struct run *run, enum lock_outcome outcome)
+say_failed(const struct run *run)
 {
+	const char *prefix = run->opt.prefix;
 	char why[LOCK_WHY];
 
 	lock_why(&run->lock, why);
-	if (outcome == LOCK_DENIED)
-		warn("%s: not run: %s; the user needs the key patterns ~%s* "
-		     "and ~{%s* and +eval +get +set +del +pexpire +pttl +time",
-		    run->opt.name, why, run->opt.prefix, run->opt.prefix);
+	if (strstr(why, "NOPERM") != NULL || strstr(why, "executing") != NULL)
+		warn("%s: not run: %s; the user needs ~%s* ~{%s* +eval +get "
+		     "+set +del +pexpire +pttl +time",
+		    run->opt.name, why, prefix, prefix);
 	else
 		warn("%s: not run: %s%s", run->opt.name, why,
 		    run->opt.default_server ?
-			" (the built-in default; -r or "
-			"REDLOCK_REDIS name another server)" :
+			" (the built-in default; -r or REDLOCK_REDIS name "
+			"another server)" :
 			"");
 }
 
@@ -486,13 +487,13 @@ run_locked(struct run *run)
 	case LOCK_CANCELLED:
 		return -run->cancelled;
 	case LOCK_DENIED:
-		say_failed(run, outcome);
+		say_failed(run);
 		return EXIT_REFUSED;
 	case LOCK_UNDECIDED:
 	case LOCK_UNREACHABLE:
 		break;
 	}
-	say_failed(run, outcome);
+	say_failed(run);
 	return EXIT_UNREACHABLE;
 }
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -234,12 +235,17 @@ read_password(struct setting file, char *password)
 {
 	char buf[ADDRESS_SECRET + 2];
 	int fd = open(file.value, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd == -1 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	struct stat st;
+	ssize_t n;
 
-	if (n == -1)
+	if (fd == -1 || fstat(fd, &st) == -1 ||
+	    (n = read(fd, buf, sizeof(buf) - 1)) == -1)
 		usage_error("%s: '%s' cannot be read: %s", file.name,
 		    file.value, strerror(errno));
 	close(fd);
+	if (S_ISREG(st.st_mode) && (st.st_mode & S_IROTH) != 0)
+		usage_error("%s: '%s' can be read by others; chmod 600 it",
+		    file.name, file.value);
 	buf[n] = '\0';
 	buf[strcspn(buf, "\r\n")] = '\0';
 	if (buf[0] == '\0')

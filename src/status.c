@@ -399,7 +399,9 @@ print_opinions(const struct status *st, const struct entry *e)
 	char text[DURATION_TEXT], who[OWNER_WHO], safe[2 * OWNER_WHO];
 
 	if (e->agreed != NULL && e->agreed->ours)
-		printf("  token %s\n", e->agreed->owner.token);
+		printf("  token %s\n",
+		    escape_text(safe, sizeof(safe), e->agreed->owner.token,
+			strlen(e->agreed->owner.token)));
 	for (int i = 0; i < st->nsources; i++) {
 		const struct opinion *o = &e->opinions[i];
 		const char *server = st->sources[i].node.address.text;
