@@ -1,0 +1,357 @@
+#!/usr/bin/env bats
+# EXIT STATUS: every status that is ours, and which one wins.
+# shellcheck disable=SC2154,SC2016
+
+load lib
+
+setup_file() {
+	redis_start_tcp redis
+	export tcp=127.0.0.1:$redis_port
+}
+
+setup() {
+	redis_reset
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+# free NAME: the lock is not taken.
+free() {
+	[ "$(redis exists "redlock:$1")" = 0 ]
+}
+
+## COMMAND's own
+
+@test "the exit status is COMMAND's own" {
+	local n
+
+	for n in 0 1 2 42 64 69 71 75 77 79 124 125 126 127 128 255; do
+		run "-$n" --separate-stderr redlock -k a -- sh -c "exit $n"
+		silent
+		free a
+	done
+}
+
+@test "a COMMAND killed by a signal: redlock-run dies of the same one" {
+	run -143 redlock -k a -- sh -c 'kill -TERM $$'
+	free a
+	run -137 redlock -k a -- sh -c 'kill -KILL $$'
+	free a
+}
+
+## 64
+
+@test "64: a usage error" {
+	run -64 --separate-stderr redlock -k a
+	says --help
+	run -64 redlock -k a -t 1x -- true
+}
+
+@test "64: nothing of COMMAND is started" {
+	run -64 redlock -k a -t 1x -- touch started
+	run -64 redlock -k 'a:~b' -- touch started
+	[ ! -e started ]
+}
+
+## 69
+
+@test "69: no server listens on the socket" {
+	run -69 --separate-stderr redlock -k a -r unix:///no/such/socket -- \
+	    touch started
+	says /no/such/socket
+	[ ! -e started ]
+}
+
+@test "69: the server is not running any more" {
+	redis_kill
+	run -69 --separate-stderr redlock -k a -- touch started
+	says redis.sock
+	[ ! -e started ]
+}
+
+@test "69: the connection is refused" {
+	redis_start_tcp other
+	redis_stop other
+	run -69 --separate-stderr redlock -k a -r "127.0.0.1:$redis_port" -- \
+	    touch started
+	says "127.0.0.1:$redis_port"
+	[ ! -e started ]
+}
+
+@test "69: the server does not answer in time" {
+	redis_freeze
+	run -69 --separate-stderr redlock -k a --node-timeout 100ms -- \
+	    touch started
+	says redis.sock
+	[ ! -e started ]
+}
+
+@test "69: the host is not known" {
+	unshare -rn true || skip "no network namespaces here"
+	# in a network of its own the question reaches nobody
+	run -69 --separate-stderr unshare -rn "$REDLOCK_RUN" -k a \
+	    -r redis://no-such-host.invalid -- touch started
+	says no-such-host.invalid
+	[ ! -e started ]
+}
+
+@test "69: the server answered so late that less than half of the lease was left" {
+	redis_freeze
+	redlock_bg -k a -t 1s --node-timeout 900ms -- touch started
+	eventually connected "$bg_pid"
+	sleep 0.6
+	redis_thaw
+	redlock_ended 69
+	[ ! -e started ]
+	eventually free a
+}
+
+@test "69: -q does not silence it" {
+	run -69 --separate-stderr redlock -q -k a -r unix:///no/such -- true
+	says /no/such
+}
+
+## 71
+
+@test "71: no descriptors are left" {
+	ASAN_OPTIONS=detect_leaks=0 run -71 --separate-stderr bash -c '
+		exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+		ulimit -n 4
+		exec "$REDLOCK_RUN" -k a -- touch started'
+	says ''
+	[ ! -e started ]
+	free a
+}
+
+@test "71: no process can be made; the lock is given back" {
+	local user=54321
+
+	[ "$(id -u)" = 0 ] || skip "only root can become a user without processes"
+	cp "$REDLOCK_RUN" "$BATS_TEST_TMPDIR/program"
+	chmod 755 "$BATS_TEST_TMPDIR/program"
+	chmod a+x "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$BATS_TEST_TMPDIR"
+	run -71 --separate-stderr env ASAN_OPTIONS=detect_leaks=0 \
+	    setpriv --reuid "$user" --regid "$user" --clear-groups \
+	    prlimit --nproc=0 -- \
+	    "$BATS_TEST_TMPDIR/program" -r "$tcp" -k a -- touch started
+	says ''
+	[ ! -e started ]
+	free a
+}
+
+## 75
+
+@test "75: somebody else holds the lock" {
+	redis set redlock:a somebody px 60000
+	run -75 --separate-stderr redlock -k a -- touch started
+	says a
+	[ ! -e started ]
+	[ "$(redis get redlock:a)" = somebody ]
+}
+
+@test "-E gives another status to a busy lock, and to nothing else" {
+	redis set redlock:a somebody px 60000
+	run -7 redlock -k a -E 7 -- true
+	run -127 redlock -k b -E 7 -- no-such-command
+	run -69 redlock -k a -E 7 -r unix:///no/such -- true
+	run -64 redlock -E 7 -- true
+}
+
+@test "-q -E 0 is the quiet cron skip" {
+	redis set redlock:a somebody px 60000
+	run -0 --separate-stderr redlock -q -E 0 -k a -- touch started
+	silent
+	[ ! -e started ]
+}
+
+## 77
+
+@test "77: the password is missing or wrong" {
+	redis acl setuser default resetpass '>s3cret'
+	run -77 --separate-stderr redlock -k a -- touch started
+	says redis.sock
+	run -77 --separate-stderr redlock -k a -r "redis://:no@$tcp" -- \
+	    touch started
+	says "$tcp"
+	run -77 --separate-stderr redlock -k a -r "redis://nobody:no@$tcp" -- \
+	    touch started
+	says "$tcp"
+	[ ! -e started ]
+}
+
+@test "77: -q does not silence it" {
+	redis acl setuser default resetpass '>s3cret'
+	run -77 --separate-stderr redlock -q -k a -- true
+	says redis.sock
+}
+
+@test "77: a command that the user may not use is named" {
+	local command
+
+	for command in eval set; do
+		redis acl setuser default "-$command"
+		run -77 --separate-stderr redlock -k a -- touch started
+		[[ ${stderr,,} == *"$command"* ]]
+		says ''
+		redis acl setuser default +@all
+		free a
+	done
+	[ ! -e started ]
+}
+
+@test "77: a key pattern that the user may not use is named" {
+	redis acl setuser default resetkeys '~other:*'
+	run -77 --separate-stderr redlock -k a -- touch started
+	says redlock:
+	[ ! -e started ]
+	redis acl setuser default resetkeys '~*'
+	free a
+}
+
+## 79
+
+@test "79: the lock was lost while COMMAND ran; COMMAND was stopped" {
+	run -79 --separate-stderr redlock -k a -t 600ms -- sh -c "
+		$(cli del redlock:a) >/dev/null
+		sleep 30
+		touch too-long"
+	says a
+	[ ! -e too-long ]
+}
+
+@test "79: COMMAND has ended, but the release found the lock was not ours" {
+	run -79 --separate-stderr redlock -k a -- sh -c \
+	    "$(cli del redlock:a) >/dev/null"
+	says a
+	run -79 --separate-stderr redlock -k a -- sh -c \
+	    "$(cli set redlock:a somebody px 60000) >/dev/null; exit 5"
+	says a
+	[ "$(redis get redlock:a)" = somebody ]
+}
+
+@test "79: -q does not silence it" {
+	run -79 --separate-stderr redlock -q -k a -- sh -c \
+	    "$(cli del redlock:a) >/dev/null"
+	says a
+}
+
+@test "with --on-loss warn COMMAND runs on, its status is returned and a line says so" {
+	run -5 --separate-stderr redlock -k a -t 300ms --on-loss warn -- sh -c "
+		trap 'touch terminated' TERM
+		$(cli set redlock:a somebody px 60000) >/dev/null
+		sleep 1
+		exit 5"
+	says a
+	[ ! -e terminated ]
+	[ "$(redis get redlock:a)" = somebody ]
+}
+
+## 124
+
+@test "124: --at-most passed; COMMAND was stopped and the lock released" {
+	run -124 --separate-stderr redlock -k a --at-most 200ms -- sleep 30
+	says a
+	free a
+}
+
+@test "124: a COMMAND that does not heed SIGTERM is killed after --kill-after" {
+	local start
+
+	start=$(now_us)
+	run -124 redlock -k a --at-most 200ms --kill-after 300ms -- \
+	    sh -c 'trap "" TERM; while :; do sleep 0.05; done'
+	(($(now_us) - start >= 500000))
+	free a
+}
+
+@test "a COMMAND that ends before --at-most keeps its status" {
+	run -5 --separate-stderr redlock -k a --at-most 30s -- sh -c 'exit 5'
+	silent
+}
+
+## 126, 127
+
+@test "126: COMMAND could not be executed; the lock was released" {
+	echo 'echo no' >script
+	run -126 --separate-stderr redlock -k a -- ./script
+	says ./script
+	free a
+	run -126 --separate-stderr redlock -k a -- /
+	says /
+	free a
+}
+
+@test "127: COMMAND was not found; the lock was released" {
+	run -127 --separate-stderr redlock -k a -- no-such-command
+	says no-such-command
+	free a
+	run -127 --separate-stderr redlock -k a -- ./no/such/file
+	says ./no/such/file
+	free a
+	run -127 --separate-stderr redlock -k a -- ''
+	free a
+}
+
+@test "after 126 or 127 --at-least does not keep the lock" {
+	run -127 redlock -k a --at-least 1h -- no-such-command
+	free a
+	run -126 redlock -k a --at-least 1h -- /
+	free a
+}
+
+## Which one wins
+
+@test "loss beats --at-most" {
+	# stopped for --at-most, not dead yet, and then the lock is gone
+	run -79 redlock -k a -t 600ms --at-most 300ms --kill-after 20s -- sh -c "
+		trap '$(cli del redlock:a) >/dev/null' TERM
+		while :; do sleep 0.05; done"
+}
+
+@test "loss beats COMMAND's status" {
+	run -79 redlock -k a -t 600ms -- sh -c "
+		trap 'exit 3' TERM
+		$(cli del redlock:a) >/dev/null
+		while :; do sleep 0.05; done"
+}
+
+@test "loss beats the signal that COMMAND died of" {
+	run -79 redlock -k a -- sh -c \
+	    "$(cli del redlock:a) >/dev/null; kill -KILL \$\$"
+}
+
+@test "--at-most beats COMMAND's status" {
+	run -124 redlock -k a --at-most 200ms -- sh -c "
+		trap 'exit 3' TERM
+		while :; do sleep 0.05; done"
+	free a
+	run -124 redlock -k a --at-most 200ms -- sh -c "
+		trap 'exit 0' TERM
+		while :; do sleep 0.05; done"
+}
+
+@test "a release that is not answered: COMMAND's status and one warning" {
+	local start took
+
+	start=$(now_us)
+	run -5 --separate-stderr redlock -k a --node-timeout 300ms -- sh -c "
+		kill -STOP $(redis_pid)
+		exit 5"
+	took=$((($(now_us) - start) / 1000))
+	says a
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+	# one node timeout, and what a busy machine takes to start things
+	((took < 2300))
+	redis_thaw
+	eventually free a
+}
+
+@test "a release that reaches nobody: COMMAND's status and one warning" {
+	run -5 --separate-stderr redlock -k a --node-timeout 300ms -- sh -c "
+		kill -KILL $(redis_pid)
+		exit 5"
+	says a
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+}

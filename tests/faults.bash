@@ -1,0 +1,212 @@
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154
+#
+# What faults.bats and loss.bats need beside lib.bash: a server that is rude,
+# and a COMMAND that writes down how long it lived.  Both files run in
+# $BATS_TEST_TMPDIR.
+
+# Called by setup_file.
+write_helpers() {
+	# witness.py FILE: a COMMAND of three processes, one of them in a session
+	# and one in a group of its own.  They do not heed SIGTERM, but write
+	# down when it came ("T"), and every few milliseconds that they live.
+	cat >"$BATS_FILE_TMPDIR/witness.py" <<-'END'
+		import os, signal, sys, time
+		log = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+		def write(what):
+		    os.write(log, b"%s %d %d\n" % (what, os.getpid(),
+		        time.time_ns() // 1000))
+		signal.signal(signal.SIGTERM, lambda *_: write(b"T"))
+		if os.fork() == 0:
+		    os.setsid()
+		elif os.fork() == 0:
+		    os.setpgid(0, 0)
+		while True:
+		    write(b"L")
+		    time.sleep(0.003)
+	END
+
+	# rude.py LISTEN SERVER MODE: a server that is told by the file MODE, read
+	# again for every answer, what to answer; "pass" is what SERVER says.
+	# While it is "late", what comes on the first connection has to wait.
+	cat >"$BATS_FILE_TMPDIR/rude.py" <<-'END'
+		import os, socket, sys, threading, time
+		listen, server, mode_file = sys.argv[1:]
+		endless = {
+		    "line": (b"+", b"x" * 65536),
+		    "bulk": (b"$500000000\r\n", b"x" * 65536),
+		    "array": (b"*2147483647\r\n", b":1\r\n" * 16384),
+		    "nested": (b"", b"*1\r\n" * 16384),
+		    "replies": (b"", b":1\r\n" * 16384),
+		}
+		def set_mode(text):
+		    with open(mode_file + ".new", "w") as f:
+		        f.write(text)
+		    os.rename(mode_file + ".new", mode_file)
+		def mode():
+		    return open(mode_file).read().rstrip("\n").partition(" ")
+		def answer(c, data):
+		    how, _, text = mode()
+		    if how in ("pass", "late"):
+		        c.sendall(data)
+		    elif how == "cut":
+		        set_mode("pass")
+		        c.shutdown(socket.SHUT_RDWR)
+		    elif how == "close":
+		        time.sleep(float(text or 0))
+		        c.shutdown(socket.SHUT_RDWR)
+		    elif how == "say":
+		        c.sendall(text.encode().decode("unicode_escape")
+		            .encode("latin-1"))
+		    elif how == "endless":
+		        first, rest = endless[text]
+		        c.sendall(first)
+		        while True:
+		            c.sendall(rest)
+		def pump(a, b, act):
+		    gone = False
+		    while True:
+		        try:
+		            data = a.recv(65536)
+		        except OSError:
+		            break
+		        if not data:
+		            break
+		        try:
+		            if not gone:
+		                act(b, data)
+		        except OSError:
+		            gone = True     # the other way may have more to say
+		    try:
+		        b.shutdown(socket.SHUT_WR)
+		    except OSError:
+		        pass
+		def start(*args):
+		    threading.Thread(target=pump, args=args, daemon=True).start()
+		def forward(s, data):
+		    s.sendall(data)
+		def forward_late(s, data):
+		    while mode()[0] == "late":
+		        time.sleep(0.01)
+		    s.sendall(data)
+		def serve(c, first):
+		    if server == "-":
+		        start(c, c, answer)
+		    else:
+		        s = socket.socket(socket.AF_UNIX)
+		        s.connect(server)
+		        start(s, c, answer)
+		        start(c, s, forward_late if first else forward)
+		l = socket.socket(socket.AF_UNIX)
+		l.bind(listen + ".new")
+		l.listen(64)
+		os.rename(listen + ".new", listen)
+		serve(l.accept()[0], True)
+		while True:
+		    serve(l.accept()[0], False)
+	END
+}
+
+# rude SERVER MODE...: start rude.py; SERVER is "-" or "redis".
+rude() {
+	local server=$1
+	shift
+	[ "$server" = - ] || server=$BATS_FILE_TMPDIR/$server.sock
+	mode "$@"
+	env -u TEST_MARK /usr/bin/python3 "$BATS_FILE_TMPDIR/rude.py" \
+	    rude.sock "$server" mode >rude.log 2>&1 3>&- 4>&- &
+	rude_pid=$!
+	eventually test -S rude.sock
+	rude_url=unix://$PWD/rude.sock
+}
+
+mode() {
+	echo "$*" >mode.new
+	mv mode.new mode
+}
+
+rude_stop() {
+	[ -z "${rude_pid:-}" ] || kill -KILL "$rude_pid"
+}
+
+# gives STATUS ARG...: redlock-run gives that status for the lock called "a",
+# and does not start COMMAND.
+gives() {
+	local expected=$1
+	shift
+	run "-$expected" --separate-stderr redlock -k a "$@" -- touch started
+	[ ! -e started ]
+	says ''
+}
+
+# watch [ARG...]: the witness runs under the lock called "a".
+watch() {
+	rm -f log
+	redlock_bg -k a "$@" -- \
+	    /usr/bin/python3 "$BATS_FILE_TMPDIR/witness.py" log
+	eventually three_witnesses
+}
+
+witnesses() {
+	cut -d ' ' -f 2 log | sort -u
+}
+
+three_witnesses() {
+	[ "$(witnesses | wc -l)" -eq 3 ]
+}
+
+witnesses_gone() {
+	local pid
+	for pid in $(witnesses); do
+		gone "$pid" || return 1
+	done
+}
+
+# last_sign: when the last of them was alive, in us since 1970.
+last_sign() {
+	cut -d ' ' -f 3 log | sort -n | tail -n 1
+}
+
+# later_than MS: the lock called "a" has been prolonged.
+later_than() {
+	(($(expiry redlock:a) > $1 + 20))
+}
+
+# after_renewal TTL_MS FAULT UNDO: does FAULT when a renewal has just been
+# made, so that none comes in between; $ends is when the lease ends on the
+# server, in us since 1970.
+after_renewal() {
+	local ttl=$1 before now
+	for _ in {1..20}; do
+		before=$(expiry redlock:a)
+		eventually later_than "$before"
+		ends=$(expiry redlock:a)
+		eval "$2"
+		now=$(($(now_us) / 1000))
+		if ((now < ends - ttl + ttl / 3 - 50)); then
+			ends=$((ends * 1000))
+			return 0
+		fi
+		eval "$3"
+	done
+	echo "this machine is too busy" >&2
+	return 1
+}
+
+# dead_in_time [FRACTION]: it ended with 79, all witnesses were dead before the
+# lease ended, but lived through most of it, and SIGTERM came first.
+dead_in_time() {
+	local last
+
+	redlock_ended 79
+	witnesses_gone
+	last=$(last_sign)
+	echo "last sign of life $(((ends - last) / 1000)) ms before the end"
+	((last < ends))
+	((last > ends - 900000))
+	grep -q ^T log
+}
+
+# quiet_end: nothing of ours is left but the fence.
+quiet_end() {
+	[[ $(redis keys '*') == ?('{redlock:a}:~fence') ]]
+}

@@ -1,0 +1,481 @@
+#!/usr/bin/env bats
+# What a server can do to us, and what must come out: no vote where there is
+# none, no lock left behind, no crash.
+# shellcheck disable=SC2154,SC2016
+
+load lib
+load faults
+
+setup_file() {
+	redis_start_tcp redis --lua-time-limit 10
+	export tcp=127.0.0.1:$redis_port
+	write_helpers
+}
+
+setup() {
+	redis_reset
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+teardown() {
+	rude_stop
+	nothing_left
+}
+
+teardown_file() { redis_stop_all; }
+
+## Answers and connections that are lost
+
+@test "an answer to acquire that is lost is asked for again: one key, one holder" {
+	rude redis cut
+	run -5 --separate-stderr redlock -k a -r "$rude_url" -- \
+	    sh -c 'echo >>ran; exit 5'
+	[ "$(cat mode)" = pass ]
+	[ "$(wc -l <ran)" -eq 1 ]
+	quiet_end
+}
+
+@test "an answer to release that is lost: the key is gone, the status is COMMAND's" {
+	rude redis pass
+	run -5 --separate-stderr redlock -k a -r "$rude_url" -- sh -c '
+		echo cut >mode
+		exit 5'
+	[ "$(cat mode)" = pass ]
+	quiet_end
+}
+
+@test "an answer to a renewal that is lost is asked for again, and COMMAND runs on" {
+	rude redis pass
+	run -5 --separate-stderr redlock -k a -t 900ms -r "$rude_url" -- sh -c '
+		echo cut >mode
+		sleep 2
+		exit 5'
+	[ "$(cat mode)" = pass ]
+	quiet_end
+}
+
+@test "a lost connection is reopened at once, with a renewal as its first request" {
+	local before
+
+	hold a -t 1h
+	sleep 0.1	# by so much the renewal will prolong it
+	before=$(expiry redlock:a)
+	redis client kill user default
+	eventually later_than "$before"
+	let_go
+}
+
+@test "COMMAND does not notice lost connections" {
+	run -5 --separate-stderr redlock -k a -t 900ms -- sh -c "
+		for i in 1 2 3 4 5 6 7 8; do
+			$(cli client kill user default) >/dev/null
+			sleep 0.2
+		done
+		exit 5"
+	quiet_end
+}
+
+@test "while connections are cut all the time, each run gets the lock and gives it back, or does not start" {
+	local stop=$PWD/stop got ran=0
+
+	while [ ! -e "$stop" ]; do
+		redis client kill user default >/dev/null
+		sleep 0.005
+	done &
+	for _ in {1..40}; do
+		got=0
+		redlock -k a -t 10s --node-timeout 1s -- \
+		    sh -c 'echo >>ran' || got=$?
+		case $got in
+		0)	((++ran)) ;;
+		69)	;;
+		*)	echo "status $got"
+			touch "$stop"
+			false ;;
+		esac
+		eventually not held a
+	done
+	touch "$stop"
+	wait
+	[ "$(wc -l <ran)" -eq "$ran" ]
+	((ran > 0))
+}
+
+## Release never overtakes acquire
+
+# ghostless ARG...: with the server stalled an attempt ends with 69; when the
+# server goes on, it has executed the acquire, and the lock is free.
+ghostless() {
+	redis_freeze
+	run -69 redlock -k a -t 1h --node-timeout 200ms "$@" -- touch started
+	[ ! -e started ]
+	redis_thaw
+	eventually fence_exists
+	eventually not held a
+}
+
+fence_exists() {
+	[ -n "$(redis --scan --pattern '{redlock:a}:~fence')" ]
+}
+
+@test "an attempt that a stalled server did not answer leaves no lock behind" {
+	ghostless
+}
+
+@test "an attempt over TCP that a stalled server did not answer leaves no lock behind" {
+	ghostless -r "$tcp"
+}
+
+@test "a release never overtakes its acquire" {
+	rude redis late
+	run -69 redlock -k a -t 1h --node-timeout 200ms -r "$rude_url" -- \
+	    touch started
+	[ ! -e started ]
+	not fence_exists
+	mode pass
+	eventually fence_exists
+	eventually not held a
+}
+
+@test "an attempt that is interrupted leaves no lock behind" {
+	local i
+
+	for i in 1 2; do
+		redis_freeze
+		redlock_bg -k a -t 1h --node-timeout 2s -- touch started
+		eventually connected "$bg_pid"
+		sleep "0.0$((i * 4))"
+		kill -TERM "$bg_pid"
+		redlock_ended 143
+		redis_thaw
+		redis ping
+		eventually not held a
+	done
+	[ ! -e started ]
+}
+
+@test "an interrupted attempt ends at once, however long the server is silent" {
+	local start
+
+	redis_freeze
+	redlock_bg -k a --node-timeout 20s -t 10h -- touch started
+	eventually connected "$bg_pid"
+	start=$(now_us)
+	kill -HUP "$bg_pid"
+	redlock_ended 129
+	(($(now_us) - start < 10000000))
+	[ ! -e started ]
+}
+
+@test "nothing that writes is sent before the password is accepted" {
+	redis acl setuser default resetpass '>s3cret'
+	redis config resetstat
+	redis_freeze
+	REDISCLI_AUTH=s3cret run -69 redlock -k a --node-timeout 200ms -- true
+	redis_thaw
+	redis ping
+	redis ping
+	redis info commandstats >stats
+	grep '^cmdstat_auth:calls=4,' stats	# this one and our own three
+	not grep -q '^cmdstat_eval' stats
+	not held a
+}
+
+@test "nothing that writes is sent before the database is selected" {
+	redis_freeze
+	run -69 redlock -k a --node-timeout 200ms -r "$REDLOCK_REDIS?db=3" -- true
+	redis_thaw
+	redis ping
+	redis ping
+	redis info commandstats >stats
+	grep -q '^cmdstat_select' stats
+	not grep -q '^cmdstat_eval' stats
+	redis info keyspace >keys
+	not grep -q '^db' keys
+}
+
+@test "a renewal in flight when COMMAND ends: the key is gone, and stays gone" {
+	redlock_bg -k a -t 3s --node-timeout 2s -- sh -c "
+		kill -STOP $(redis_pid)
+		sleep 1.3
+		touch done
+		exit 5"
+	eventually test -e "done"
+	redis_thaw
+	redlock_ended 5
+	not held a
+	sleep 0.6
+	quiet_end
+}
+
+@test "an early end while the server is stalled leaves no lock behind" {
+	run -5 redlock -k a -t 1h --node-timeout 200ms -- sh -c "
+		kill -STOP $(redis_pid)
+		exit 5"
+	redis_thaw
+	eventually not held a
+	run -5 redlock -k a -t 1h --node-timeout 200ms -r "$tcp" -- sh -c "
+		kill -STOP $(redis_pid)
+		exit 5"
+	redis_thaw
+	eventually not held a
+}
+
+## The server cannot: no vote, never "held by somebody"
+
+@test "a server out of memory is no vote" {
+	redis config set maxmemory 1
+	gives 69
+	says OOM
+}
+
+@test "renewal and release survive a server out of memory" {
+	run -5 --separate-stderr redlock -k a -t 900ms -- sh -c "
+		$(cli config set maxmemory 1) >/dev/null
+		sleep 2
+		exit 5"
+	not held a
+}
+
+@test "--at-least survives a server out of memory" {
+	run -5 --separate-stderr redlock -k a -t 10s --at-least 1h -- sh -c "
+		$(cli config set maxmemory 1) >/dev/null
+		exit 5"
+	(($(redis pttl redlock:a) > 3000000))
+	run -75 redlock -k a -- true
+}
+
+@test "a replica is no vote" {
+	redis replicaof 127.0.0.1 1
+	gives 69
+	says READONLY
+}
+
+@test "a server that cannot save is no vote" {
+	mkdir "$BATS_FILE_TMPDIR/gone"
+	redis_start misconf --save 3600 1 --dir "$BATS_FILE_TMPDIR/gone"
+	rmdir "$BATS_FILE_TMPDIR/gone"
+	redis_at misconf bgsave
+	eventually cannot_save
+	gives 69 -r "unix://$BATS_FILE_TMPDIR/misconf.sock"
+	says MISCONF
+	redis_kill misconf
+}
+
+cannot_save() {
+	[[ $(redis_at misconf info persistence) == *rdb_last_bgsave_status:err* ]]
+}
+
+@test "a server that is still loading is no vote" {
+	redis_start loading
+	redis_at loading eval 'for i = 1, 3000 do
+		redis.call("SET", i, string.rep("x", 1100) .. i) end' 0
+	redis_at loading config set rdbcompression no
+	redis_at loading save
+	redis_kill loading
+	printf '%s\0' --key-load-delay 5000 \
+	    --loading-process-events-interval-bytes 1024 \
+	    >"$BATS_FILE_TMPDIR/loading.args"
+	redis_spawn loading
+	eventually still_loading
+	gives 69 -r "unix://$BATS_FILE_TMPDIR/loading.sock"
+	says LOADING
+	still_loading
+	redis_kill loading
+}
+
+still_loading() {
+	[[ $(redis_at loading get x) == *LOADING* ]]
+}
+
+@test "a server busy with an endless script is no vote" {
+	redis eval 'while true do end' 0 >/dev/null 2>&1 &
+	eventually busy_server
+	gives 69
+	says BUSY
+	redis script kill
+	wait
+	eventually redis ping
+	quiet_end
+}
+
+busy_server() {
+	[[ $(redis get x) == *BUSY* ]]
+}
+
+@test "a server with no room for another client is no vote" {
+	redis-cli -s "$BATS_FILE_TMPDIR/redis.sock" blpop nothing 0 \
+	    >/dev/null 2>&1 3>&- 4>&- &
+	eventually somebody_waits
+	redis config set maxclients 1
+	eventually full_server
+	gives 69
+	kill $!
+	eventually roomy_server
+}
+
+roomy_server() {
+	[ "$(redis config set maxclients 10000)" = OK ]
+}
+
+somebody_waits() {
+	[[ $(redis info clients) == *blocked_clients:1* ]]
+}
+
+full_server() {
+	[[ $(redis ping 2>/dev/null) != PONG ]]
+}
+
+@test "an error that we do not know is no vote" {
+	rude - 'say -CLUSTERDOWN Hash slot not served\r\n'
+	gives 69 -r "$rude_url" --node-timeout 300ms
+	mode 'say -ERR something quite new\r\n'
+	gives 69 -r "$rude_url" --node-timeout 300ms
+	mode 'say -MASTERDOWN Link with MASTER is down\r\n'
+	gives 69 -r "$rude_url" --node-timeout 300ms
+}
+
+@test "an error that says we may not fails fast" {
+	local start
+
+	rude - 'say -NOPERM this user has no permissions\r\n'
+	start=$SECONDS
+	gives 77 -r "$rude_url" -t 1h --node-timeout 30s
+	mode 'say -NOAUTH Authentication required.\r\n'
+	gives 77 -r "$rude_url" -t 1h --node-timeout 30s
+	mode 'say -WRONGPASS invalid username-password pair\r\n'
+	REDISCLI_AUTH=x gives 77 -r "$rude_url" -t 1h --node-timeout 30s
+	((SECONDS - start < 25))
+}
+
+@test "control characters in a server's error do not reach the terminal" {
+	rude - 'say -ERR \x1b[31mred\x07\r\n'
+	gives 69 -r "$rude_url" --node-timeout 300ms
+	[[ $stderr != *[$'\e\a']* ]]
+}
+
+## The server talks nonsense: no vote, no crash, bounded memory
+
+@test "an answer of another kind is no vote" {
+	local answer
+
+	rude - close
+	for answer in ':1' '+OK' '+' '$-1' '$0\r\n' '*-1' '*0' '*1\r\n:1' \
+	    '*1\r\n$-1' '*2\r\n+yes\r\n+no' '*2\r\n:1\r\n$-1' \
+	    '*2\r\n:0\r\n:1' '*2\r\n:7\r\n:1' '*2\r\n$1\r\n1\r\n$1\r\n1' \
+	    '*1\r\n*1\r\n*1\r\n:1' '*3\r\n-ERR a\r\n-ERR b\r\n:1'; do
+		mode "say $answer\\r\\n"
+		cat mode
+		gives 69 -r "$rude_url" --node-timeout 60ms
+	done
+}
+
+@test "garbage and half an answer are no vote" {
+	local answer
+
+	rude - close
+	for answer in '\x00\xff\xfe garbage\r\n' 'HTTP/1.1 400 Bad Request\r\n\r\n' \
+	    '\r\n\r\n\r\n' '$100\r\nhalf' '*2\r\n:1' '*2\r\n' ':' '*' '$' \
+	    '$999999999999999999999\r\n' '*99999999999999\r\n' '$-5\r\n' \
+	    '*-7\r\n' ':12345678901234567890123\r\n' '*1000000000\r\n'; do
+		mode "say $answer"
+		cat mode
+		gives 69 -r "$rude_url" --node-timeout 60ms
+	done
+}
+
+@test "a server that hangs up is no vote" {
+	local start=$SECONDS
+
+	rude - close
+	gives 69 -r "$rude_url" --node-timeout 300ms
+	((SECONDS - start < 10))
+}
+
+@test "a connection that fails at the moment of the timeout is no vote" {
+	local ms
+
+	rude - close
+	for ms in 94 96 98 99 100 101 102 104; do
+		mode "close 0.$(printf %03d "$ms")"
+		gives 69 -r "$rude_url" --node-timeout 60ms
+	done
+}
+
+@test "a server that answers nothing is no vote" {
+	rude - silence
+	gives 69 -r "$rude_url" --node-timeout 300ms
+}
+
+@test "a server that accepts nobody is no vote" {
+	/usr/bin/python3 -c '
+import socket, time
+l = socket.socket(socket.AF_UNIX)
+l.bind("full.sock")
+l.listen(0)
+waiting = []
+while True:
+    s = socket.socket(socket.AF_UNIX)
+    s.setblocking(False)
+    try:
+        s.connect("full.sock")
+    except BlockingIOError:
+        break
+    waiting.append(s)
+open("full", "w")
+time.sleep(1000)' 3>&- 4>&- &
+	eventually test -e full
+	gives 69 -r "unix://$PWD/full.sock" --node-timeout 300ms
+	kill $!
+}
+
+# memory ARG...: the exit status of redlock-run, and the most memory that it
+# ever had, in MB.
+memory() {
+	ASAN_OPTIONS=${ASAN_OPTIONS:-}:quarantine_size_mb=4 /usr/bin/python3 -c '
+import resource, subprocess, sys
+status = subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL).returncode
+print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' \
+	    "$REDLOCK_RUN" "$@"
+}
+
+@test "a huge or endless answer is no vote and takes no memory" {
+	local how status usual got
+
+	read -r status usual < <(memory -k a -- true)
+	rude - close
+	for how in line bulk array nested replies; do
+		mode "endless $how"
+		read -r status got < <(memory -k a -r "$rude_url" \
+		    --node-timeout 300ms -- touch started)
+		echo "$how: status $status, $got MB, usually $usual MB"
+		[ "$status" -eq 69 ]
+		[ ! -e started ]
+		((got < usual + 64))
+	done
+}
+
+## Rights
+
+@test "a user without INFO can hold a lock" {
+	redis acl setuser default -info
+	redlock -k a -- true
+}
+
+@test "two key patterns are all that a user needs" {
+	redis acl setuser default resetkeys '~redlock:*' '~{redlock:*'
+	redlock -k a -- true
+	run -1 redlock --status -k a
+}
+
+@test "a user without the keys beside the lock works, or is told which pattern is missing" {
+	redis acl setuser default resetkeys '~redlock:*'
+	run --separate-stderr redlock -k a -- touch started
+	if [ "$status" -ne 0 ]; then
+		[ "$status" -eq 77 ]
+		[ ! -e started ]
+		says '{redlock:'
+	fi
+	redis acl setuser default allkeys
+	not held a
+}

@@ -1,0 +1,541 @@
+#!/usr/bin/env bats
+# The lock itself: what is in Redis while it is held, who is kept out, how it
+# is renewed and given back, and what COMMAND is told about it.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031
+
+load lib
+
+setup_file() { redis_start; }
+
+setup() {
+	redis_reset
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+# word NAME: the word NAME=... in the value of the lock called "a".
+word() {
+	redis get redlock:a | tr ' ' '\n' | sed -n "s/^$1=//p"
+}
+
+## Exclusion
+
+@test "no two COMMANDs run at once" {
+	local worker pids=()
+
+	for worker in 1 2 3 4; do
+		for _ in {1..25}; do
+			redlock -q -E 0 -k a -- sh -c '
+				mkdir inside || touch overlap
+				echo >>ran
+				rmdir inside' || touch "failed-$worker"
+		done &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	[ ! -e overlap ]
+	[ "$(echo failed-*)" = 'failed-*' ]
+	(($(wc -l <ran) >= 1))
+	not held a
+}
+
+@test "plain SET NX of another client and redlock-run exclude each other" {
+	local worker pids=() ran
+
+	for worker in 1 2; do
+		for _ in {1..40}; do
+			redlock -q -E 0 -k a -- sh -c '
+				mkdir inside || touch overlap
+				echo >>ours
+				rmdir inside' || touch "failed-$worker"
+		done &
+		pids+=($!)
+		for _ in {1..60}; do
+			[ "$(redis set redlock:a "$worker" nx px 60000)" = OK ] ||
+				continue
+			mkdir inside || touch overlap
+			echo >>theirs
+			rmdir inside
+			[ "$(redis get redlock:a)" = "$worker" ] || touch changed
+			redis del redlock:a >/dev/null
+		done &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	[ ! -e overlap ]
+	[ ! -e changed ]
+	[ "$(echo failed-*)" = 'failed-*' ]
+	ran=$(cat ours theirs | wc -l)
+	((ran >= 2))
+}
+
+@test "COMMAND runs only while the lock is held" {
+	redlock -k a -- sh -c "$(cli exists redlock:a)" | grep -qx 1
+	not held a
+}
+
+@test "locks of different names do not exclude each other" {
+	run -0 redlock -k a -- "$REDLOCK_RUN" -k b -- echo both
+	[ "$output" = both ]
+}
+
+@test "locks of different prefixes do not exclude each other" {
+	run -0 redlock -k a -- "$REDLOCK_RUN" -k a --prefix other: -- echo both
+	[ "$output" = both ]
+}
+
+@test "after kill -9 of redlock-run and its command the lock is free within the TTL" {
+	local expires
+
+	hold a -t 1s
+	kill -KILL "$bg_pid"
+	expires=$(expiry redlock:a)
+	eventually gone "$bg_pid"
+	eventually redlock -q -k a -- true
+	(($(now_us) / 1000 >= expires))
+	(($(now_us) / 1000 < expires + 5000))
+	touch "$BATS_TEST_TMPDIR/let-go"
+}
+
+## What is in Redis
+
+@test "the value names the owner readably" {
+	local value before after
+
+	before=$(($(now_us) / 1000))
+	hold a
+	after=$(($(now_us) / 1000))
+	value=$(redis get redlock:a)
+	echo "$value"
+	grep -qxE "redlock-run/1 token=[0-9a-f-]{36} try=[0-9]+ since=[0-9]+ \
+pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
+	[ "$(word pid)" = "$bg_pid" ]
+	[ "$(word host)" = "$(uname -n)" ]
+	[ "$(word user)" = "$(id -un)" ]
+	(($(word since) >= before && $(word since) <= after))
+	let_go
+}
+
+@test "of COMMAND the value has the name alone, no directory and no arguments" {
+	local sh
+
+	sh=$(command -v sh)
+	redlock -k a -- "$sh" -c "$(cli get redlock:a)" secret-argument >value
+	grep -q ' command=sh$' value
+	not grep -q secret value
+}
+
+@test "each run has a token of its own" {
+	redlock -k a -- sh -c 'echo $REDLOCK_TOKEN' >one
+	redlock -k a -- sh -c 'echo $REDLOCK_TOKEN' >two
+	not cmp -s one two
+}
+
+@test "the lock is a plain string that expires" {
+	hold a -t 10s
+	[ "$(redis type redlock:a)" = string ]
+	(($(redis pttl redlock:a) <= 10000))
+	(($(redis pttl redlock:a) > 0))
+	[ -z "$(redis set redlock:a other nx px 1000)" ]
+	let_go
+}
+
+@test "after the run nothing is left in Redis but the fence" {
+	redlock -k a -- true
+	[ "$(redis keys '*')" = '{redlock:a}:~fence' ]
+	redis flushall
+	redlock -k 'x{tag}y' -- true
+	[ "$(redis keys '*')" = 'redlock:x{tag}y:~fence' ]
+	redis flushall
+	redlock -k b --prefix '' -- true
+	[ "$(redis keys '*')" = '{b}:~fence' ]
+}
+
+@test "the fence is kept for 30 days" {
+	redlock -k a -- true
+	(($(redis ttl '{redlock:a}:~fence') > 29 * 86400))
+	(($(redis ttl '{redlock:a}:~fence') <= 30 * 86400))
+}
+
+## Renewal
+
+@test "the lease is renewed at every third of it, with one request and nothing else" {
+	local took calls
+
+	redlock -k a -t 900ms -- sh -c "
+		$(cli config resetstat) >/dev/null
+		date +%s%N >start
+		sleep 2.5
+		$(cli exists redlock:a) >exists
+		date +%s%N >end
+		$(cli info commandstats) >stats"
+	[ "$(cat exists)" = 1 ]
+	took=$((($(cat end) - $(cat start)) / 1000000))
+	calls=$(sed -n 's/^cmdstat_eval:calls=\([0-9]*\),.*/\1/p' stats)
+	echo "$calls renewals in $took ms"
+	((calls <= took / 300 + 2))
+	((calls >= took / 600))
+	# what our own questions and the script's inside need, and no more
+	run -1 grep -vE '^(# Commandstats.*|cmdstat_(eval|get|pexpire|set|time|pttl|auth|exists|config.resetstat|info):.*|.?)$' \
+	    <(tr -d '\r' <stats)
+	[ -z "$output" ]
+}
+
+@test "a renewal sets the lease to its full length" {
+	local before
+
+	hold a -t 3s
+	before=$(expiry redlock:a)
+	eventually later_than "$before"
+	(($(expiry redlock:a) - before > 500))
+	let_go
+}
+
+later_than() {
+	(($(expiry redlock:a) > $1 + 50))
+}
+
+@test "a renewal does not touch a value that is not ours, and creates no key" {
+	hold a -t 600ms
+	redis set redlock:a thief px 60000
+	redlock_ended 79
+	[ "$(redis get redlock:a)" = thief ]
+	(($(redis pttl redlock:a) > 30000))
+
+	redis del redlock:a
+	hold a -t 600ms
+	redis del redlock:a
+	redlock_ended 79
+	not held a
+}
+
+## Release
+
+@test "the lock is released at once when COMMAND ends, however long the lease" {
+	redlock -k a -t 1d -- true
+	not held a
+	run -3 redlock -k a -t 1d -- sh -c 'exit 3'
+	not held a
+}
+
+@test "the release deletes the lock only if it is ours" {
+	run -79 redlock -k a -- sh -c "
+		$(cli set redlock:a thief px 60000) >/dev/null"
+	[ "$(redis get redlock:a)" = thief ]
+	(($(redis pttl redlock:a) > 30000))
+	redis del redlock:a
+	run -79 redlock -k a -- sh -c "
+		$(cli del redlock:a) >/dev/null
+		$(cli hset redlock:a f 1) >/dev/null"
+	[ "$(redis hget redlock:a f)" = 1 ]
+	[ "$(redis pttl redlock:a)" = -1 ]
+}
+
+@test "many short runs in a row leave no lock behind" {
+	for _ in {1..40}; do
+		redlock -k a -t 100ms -- sleep 0.0"$((RANDOM % 5))"
+		not held a
+	done
+}
+
+## --at-least
+
+@test "with --at-least the lock stays taken, and redlock-run exits at once" {
+	local before expires
+
+	before=$(($(now_us) / 1000))
+	redlock -k a --at-least 20s -- sh -c 'date +%s%N >started'
+	expires=$(expiry redlock:a)
+	(($(now_us) / 1000 < before + 15000))
+	((expires >= before + 20000))
+	((expires <= $(cat started) / 1000000 + 20050))
+	run -75 redlock -k a -- true
+}
+
+@test "--at-least counts from the acquisition" {
+	local before
+
+	before=$(($(now_us) / 1000))
+	redlock -k a --at-least 20s -- sh -c 'date +%s%N >started; sleep 1'
+	(($(expiry redlock:a) >= before + 20000))
+	(($(expiry redlock:a) <= $(cat started) / 1000000 + 20050))
+}
+
+@test "the lock is free when --at-least is over" {
+	local before
+
+	before=$(now_us)
+	redlock -k a --at-least 700ms -- true
+	eventually redlock -q -k a -- true
+	(($(now_us) - before >= 700000))
+}
+
+@test "a COMMAND that takes longer than --at-least releases at once" {
+	redlock -k a --at-least 100ms -- sleep 0.3
+	not held a
+}
+
+@test "--at-least may be longer than the lease, and shorter" {
+	redlock -k a -t 1s --at-least 50s -- true
+	(($(redis pttl redlock:a) > 30000))
+	redis flushall
+	redlock -k a -t 100s --at-least 50s -- true
+	(($(redis pttl redlock:a) <= 50000))
+	(($(redis pttl redlock:a) > 30000))
+}
+
+@test "--at-least holds for a COMMAND that fails, that is killed, and that --at-most stops" {
+	run -3 redlock -k a --at-least 50s -- sh -c 'exit 3'
+	held a
+	run -137 redlock -k b --at-least 50s -- sh -c 'kill -KILL $$'
+	held b
+	run -124 redlock -k c --at-least 50s --at-most 100ms -- sleep 30
+	held c
+}
+
+@test "what --at-least leaves is no longer renewed or released by its run" {
+	redlock -k a --at-least 1s -t 300ms -- true
+	eventually redlock -q -k a -t 1h --at-least 1h -- true
+	(($(redis pttl redlock:a) > 1800000))
+}
+
+## Locks of others
+
+# untouched NAME: what redlock-run does to a lock of somebody else: nothing.
+untouched() {
+	local before ttl
+
+	before=$(redis dump "redlock:$1" | md5sum)
+	ttl=$(redis pttl "redlock:$1")
+	run -75 --separate-stderr redlock -k "$1" -- touch started
+	says "$1"
+	run -75 redlock -k "$1" -t 100ms --at-least 1h -- touch started
+	run -9 --separate-stderr redlock -q -E 9 -k "$1" -- touch started
+	silent
+	[ ! -e started ]
+	[ "$(redis dump "redlock:$1" | md5sum)" = "$before" ]
+	if [ "$ttl" = -1 ]; then
+		[ "$(redis pttl "redlock:$1")" = -1 ]
+	else
+		(($(redis pttl "redlock:$1") <= ttl))
+	fi
+}
+
+@test "a plain SET is a lock of somebody else" {
+	redis set redlock:a 0b6f px 60000
+	untouched a
+}
+
+@test "a key without expiry is a lock of somebody else" {
+	redis set redlock:a 0b6f
+	untouched a
+	redis set redlock:b ''
+	untouched b
+}
+
+@test "a key of another type is a lock of somebody else" {
+	redis hset redlock:a 0b6f:1 1
+	redis pexpire redlock:a 60000
+	untouched a
+	redis rpush redlock:b x
+	untouched b
+	redis zadd redlock:c 1 x
+	untouched c
+	redis xadd redlock:d '*' f x
+	untouched d
+}
+
+@test "a large or binary value is a lock of somebody else" {
+	head -c 3000000 /dev/zero | tr '\0' 'x' |
+		redis -x set redlock:a
+	untouched a
+	((${#stderr} < 10000))
+	head -c 1000 /dev/urandom | redis -x set redlock:b
+	untouched b
+}
+
+@test "a value that looks like ours is a lock of somebody else" {
+	redis set redlock:a 'redlock-run/1 token= try= since= pid= host= user= command='
+	untouched a
+	redis set redlock:b 'redlock-run/1'
+	untouched b
+	redis set redlock:c 'redlock-run/2 something quite different'
+	untouched c
+}
+
+## When it is busy
+
+@test "when it is busy, the message says by whom, for how long, and how long the lease lasts" {
+	hold a -t 1h
+	run -75 --separate-stderr redlock -k a -- true
+	[ -z "$output" ]
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+	says "a: held by $(id -un)@$(uname -n) pid $bg_pid (sh) for "
+	[[ $stderr =~ lease\ (59m[0-9]*s|1h)\ left ]]
+	[[ $stderr != *' -w'* ]]
+	let_go
+}
+
+@test "-q says nothing when it is busy" {
+	hold a
+	run -75 --separate-stderr redlock -q -k a -- true
+	silent
+	run -75 --separate-stderr redlock --quiet -k a -- true
+	silent
+	let_go
+}
+
+@test "control characters of another's value do not reach the terminal" {
+	redis set redlock:a $'\e[31mred\a\r\nredlock-run: a: free' px 60000
+	run -75 --separate-stderr redlock -k a -- true
+	says a
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+	[[ $stderr != *[$'\e\a\r']* ]]
+	redis set redlock:b "redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command="$'\e[31m\x9b' px 60000
+	run -75 --separate-stderr redlock -k b -- true
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+	[[ $stderr != *[$'\e\x9b']* ]]
+}
+
+@test "without -v redlock-run says nothing when all is well" {
+	run -0 --separate-stderr redlock -k a -t 300ms -- sleep 0.5
+	silent
+}
+
+@test "-v says what happens, on stderr" {
+	run -0 --separate-stderr redlock -v -k a -- echo out
+	[ "$output" = out ]
+	says a ms
+	(($(wc -l <<<"$stderr") >= 2))
+}
+
+## What COMMAND is told
+
+@test "REDLOCK_KEY is the name, REDLOCK_TOKEN is in the value, REDLOCK_PID is the parent" {
+	redlock -k 'a b' -- sh -c "
+		printf '%s\n' \"\$REDLOCK_KEY\" \"\$REDLOCK_TOKEN\" \
+		    \"\$REDLOCK_PID\" \$PPID
+		$(cli get 'redlock:a b')" >told
+	{
+		read -r key
+		read -r token
+		read -r pid
+		read -r parent
+		read -r value
+	} <told
+	[ "$key" = 'a b' ]
+	[[ $token =~ ^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$ ]]
+	[ "$pid" = "$parent" ]
+	[[ $value == *" token=$token "* ]]
+	[[ $value == *" pid=$pid "* ]]
+}
+
+@test "what REDLOCK variables were inherited is replaced" {
+	local variable
+
+	for variable in KEY TOKEN FENCE PID SITE; do
+		export "REDLOCK_$variable=stale-value"
+	done
+	redlock -k a -- env >told
+	for variable in KEY TOKEN FENCE PID SITE; do
+		[ "$(grep -c "^REDLOCK_$variable=" told)" = 1 ]
+		grep "^REDLOCK_$variable=." told
+	done
+	not grep -q stale-value told
+}
+
+@test "REDLOCK_SITE is the same for the same server and prefix, and for no other" {
+	redlock -k a -- sh -c 'echo $REDLOCK_SITE' >one
+	redlock -k b -t 5s -- sh -c 'echo $REDLOCK_SITE' >two
+	redlock -k a --prefix x: -- sh -c 'echo $REDLOCK_SITE' >prefix
+	redlock -k a -r "$REDLOCK_REDIS?db=1" -- \
+	    sh -c 'echo $REDLOCK_SITE' >database
+	grep -q . one
+	cmp one two
+	not cmp -s one prefix
+	not cmp -s one database
+}
+
+@test "REDLOCK_SITE shows no password, nor depends on it" {
+	redlock -k a -- sh -c 'echo $REDLOCK_SITE' >one
+	redis acl setuser default resetpass '>s3cret'
+	REDISCLI_AUTH=s3cret redlock -k a -- sh -c 'echo $REDLOCK_SITE' >two
+	cmp one two
+	not grep -q s3cret two
+}
+
+## The fence
+
+# fence: the fencing number that COMMAND is given
+fence() {
+	redlock -k a -- sh -c 'echo $REDLOCK_FENCE'
+}
+
+@test "REDLOCK_FENCE is a number, strictly greater at every acquisition" {
+	local last=0 next
+
+	for _ in {1..20}; do
+		next=$(fence)
+		[[ $next =~ ^[0-9]{1,16}$ ]]
+		((next > last))
+		last=$next
+	done
+	((last < 1 << 53))
+	[ "$(redis get '{redlock:a}:~fence')" = "$last" ]
+}
+
+@test "the fence grows across FLUSHALL and across an empty restart" {
+	local first second third
+
+	first=$(fence)
+	redis flushall
+	second=$(fence)
+	redis_restart
+	third=$(fence)
+	((first < second && second < third))
+}
+
+@test "the fence grows although the clock of the last holder was ahead" {
+	local ahead
+
+	ahead=$(($(now_us) + 3600000000))
+	redis set '{redlock:a}:~fence' "$ahead"
+	[ "$(fence)" = $((ahead + 1)) ]
+	[ "$(fence)" = $((ahead + 2)) ]
+}
+
+@test "a clock that is far ahead of the server's does not carry the fence away" {
+	local next
+
+	command -v faketime || skip "no faketime here"
+	next=$(faketime '+10 years' "$REDLOCK_RUN" -k a -- \
+	    sh -c 'echo $REDLOCK_FENCE' || true)
+	[[ $next =~ ^[0-9]+$ ]] || skip "faketime and this binary do not mix"
+	((next > $(now_us) - 60000000))
+	((next <= $(now_us) + 60000000))
+}
+
+@test "a fence that is no number does not keep anybody from the lock" {
+	local next
+
+	redis set '{redlock:a}:~fence' garbage
+	next=$(fence)
+	((next > 0))
+	redis del '{redlock:a}:~fence'
+	redis rpush '{redlock:a}:~fence' x
+	run redlock -k a -- true
+	[ "$status" -eq 0 ] || [ "$status" -eq 69 ]
+	not held a
+}
+
+@test "a refusal does not change the fence" {
+	local before
+
+	fence >/dev/null
+	before=$(redis get '{redlock:a}:~fence')
+	redis set redlock:a somebody px 60000
+	run -75 redlock -k a -- true
+	[ "$(redis get '{redlock:a}:~fence')" = "$before" ]
+}

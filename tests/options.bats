@@ -1,0 +1,641 @@
+#!/usr/bin/env bats
+# What stands on the command line and in the environment: each option, each
+# kind of value, each mistake, and the ways to a password.
+# shellcheck disable=SC2154,SC2030,SC2031,SC2016,SC1003,SC2258
+
+load lib
+
+setup_file() {
+	redis_start_tcp redis
+	export tcp=127.0.0.1:$redis_port port=$redis_port
+}
+
+setup() { redis_reset; }
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+# connections: how many the server has seen so far, this question's included.
+connections() {
+	redis info stats | tr -d '\r' |
+		sed -n 's/^total_connections_received://p'
+}
+
+# wrong TEXT ARG...: ARGs are a usage error, told in a message that has TEXT,
+# and nothing is sent to Redis.
+wrong() {
+	local text=$1 before
+	shift
+	before=$(connections)
+	run -64 --separate-stderr redlock "$@"
+	[ -z "$output" ]
+	says "$text" --help
+	[ "$(connections)" -eq $((before + 1)) ]
+}
+
+# lease ARG...: the TTL in ms that COMMAND finds on the lock called "a".
+lease() {
+	redlock -k a "$@" -- sh -c "$(cli pttl redlock:a)"
+}
+
+# taken KEY DB ARG...: with these ARGs the lock called "a" is KEY in DB.
+taken() {
+	local key=$1 db=$2
+	shift 2
+	redlock -k a "$@" -- sh -c "$(cli -n "$db" exists "$key")" | grep -qx 1
+}
+
+# between LOW HIGH NUMBER
+between() {
+	if (($3 <= $1 || $3 > $2)); then
+		echo "$3 is not between $1 and $2" >&2
+		return 1
+	fi
+}
+
+# password WORD: the default user of the server needs this password.
+password() {
+	redis acl setuser default resetpass ">$1"
+}
+
+## Parsing
+
+@test "parsing stops at the first non-option" {
+	run -0 --separate-stderr redlock -k a printf '%s|' -k b -n --help
+	[ "$output" = '-k|b|-n|--help|' ]
+}
+
+@test "parsing stops at --" {
+	run -0 --separate-stderr redlock -k a -n -- printf '%s|' -- -q
+	[ "$output" = '--|-q|' ]
+}
+
+@test "the arguments of COMMAND reach it untouched" {
+	local args=('' ' ' 'a b' $'two\nlines' '$HOME' '*' '"' "'" '\n' '-x'
+	    $'\xff' ';' '')
+
+	redlock -k a -- printf '%s\0' "${args[@]}" >"$BATS_TEST_TMPDIR/got"
+	printf '%s\0' "${args[@]}" | cmp - "$BATS_TEST_TMPDIR/got"
+}
+
+@test "a value may be attached to its option or follow it" {
+	run -0 --separate-stderr redlock -ka -t5s --at-least=0 --ttl 7s \
+	    --prefix x: -qnE4 echo yes
+	[ "$output" = yes ]
+}
+
+@test "--help prints the options on stdout and exits 0" {
+	local option
+
+	run -0 --separate-stderr redlock --help
+	[ -z "$stderr" ]
+	for option in -k --key -n --nonblock -E --conflict-exit-code -t --ttl \
+	    --at-least --at-most --kill-after --on-loss -o --only-command \
+	    -r --redis --prefix --node-timeout --password-file -q --quiet \
+	    -v --verbose --status --json -h --help -V --version; do
+		[[ $output == *"$option"* ]] || {
+			echo "--help does not mention $option"
+			false
+		}
+	done
+	redlock -h | cmp - <(redlock --help)
+}
+
+@test "--version prints the name and the version on stdout and exits 0" {
+	run -0 --separate-stderr redlock --version
+	[ -z "$stderr" ]
+	[[ $output =~ ^redlock-run\ [0-9]+\.[0-9]+ ]]
+	redlock -V | cmp - <(redlock --version)
+}
+
+## Usage errors
+
+@test "without a lock or without a command it is a usage error" {
+	wrong -k -- true
+	wrong -k true
+	wrong '' -k a
+	wrong '' -k a --
+	wrong ''
+}
+
+@test "an unknown option is a usage error that quotes it" {
+	wrong nope -k a --nope -- true
+	wrong Z -k a -Z -- true
+	wrong Z -k a -qZ -- true
+	wrong nope -k a --nope=5 -- true
+}
+
+@test "an option without its value is a usage error that names it" {
+	wrong k -k
+	wrong ttl -k a --ttl
+	wrong at-least -k a --at-least
+}
+
+@test "a value for an option that takes none is a usage error" {
+	wrong quiet -k a --quiet=yes -- true
+}
+
+@test "one run takes one lock and one server" {
+	wrong -k -k a -k b -- true
+	wrong -r -k a -r "unix:///a" -r "unix:///b" -- true
+	export REDLOCK_REDIS="$REDLOCK_REDIS redis://$tcp"
+	wrong "$tcp" -k a -- true
+}
+
+@test "--status takes no command" {
+	wrong status --status -- true
+}
+
+@test "a usage error is said even with -q" {
+	wrong 'nope' -q -k a -t nope -- true
+}
+
+@test "each line of a usage error is ours, whatever was typed" {
+	wrong 'bad' -k a -t $'bad\nline\e[31m' -- true
+	[[ $stderr != *$'\e'* ]]
+	wrong 'bad' -k $'bad\nline' -- true
+	wrong 'bad' -r $'bad\nline' -k a -- true
+}
+
+## NAME
+
+@test "NAME is 1 to 512 bytes" {
+	local name
+
+	name=$(printf 'x%.0s' {1..512})
+	redlock -k "$name" -- true
+	wrong "${name:0:20}" -k "x$name" -- true
+	wrong 512 -k "x$name" -- true
+	wrong '' -k '' -- true
+}
+
+@test "NAME may have blanks, colons, braces and letters of any language" {
+	local name
+
+	for name in ' ' 'a b' 'a:b' 'ü€😀' '{' 'a{b' '{tag}' 'a{tag}b' '{a}}' \
+	    'a~:b' '-' '*' '[x]?' "it's" '"' '\'; do
+		run -0 --separate-stderr redlock -k "$name" -- \
+		    sh -c 'printf %s "$REDLOCK_KEY"'
+		[ "$output" = "$name" ]
+	done
+}
+
+@test "NAME has no control characters" {
+	wrong a -k $'a\nb' -- true
+	wrong a -k $'a\tb' -- true
+	wrong a -k $'a\x7fb' -- true
+	wrong a -k $'a\x01b' -- true
+	wrong a -k $'a\eb' -- true
+	[[ $stderr != *$'\e'* ]]
+}
+
+@test "NAME has no :~" {
+	wrong 'a:~b' -k 'a:~b' -- true
+	wrong ':~' -k ':~' -- true
+}
+
+@test "NAME has no } without a {tag} that is not empty" {
+	wrong 'a}' -k 'a}' -- true
+	wrong '{}' -k '{}' -- true
+	wrong '{}{a}' -k '{}{a}' -- true
+	wrong 'a}b{' -k 'a}b{' -- true
+}
+
+## DURATION
+
+@test "a DURATION is a number with ms, s, m, h or d" {
+	between 60000 90000 "$(lease -t 90000ms)"
+	between 60000 90000 "$(lease -t 90s)"
+	between 60000 180000 "$(lease -t 3m)"
+	between 3600000 7200000 "$(lease -t 2h)"
+	between 86400000 172800000 "$(lease -t 2d)"
+}
+
+@test "a DURATION without a unit is in seconds" {
+	between 60000 90000 "$(lease -t 90)"
+}
+
+@test "a DURATION may have a fraction" {
+	between 60000 90000 "$(lease -t 1.5m)"
+	between 60000 90000 "$(lease --ttl=0.025h)"
+	between 20000 30500 "$(lease -t 30.5)"
+	between 5000 10000 "$(lease -t 9999.5ms)"
+}
+
+@test "a DURATION that is none is a usage error that quotes it" {
+	local bad
+
+	for bad in '' -1 -1s nan NaN inf infinity 1x 1ss '1 s' '1s ' s ms . 1..2 \
+	    1,5 1e400 99999999999999999999d 9e99d 1s1 12h30m x; do
+		wrong "$bad" -k a --ttl "$bad" -- true
+	done
+	for bad in '' -1 nan inf 1x 1e400 99999999999999999999d; do
+		wrong "$bad" -k a --at-least "$bad" -- true
+		wrong "$bad" -k a --at-most "$bad" -- true
+		wrong "$bad" -k a --kill-after "$bad" -- true
+		wrong "$bad" -k a --node-timeout "$bad" -- true
+	done
+}
+
+@test "a usage error names the option that it is about" {
+	wrong ttl -k a -t 1x -- true
+	wrong at-least -k a --at-least 1x -- true
+	wrong at-most -k a --at-most 1x -- true
+	wrong kill-after -k a --kill-after 1x -- true
+	wrong node-timeout -k a --node-timeout 1x -- true
+	wrong on-loss -k a --on-loss 1x -- true
+	wrong -E -k a -E 1x -- true
+}
+
+@test "the lease is at least 100 ms" {
+	redlock -k a -t 100ms -- true
+	redlock -k a -t 0.1 -- true
+	wrong 99ms -k a -t 99ms -- true
+	wrong 0 -k a -t 0 -- true
+	wrong 0.05 -k a -t 0.05 -- true
+}
+
+@test "the lease is 60 s where nothing else is said" {
+	between 40000 60000 "$(lease)"
+}
+
+## The other options
+
+@test "-n does not wait, as is the rule" {
+	redis set redlock:a somebody px 60000
+	run -75 redlock -n -k a -- true
+	run -75 redlock --nonblock -k a -- true
+	run -75 redlock -k a -- true
+}
+
+@test "-E is a number from 0 to 255" {
+	local bad
+
+	redis set redlock:a somebody px 60000
+	run -0 redlock -k a -E 0 -- true
+	run -1 redlock -k a -E1 -- true
+	run -255 redlock -k a --conflict-exit-code=255 -- true
+	for bad in '' -1 256 x 1x 1.5 0x1 99999999999999999999; do
+		wrong "$bad" -k a -E "$bad" -- true
+	done
+}
+
+@test "--on-loss is stop or warn" {
+	local bad
+
+	redlock -k a --on-loss stop -- true
+	redlock -k a --on-loss=warn -- true
+	for bad in '' Stop ignore warn,; do
+		wrong "$bad" -k a --on-loss "$bad" -- true
+	done
+}
+
+@test "--at-least of 0 is none" {
+	redlock -k a --at-least 0 -- true
+	[ "$(redis exists redlock:a)" = 0 ]
+}
+
+@test "--prefix is what goes before NAME in the Redis key" {
+	taken jobs/a 0 --prefix jobs/
+	taken a 0 --prefix ''
+	taken redlock:a 0
+}
+
+@test "--node-timeout is how long a server may take to answer" {
+	local start took
+
+	redis_freeze
+	start=$(now_us)
+	run -69 redlock -k a --node-timeout 100ms -- true
+	took=$((($(now_us) - start) / 1000))
+	((took >= 100 && took < 2500))
+
+	start=$(now_us)
+	run -69 redlock -k a --node-timeout 0.7 -- true
+	took=$((($(now_us) - start) / 1000))
+	((took >= 700))
+}
+
+@test "the node timeout is a tenth of the TTL where nothing else is said" {
+	local start took
+
+	redis_freeze
+	start=$(now_us)
+	run -69 redlock -k a -t 8s -- true
+	took=$((($(now_us) - start) / 1000))
+	((took >= 800 && took < 2500))
+
+	start=$(now_us)
+	run -69 redlock -k a -t 100ms -- true
+	took=$((($(now_us) - start) / 1000))
+	((took >= 50 && took < 700))
+}
+
+## Servers
+
+@test "a server may be redis://host:port, redis://host:port/db, host:port" {
+	unset REDLOCK_REDIS
+	taken redlock:a 0 -r "redis://$tcp"
+	taken redlock:a 0 -r "redis://$tcp/"
+	taken redlock:a 3 -r "redis://$tcp/3"
+	taken redlock:a 0 --redis="$tcp"
+}
+
+@test "a server may be unix:///path, and unix:///path?db=N" {
+	local url=$REDLOCK_REDIS
+
+	unset REDLOCK_REDIS
+	taken redlock:a 0 -r "$url"
+	taken redlock:a 5 -r "$url?db=5"
+}
+
+@test "a host is tried at every address that it has" {
+	# the server listens on 127.0.0.1, localhost may be ::1 as well
+	redlock -k a -r "localhost:$port" -- true
+}
+
+@test "a host may be an IPv6 address in brackets" {
+	redis_start_tcp six --bind ::1 || skip "no IPv6 here"
+	redlock -k a -r "redis://[::1]:$redis_port" -- \
+	    redis-cli -s "$BATS_FILE_TMPDIR/six.sock" exists redlock:a |
+		grep -qx 1
+	redlock -k a -r "[::1]:$redis_port" -- true
+	redis_stop six
+}
+
+@test "a lock in one database does not exclude one in another" {
+	run -0 redlock -k a -r "redis://$tcp/1" -- \
+	    "$REDLOCK_RUN" -k a -r "redis://$tcp/2" -- echo both
+	[ "$output" = both ]
+}
+
+@test "a database that the server does not have is no reason to take another" {
+	run --separate-stderr redlock -k a -r "redis://$tcp/9999" -- echo no
+	[ "$status" -eq 69 ] || [ "$status" -eq 77 ]
+	[ -z "$output" ]
+	says 9999
+	[ "$(redis dbsize)" = 0 ]
+}
+
+@test "a URL that is none is a usage error that quotes it" {
+	local bad
+
+	for bad in '' redis:// http://a redis://a:0 redis://a:65536 redis://a:x \
+	    redis://a:1/x redis://a:1/-1 redis://a:1/1x a: a:x a:99999 :1 \
+	    unix:// unix://?db=1 "unix:///a?db=" "unix:///a?db=x" \
+	    "unix:///a?db=-1" "unix:///a?base=1" redis://a:99999999999999 \
+	    redis://a/99999999999999999999 'redis://[::1:1' ftp://a:1; do
+		wrong "$bad" -k a -r "$bad" -- true
+	done
+}
+
+@test "a message about a URL leaves out its password" {
+	wrong 'a:99999' -k a -r redis://me:s3cret@a:99999 -- true
+	[[ $stderr != *s3cret* ]]
+	wrong 'a:1/x' -k a -r redis://:s3cret@a:1/x -- true
+	[[ $stderr != *s3cret* ]]
+	wrong 'a:1' -k a -r http://me:s3cret@a:1 -- true
+	[[ $stderr != *s3cret* ]]
+	run -69 --separate-stderr redlock -k a -v \
+	    -r redis://me:s3cret@127.0.0.1:1 -- true
+	says 127.0.0.1:1
+	[[ $stderr != *s3cret* ]]
+}
+
+@test "when an unreachable server is the built-in default, the message says so" {
+	unset REDLOCK_REDIS
+	unshare -rn true || skip "no network namespaces here"
+	# in a network of its own nothing can listen on the default port
+	run -69 --separate-stderr unshare -rn "$REDLOCK_RUN" -k a -- true
+	says 127.0.0.1:6379 default
+	run -69 --separate-stderr unshare -rn "$REDLOCK_RUN" -k a \
+	    -r 127.0.0.1 -- true
+	says 127.0.0.1
+	[[ $stderr != *default* ]]
+}
+
+## Site settings
+
+@test "REDLOCK_REDIS names the server" {
+	REDLOCK_REDIS=redis://$tcp/4 taken redlock:a 4
+}
+
+@test "REDLOCK_PREFIX is a --prefix, and may be empty" {
+	REDLOCK_PREFIX=jobs/ taken jobs/a 0
+	REDLOCK_PREFIX='' taken a 0
+}
+
+@test "REDLOCK_TTL is a --ttl" {
+	export REDLOCK_TTL=100
+	between 60000 100000 "$(lease)"
+}
+
+@test "REDLOCK_NODE_TIMEOUT is a --node-timeout" {
+	local start
+
+	redis_freeze
+	export REDLOCK_NODE_TIMEOUT=700ms
+	start=$(now_us)
+	run -69 redlock -k a -- true
+	(($(now_us) - start >= 700000))
+}
+
+@test "REDLOCK_KILL_AFTER is a --kill-after" {
+	local start took
+
+	export REDLOCK_KILL_AFTER=600ms
+	start=$(now_us)
+	run -124 redlock -k a --at-most 100ms -- \
+	    sh -c 'trap "" TERM; while :; do sleep 0.05; done'
+	took=$((($(now_us) - start) / 1000))
+	((took >= 700 && took < 4500))
+}
+
+@test "REDLOCK_PASSWORD_FILE is a --password-file" {
+	password s3cret
+	(umask 077 && echo s3cret >"$BATS_TEST_TMPDIR/pw")
+	REDLOCK_PASSWORD_FILE=$BATS_TEST_TMPDIR/pw redlock -k a -- true
+}
+
+@test "the command line beats the environment" {
+	export REDLOCK_TTL=100 REDLOCK_PREFIX=jobs/ REDLOCK_NODE_TIMEOUT=30s
+	export REDLOCK_KILL_AFTER=1h REDLOCK_REDIS=unix:///nowhere
+	local here=$BATS_FILE_TMPDIR/redis.sock start
+
+	between 200000 300000 "$(lease -r "unix://$here" -t 5m \
+	    --prefix redlock:)"
+
+	run -124 redlock -r "unix://$here" -k a --at-most 100ms \
+	    --kill-after 200ms -- sh -c 'trap "" TERM; while :; do sleep 0.05; done'
+
+	redis_freeze
+	start=$SECONDS
+	run -69 redlock -r "unix://$here" -k a --node-timeout 100ms -- true
+	((SECONDS - start < 20))
+}
+
+@test "a wrong site setting is a usage error that names and quotes it" {
+	REDLOCK_TTL=oops wrong oops -k a -- true
+	says REDLOCK_TTL
+	REDLOCK_KILL_AFTER=-5 wrong -5 -k a -- true
+	says REDLOCK_KILL_AFTER
+	REDLOCK_NODE_TIMEOUT=1x wrong 1x -k a -- true
+	says REDLOCK_NODE_TIMEOUT
+	REDLOCK_REDIS=http://oops wrong http://oops -k a -- true
+	says REDLOCK_REDIS
+	REDLOCK_PASSWORD_FILE=/no/such wrong /no/such -k a -- true
+}
+
+@test "an empty REDLOCK_REDIS is an error, not the default" {
+	REDLOCK_REDIS='' wrong REDLOCK_REDIS -k a -- true
+}
+
+@test "nothing but the site settings comes from the environment" {
+	export REDLOCK_AT_LEAST=1h REDLOCK_AT_MOST=1ms REDLOCK_ON_LOSS=x \
+	    REDLOCK_CONFLICT_EXIT_CODE=7 REDLOCK_QUIET=1 REDLOCK_VERBOSE=1 \
+	    REDLOCK_STATUS=1 REDLOCK_JSON=1 REDLOCK_TOKEN=x REDLOCK_FENCE=x \
+	    REDLOCK_PID=x REDLOCK_SITE=x REDLOCK_ONLY_COMMAND=1
+
+	run -0 --separate-stderr redlock -k a -- true
+	silent
+	[ "$(redis exists redlock:a)" = 0 ]
+	redis set redlock:a somebody px 60000
+	run -75 --separate-stderr redlock -k a -- true
+	says a
+	REDLOCK_KEY=a wrong -k -- true
+}
+
+## Passwords
+
+@test "REDISCLI_AUTH is the password of a URL without one" {
+	password s3cret
+	run -77 redlock -k a -- true
+	REDISCLI_AUTH=s3cret redlock -k a -- true
+	REDISCLI_AUTH=wrong run -77 redlock -k a -- true
+}
+
+@test "--password-file has the password on its first line" {
+	password 's3 cret'
+	umask 077
+	printf 's3 cret\n' >"$BATS_TEST_TMPDIR/newline"
+	printf 's3 cret' >"$BATS_TEST_TMPDIR/bare"
+	redlock -k a --password-file "$BATS_TEST_TMPDIR/newline" -- true
+	redlock -k a --password-file "$BATS_TEST_TMPDIR/bare" -- true
+}
+
+@test "a URL may have a user and a password" {
+	redis acl setuser me on '>s3cret' '~*' '+@all'
+	redis acl setuser default off
+	redlock -k a -r "redis://me:s3cret@$tcp" -- true
+	run -77 redlock -k a -r "redis://me:wrong@$tcp" -- true
+	run -77 redlock -k a -r "redis://$tcp" -- true
+	redis acl deluser me
+}
+
+@test "a user and a password may be percent-encoded" {
+	redis acl setuser me@here on '>a/b:c@d%e' '~*' '+@all'
+	redis acl setuser default off
+	redlock -k a -r "redis://me%40here:a%2Fb%3Ac%40d%25e@$tcp" -- true
+	redis acl deluser me@here
+}
+
+@test "a URL may have a password alone" {
+	password s3cret
+	redlock -k a -r "redis://:s3cret@$tcp" -- true
+}
+
+@test "a URL may have a user alone, the password comes from elsewhere" {
+	redis acl setuser me on '>s3cret' '~*' '+@all'
+	redis acl setuser default off
+	(umask 077 && echo s3cret >"$BATS_TEST_TMPDIR/pw")
+	REDISCLI_AUTH=s3cret redlock -k a -r "redis://me@$tcp" -- true
+	redlock -k a -r "redis://me@$tcp" \
+	    --password-file "$BATS_TEST_TMPDIR/pw" -- true
+	redis acl deluser me
+}
+
+@test "the password in a URL beats the file, the file beats REDISCLI_AUTH" {
+	password s3cret
+	umask 077
+	echo wrong >"$BATS_TEST_TMPDIR/wrong"
+	echo s3cret >"$BATS_TEST_TMPDIR/right"
+	REDISCLI_AUTH=wrong redlock -k a -r "redis://:s3cret@$tcp" -- true
+	redlock -k a -r "redis://:s3cret@$tcp" \
+	    --password-file "$BATS_TEST_TMPDIR/wrong" -- true
+	REDISCLI_AUTH=wrong redlock -k a \
+	    --password-file "$BATS_TEST_TMPDIR/right" -- true
+	REDLOCK_PASSWORD_FILE=$BATS_TEST_TMPDIR/wrong redlock -k a \
+	    --password-file "$BATS_TEST_TMPDIR/right" -- true
+}
+
+@test "a password file that cannot be read is a usage error" {
+	wrong /no/such/file -k a --password-file /no/such/file -- true
+	wrong "$BATS_TEST_TMPDIR" -k a --password-file "$BATS_TEST_TMPDIR" -- true
+}
+
+@test "a password file that others can read is an error" {
+	local file=$BATS_TEST_TMPDIR/pw mode
+
+	password s3cret
+	echo s3cret >"$file"
+	for mode in 644 604 666; do
+		chmod "$mode" "$file"
+		wrong "$file" -k a --password-file "$file" -- true
+		[[ $stderr != *s3cret* ]]
+	done
+	chmod 600 "$file"
+	redlock -k a --password-file "$file" -- true
+	chmod 400 "$file"
+	redlock -k a --password-file "$file" -- true
+}
+
+@test "no message shows a password" {
+	(umask 077 && echo s3cret-file >"$BATS_TEST_TMPDIR/pw")
+	password right
+	run -77 --separate-stderr redlock -v -k a \
+	    -r "redis://:s3cret-url@$tcp" -- true
+	says "$tcp"
+	[[ $stderr != *s3cret* ]]
+	REDISCLI_AUTH=s3cret-env run -77 --separate-stderr \
+	    redlock -v -k a -- true
+	[[ $stderr != *s3cret* ]]
+	run -77 --separate-stderr redlock -v -k a \
+	    --password-file "$BATS_TEST_TMPDIR/pw" -- true
+	[[ $stderr != *s3cret* ]]
+	password s3cret-url
+	run -0 --separate-stderr redlock -v -k a \
+	    -r "redis://:s3cret-url@$tcp" -- true
+	says ''
+	[[ $stderr != *s3cret* ]]
+}
+
+@test "no list of processes and no environment of COMMAND shows a password of ours" {
+	local mark=s3cret-$RANDOM$RANDOM
+
+	(umask 077 && echo "$mark" >"$BATS_TEST_TMPDIR/pw")
+	password "$mark"
+	redlock -k a --password-file "$BATS_TEST_TMPDIR/pw" -- \
+	    sh -c 'env; tr "\0" " " </proc/$PPID/cmdline;
+		tr "\0" " " </proc/$PPID/environ; ps -eo args' \
+	    >"$BATS_TEST_TMPDIR/seen"
+	grep -q REDLOCK_TOKEN= "$BATS_TEST_TMPDIR/seen"
+	not grep -q "$mark" "$BATS_TEST_TMPDIR/seen"
+}
+
+@test "no value in Redis shows a password" {
+	password s3cret
+	redlock -k a -r "redis://:s3cret@$tcp" -- sh -c "
+		$(cli --scan)
+		$(cli get redlock:a)" >"$BATS_TEST_TMPDIR/seen"
+	grep -q token= "$BATS_TEST_TMPDIR/seen"
+	not grep -q s3cret "$BATS_TEST_TMPDIR/seen"
+}
+
+@test "what COMMAND inherits passes unchanged" {
+	password any
+	run -0 --separate-stderr env -i "REDLOCK_REDIS=$REDLOCK_REDIS" \
+	    REDLOCK_TTL=10 REDISCLI_AUTH=any "ODD=a b" "$REDLOCK_RUN" -k a -- env
+	[[ $output == *"REDLOCK_REDIS=$REDLOCK_REDIS"* ]]
+	[[ $output == *"REDLOCK_TTL=10"* ]]
+	[[ $output == *"REDISCLI_AUTH=any"* ]]
+	[[ $output == *"ODD=a b"* ]]
+}

@@ -1,0 +1,494 @@
+#!/usr/bin/env bats
+# --status: the table, the JSON, and what comes out of Redis on its way to a
+# terminal.
+# shellcheck disable=SC2154,SC2016,SC1003
+
+load lib
+
+setup_file() { redis_start; }
+
+setup() {
+	redis_reset
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+# json EXPRESSION: what --json has printed is one array that Python can read,
+# and the EXPRESSION over it, called d, is true.
+json() {
+	/usr/bin/python3 -c '
+import json, sys
+d = json.loads(sys.stdin.buffer.read().decode("utf-8"))
+assert isinstance(d, list)
+if not eval(sys.argv[1]):
+    sys.exit("not so: %s\n%s" % (sys.argv[1], json.dumps(d, indent=1)))
+' "$1" <<<"$output"
+}
+
+# line NAME: the line of the table for that lock, blanks made one.
+line() {
+	grep -aE "^$1( |\$)" <<<"$output" | tr -s ' ' | sed 's/ $//'
+}
+
+# clean: nothing that it has printed can do anything to a terminal.
+clean() {
+	/usr/bin/python3 -c '
+import sys
+for c in sys.stdin.buffer.read().decode("utf-8"):
+    if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160):
+        sys.exit("%r was printed" % c)
+' <<<"$output$stderr"
+}
+
+ask() {
+	run --separate-stderr redlock --status "$@"
+}
+
+## The table
+
+@test "--status prints a table of every lock under the prefix" {
+	hold a -t 1h
+	redlock -k resting --at-least 1h -- true
+	redis set redlock:foreign somebody px 60000
+	redis set elsewhere somebody
+	ask
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(head -n 1 <<<"$output" | tr -s ' ')" = \
+	    'LOCK STATE HOLDER COMMAND HELD LEASE WAITING FENCE' ]
+	[ "$(wc -l <<<"$output")" -eq 4 ]
+	[[ $(line a) == "a held $(id -un)@$(uname -n) pid $bg_pid sh "* ]]
+	[[ $(line resting) == "resting rest $(id -un)@$(uname -n) true - "* ]]
+	[[ $(line foreign) == "foreign held "* ]]
+	[[ $output != *elsewhere* ]]
+	let_go
+}
+
+@test "the table says how long a lock has been held, and how long its lease lasts" {
+	hold a -t 1h
+	sleep 1.1
+	ask -k a
+	[[ $(line a) =~ \ sh\ ([0-9]+)s\ (59m[0-9]*s|1h)\ 0\ ([0-9]+)$ ]]
+	((BASH_REMATCH[1] >= 1))
+	[ "${BASH_REMATCH[3]}" = "$(redis get '{redlock:a}:~fence')" ]
+	let_go
+}
+
+@test "a lock that --at-least keeps is at rest" {
+	redlock -k a --at-least 1h -- true
+	ask -k a
+	[ "$status" -eq 0 ]
+	[[ $(line a) =~ ^a\ rest\ [^\ ]+@[^\ ]+\ true\ -\ (59m[0-9]*s|1h)\ 0\ [0-9]+$ ]]
+}
+
+@test "the columns of the table stand under each other" {
+	local column row
+
+	hold a
+	redlock -k a-lock-with-a-long-name --at-least 1h -- true
+	ask
+	column=$(grep -ob STATE <<<"$output" | cut -d : -f 1)
+	while IFS= read -r row; do
+		[[ ${row:column - 1:6} == ' '@(STATE|held\ |rest\ ) ]]
+	done <<<"$output"
+	column=$(grep -ob HELD <<<"$output" | cut -d : -f 1)
+	while IFS= read -r row; do
+		[[ ${row:column - 1:5} == ' '[!\ ]* ]]
+	done <<<"$output"
+	let_go
+}
+
+@test "without locks the table has its head alone, and the status is 0" {
+	ask
+	[ "$status" -eq 0 ]
+	[ "$(wc -l <<<"$output")" -le 1 ]
+	[ -z "$stderr" ]
+}
+
+@test "with -k it shows just that lock" {
+	redis set redlock:a somebody px 60000
+	redis set redlock:b somebody px 60000
+	ask -k a
+	[ "$status" -eq 0 ]
+	[[ $output == *$'\n'a\ * ]]
+	[ "$(wc -l <<<"$output")" -eq 2 ]
+}
+
+@test "with -k a free lock is shown too, and the status is 1" {
+	redlock -k a -- true
+	ask -k a
+	[ "$status" -eq 1 ]
+	[[ $(line a) == "a free "* ]]
+	[ -z "$stderr" ]
+	ask -k never-used
+	[ "$status" -eq 1 ]
+	[[ $(line never-used) == "never-used free "* ]]
+}
+
+@test "without -k no free lock and no key beside a lock is shown" {
+	redlock -k a -- true
+	redlock -k 'b{tag}' -- true
+	redis set 'redlock:c{tag}:~fence' 5
+	redis set 'redlock:d:~queue' x
+	ask
+	[ "$status" -eq 0 ]
+	[ "$(wc -l <<<"$output")" -le 1 ]
+}
+
+@test "--prefix is taken literally" {
+	redis set 'a*b:x' somebody px 60000
+	redis set 'aXb:y' somebody px 60000
+	redis set '[a-z]?:v' somebody px 60000
+	redis set 'c?:w' somebody px 60000
+	redis set 'd\e:z' somebody px 60000
+	ask --prefix 'a*b:'
+	[ "$(wc -l <<<"$output")" -eq 2 ]
+	[[ $(line x) == 'x held '* ]]
+	ask --prefix '[a-z]?:'
+	[ "$(wc -l <<<"$output")" -eq 2 ]
+	[[ $(line v) == 'v held '* ]]
+	ask --prefix 'd\e:'
+	[ "$(wc -l <<<"$output")" -eq 2 ]
+	[[ $(line z) == 'z held '* ]]
+}
+
+@test "an empty prefix needs -k" {
+	redis set a somebody px 60000
+	ask --prefix ''
+	[ "$status" -eq 64 ]
+	[ -z "$output" ]
+	says -k
+	ask --prefix '' -k a
+	[ "$status" -eq 0 ]
+	[[ $(line a) == 'a held '* ]]
+}
+
+@test "thousands of locks are all shown, once each" {
+	redis eval 'for i = 1, 3000 do
+		redis.call("SET", "redlock:n" .. i, "x", "PX", 600000) end' 0
+	ask
+	[ "$status" -eq 0 ]
+	[ "$(tail -n +2 <<<"$output" | cut -d ' ' -f 1 | sort -u | wc -l)" \
+	    -eq 3000 ]
+	[ "$(wc -l <<<"$output")" -eq 3001 ]
+}
+
+@test "SCAN is used, never KEYS" {
+	redis set redlock:a somebody px 60000
+	redis config resetstat
+	ask
+	redis info commandstats >stats
+	grep -q '^cmdstat_scan:' stats
+	not grep -q '^cmdstat_keys:' stats
+}
+
+@test "--status changes nothing" {
+	local before
+
+	redlock -k a --at-least 1h -- true
+	redis set redlock:b somebody
+	redis rpush redlock:c x
+	before=$(redis eval 'local all = redis.call("KEYS", "*")
+		table.sort(all)
+		for i, k in ipairs(all) do
+			all[i] = k .. redis.sha1hex(redis.call("DUMP", k))
+		end
+		return all' 0)
+	ask
+	ask -k a
+	ask -k b --json
+	ask -k c -v
+	ask -k free
+	[ "$before" = "$(redis eval 'local all = redis.call("KEYS", "*")
+		table.sort(all)
+		for i, k in ipairs(all) do
+			all[i] = k .. redis.sha1hex(redis.call("DUMP", k))
+		end
+		return all' 0)" ]
+}
+
+@test "--status needs no right to write" {
+	redlock -k a --at-least 1h -- true
+	redis config set maxmemory 1
+	ask -k a
+	[ "$status" -eq 0 ]
+	[[ $(line a) == 'a rest '* ]]
+}
+
+@test "-v adds tokens and a line for the server" {
+	hold a
+	ask -v
+	[ "$status" -eq 0 ]
+	[[ $output$stderr == *"$(redis get redlock:a | grep -o 'token=[^ ]*' |
+	    cut -d = -f 2)"* ]]
+	[[ $output$stderr == *redis.sock* ]]
+	let_go
+}
+
+## Locks of others
+
+@test "a lock of another kind of client is held, and its value is shown" {
+	redis set redlock:a 0b6f-1234 px 60000
+	ask -k a
+	[ "$status" -eq 0 ]
+	[[ $(line a) == 'a held '*0b6f-1234* ]]
+}
+
+@test "a key of another type, and one without expiry, are held" {
+	redis hset redlock:a 0b6f:1 1
+	redis set redlock:b somebody
+	ask
+	[ "$status" -eq 0 ]
+	[[ $(line a) == 'a held '* ]]
+	[[ $(line b) == 'b held '* ]]
+	ask -k a
+	[ "$status" -eq 0 ]
+}
+
+@test "control characters are shown escaped, never sent to a terminal" {
+	local bad=$'\e]0;title\a\e[31m\r\n\t\x7f\x9b1m\b'
+
+	redis set redlock:a "$bad"
+	redis set "redlock:b$bad" x
+	redis set redlock:c "redlock-run/1 token=t$bad try=1 since=1 pid=1 host=h$bad user=u$bad command=c$bad" px 60000
+	redis set redlock:d 'redlock-run/1 token=t%1b%1B try=1 since=1 pid=1 host=%1b%0a user=%07%0d command=%9b%7f%0a' px 60000
+	ask
+	[ "$status" -eq 0 ]
+	clean
+	[ "$(wc -l <<<"$output")" -eq 5 ]
+	ask -v
+	[ "$status" -eq 0 ]
+	clean
+	ask -k a
+	[ "$status" -eq 0 ]
+	clean
+	[ "$(wc -l <<<"$output")" -eq 2 ]
+	ask --json
+	[ "$status" -eq 0 ]
+	clean
+	json 'len(d) == 4'
+}
+
+@test "a large value does not make a large table" {
+	head -c 3000000 /dev/zero | tr '\0' x | redis -x set redlock:a
+	ask
+	[ "$status" -eq 0 ]
+	((${#output} < 10000))
+}
+
+## JSON
+
+@test "--json prints one array, an object for each lock" {
+	local before
+
+	before=$(date +%s)
+	hold a -t 1h
+	ask --json
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	json 'len(d) == 1'
+	json 'd[0]["name"] == "a"'
+	json 'd[0]["state"] == "held"'
+	json 'd[0]["mode"] == "exclusive"'
+	json '3000000 < d[0]["ttl_ms"] <= 3600000'
+	json 'd[0]["waiting"] == 0'
+	json "d[0]['fence'] == $(redis get '{redlock:a}:~fence')"
+	json 'd[0]["waiters"] == []'
+	json 'len(d[0]["holders"]) == 1'
+	json "d[0]['holders'][0]['host'] == '$(uname -n)'"
+	json "d[0]['holders'][0]['user'] == '$(id -un)'"
+	json "d[0]['holders'][0]['pid'] == $bg_pid"
+	json 'd[0]["holders"][0]["command"] == "sh"'
+	json "d[0]['holders'][0]['token'] in '''$(redis get redlock:a)'''"
+	json 'len(d[0]["holders"][0]["token"]) == 36'
+	json '0 <= d[0]["holders"][0]["held_ms"] < 600000'
+	json '3000000 < d[0]["holders"][0]["ttl_ms"] <= 3600000'
+	json '__import__("re").fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", d[0]["holders"][0]["since"])'
+	json "abs(__import__('calendar').timegm(__import__('time').strptime(d[0]['holders'][0]['since'][:19], '%Y-%m-%dT%H:%M:%S')) - $before) < 300"
+	json 'len(d[0]["servers"]) == 1'
+	json 'd[0]["servers"][0]["server"].startswith("unix://")'
+	json 'd[0]["servers"][0]["state"] == "held"'
+	json '3000000 < d[0]["servers"][0]["ttl_ms"] <= 3600000'
+	let_go
+}
+
+@test "the JSON of a free lock has null for what does not apply" {
+	redlock -k a -- true
+	ask --json -k a
+	[ "$status" -eq 1 ]
+	json 'len(d) == 1'
+	json 'd[0]["name"] == "a" and d[0]["state"] == "free"'
+	json 'all(d[0][k] is None for k in ("mode", "ttl_ms", "fence"))'
+	json 'd[0]["holders"] == [] and d[0]["waiters"] == []'
+	json 'd[0]["waiting"] == 0'
+	json 'd[0]["servers"][0]["state"] == "free"'
+}
+
+@test "the JSON of a lock at rest says so" {
+	redlock -k a --at-least 1h -- true
+	ask --json
+	[ "$status" -eq 0 ]
+	json 'd[0]["state"] == "rest"'
+	json '3000000 < d[0]["ttl_ms"] <= 3600000'
+	json 'd[0]["holders"][0]["command"] == "true"'
+	json 'd[0]["fence"] > 1e15'
+}
+
+@test "the JSON of another client's lock has its raw value as token, and nulls" {
+	redis set redlock:a '0b6f "quoted" \ back' px 60000
+	redis set redlock:b somebody
+	ask --json
+	[ "$status" -eq 0 ]
+	output=$(/usr/bin/python3 -c '
+import json, sys
+print(json.dumps(sorted(json.load(sys.stdin), key=lambda l: l["name"])))
+' <<<"$output")
+	json 'd[0]["state"] == "held"'
+	json 'd[0]["holders"][0]["token"] == "0b6f \"quoted\" \\ back"'
+	json 'all(d[0]["holders"][0][k] is None
+	    for k in ("host", "pid", "user", "command", "since", "held_ms"))'
+	json '0 < d[0]["ttl_ms"] <= 60000'
+	json 'd[1]["ttl_ms"] is None'
+	json 'd[1]["holders"][0]["ttl_ms"] is None'
+	json 'd[1]["servers"][0]["ttl_ms"] is None'
+}
+
+@test "the JSON is valid whatever the names and the values are" {
+	local i
+
+	redis set 'redlock:"\' $'"\\\x01\x1f\x7f\xff\xfe'
+	redis set $'redlock:\xff\xc3\x28' $'\xf0\x9f\x98\x80 \xed\xa0\x80 \xc0\x80'
+	redis set $'redlock:\n\t\r\b\f' ''
+	redis set 'redlock:€😀' '€😀'
+	redis set 'redlock:</script>' '</script>'
+	for i in 1 2 3 4 5; do
+		head -c 300 /dev/urandom | redis -x set "redlock:random$i"
+	done
+	ask --json
+	[ "$status" -eq 0 ]
+	json 'len(d) == 10'
+	json '"€😀" in [l["name"] for l in d]'
+	json '"€😀" in [l["holders"][0]["token"] for l in d]'
+	json '"\"\\" in [l["name"] for l in d]'
+}
+
+@test "the JSON without locks is an empty array" {
+	ask --json
+	[ "$status" -eq 0 ]
+	json 'd == []'
+}
+
+@test "a COMMAND with an odd name is shown as it is called" {
+	local name='odd nameé%20"x"'
+
+	ln -s "$(command -v sleep)" "$name"
+	redlock_bg -k a -- "./$name" 30
+	eventually held a
+	ask --json
+	json "d[0]['holders'][0]['command'] == '''$name'''"
+	kill "$bg_pid"
+	redlock_ended 143
+}
+
+@test "held_ms comes from the server's time and is never negative" {
+	local ahead=$(($(now_us) / 1000 + 3600000))
+
+	redis set redlock:a "redlock-run/1 token=11111111-1111-1111-1111-111111111111 try=1 since=$ahead pid=1 host=h user=u command=c" px 60000
+	ask --json
+	[ "$status" -eq 0 ]
+	json 'd[0]["holders"][0]["held_ms"] in (0, None)'
+	ask
+	[[ $(line a) != *-[0-9]* ]]
+}
+
+@test "values that pretend to be ours do not confuse --status" {
+	local count=0 value
+
+	for value in 'redlock-run/1' 'redlock-run/1 ' 'redlock-run/1 token=' \
+	    'redlock-run/1 token= try= since= pid= host= user= command=' \
+	    'redlock-run/1 token=x try=9999999999999999999 since=99999999999999999999999999 pid=-1 host= user= command=' \
+	    'redlock-run/1 token=x try=1 since=nan pid=1e9 host=% user=%4 command=%zz' \
+	    'rest redlock-run/1' 'rest ' 'rest rest redlock-run/1 token=x' \
+	    'redlock-run/2 token=x' 'redlock-run/1 command=x pid=1'; do
+		redis set "redlock:n$((count++))" "$value" px 60000
+	done
+	ask
+	[ "$status" -eq 0 ]
+	[ "$(wc -l <<<"$output")" -eq $((count + 1)) ]
+	ask --json
+	[ "$status" -eq 0 ]
+	json "len(d) == $count"
+}
+
+## Exit status
+
+@test "with -k the status is 0 if it is held or resting, 1 if it is free" {
+	hold a
+	ask -k a
+	[ "$status" -eq 0 ]
+	let_go
+	ask -k a
+	[ "$status" -eq 1 ]
+	redlock -k a --at-least 1h -- true
+	ask -k a --json
+	[ "$status" -eq 0 ]
+}
+
+@test "the status is 69 if the server cannot tell" {
+	redis_kill
+	ask
+	[ "$status" -eq 69 ]
+	says redis.sock
+	ask -k a
+	[ "$status" -eq 69 ]
+	says redis.sock
+}
+
+@test "the status is 69 if the server does not answer in time" {
+	redis_freeze
+	ask --node-timeout 100ms
+	[ "$status" -eq 69 ]
+	ask -k a --node-timeout 100ms
+	[ "$status" -eq 69 ]
+}
+
+@test "the JSON of a lock that no server tells of is unknown" {
+	redis_kill
+	ask --json -k a
+	[ "$status" -eq 69 ]
+	json 'len(d) == 1'
+	json 'd[0]["name"] == "a" and d[0]["state"] == "unknown"'
+	json 'd[0]["servers"][0]["state"] == "unknown"'
+}
+
+@test "the status is 77 if the server refuses us" {
+	redis acl setuser default resetpass '>s3cret'
+	ask
+	[ "$status" -eq 77 ]
+	ask -k a
+	[ "$status" -eq 77 ]
+	export REDISCLI_AUTH=wrong
+	ask
+	[ "$status" -eq 77 ]
+	says redis.sock
+}
+
+@test "no password is shown" {
+	redis acl setuser default resetpass '>s3cret'
+	REDISCLI_AUTH=s3cret redlock -k a --at-least 1h -- true
+	REDISCLI_AUTH=s3cret run -0 --separate-stderr redlock --status -v
+	[[ $output$stderr != *s3cret* ]]
+	REDISCLI_AUTH=s3cret run -0 --separate-stderr redlock --status --json
+	[[ $output$stderr != *s3cret* ]]
+	redis_start_tcp other
+	run -77 --separate-stderr redlock --status -v --json \
+	    -r "redis://me:s3cret@127.0.0.1:$redis_port"
+	[[ $output$stderr != *s3cret* ]]
+	redis_at other acl setuser default resetpass '>s3cret'
+	run -0 --separate-stderr redlock --status -v --json \
+	    -r "redis://:s3cret@127.0.0.1:$redis_port"
+	[[ $output$stderr != *s3cret* ]]
+	redis_stop other
+}
