@@ -162,13 +162,14 @@ child_reap(struct child *c)
 	    waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WCONTINUED | WNOHANG) ==
 		    0 &&
 		si.si_pid != 0) {
-		if (si.si_pid != c->pid)
+		/* Orphans speak for COMMAND once it is gone. */
+		if (si.si_pid != c->pid && !c->exited)
 			continue;
 		if (si.si_code == CLD_STOPPED)
 			c->stopped_by = si.si_status;
 		else if (si.si_code == CLD_CONTINUED)
 			c->stopped_by = 0;
-		else
+		else if (si.si_pid == c->pid)
 			command_exited(c, &si);
 	}
 	if (c->exited)
@@ -176,8 +177,8 @@ child_reap(struct child *c)
 }
 
 /*
- * Before a signal that may end some of its processes and so make orphans of
- * others: what has a parent now will not count as a daemon.
+ * Before we stop COMMAND, which ends some of its processes and so makes
+ * orphans of others: what has a parent now will not count as a daemon.
  */
 static void
 note_sessions(struct child *c)
@@ -205,8 +206,6 @@ child_signal(struct child *c, const struct signalfd_siginfo *si)
 	struct procs w;
 	struct proc p;
 
-	if (signals_terminates(signo))
-		note_sessions(c);
 	if (c->pid != 0) {
 		if (si->ssi_code <= 0 && (pid_t)si->ssi_pid == c->pid)
 			return; /* from COMMAND itself */
@@ -222,7 +221,7 @@ child_signal(struct child *c, const struct signalfd_siginfo *si)
 		return;
 	}
 	for (procs_open(&w); procs_next(&w, &p);)
-		if (p.state != 'Z' && is_ours(&p, c) &&
+		if (p.running && is_ours(&p, c) &&
 		    (p.pgid != ours || !signals_from_keyboard(si)))
 			kill(p.pid, signo);
 }
@@ -281,7 +280,7 @@ name_the_rest(struct child *c)
 	struct proc p;
 
 	for (procs_open(&w); procs_next(&w, &p);)
-		if (p.state != 'Z' && is_ours(&p, c) && used < sizeof(text))
+		if (p.running && is_ours(&p, c) && used < sizeof(text))
 			used += (size_t)snprintf(text + used,
 			    sizeof(text) - used, "%s%s (pid %d%s)",
 			    used > 0 ? ", " : "", p.name, (int)p.pid,

@@ -3,8 +3,8 @@
  *
  * COMMAND's processes are COMMAND and all its descendants, whatever group or
  * session they moved to; but not a daemon, that is one in a session of its
- * own whose parent is gone, unless a signal that we sent made it so.  We are
- * their subreaper: orphans become our children, and the line of parents from
+ * own whose parent is gone, unless it was we who stopped that.  We are their
+ * subreaper: orphans become our children, and the line of parents from
  * any of them leads to us.
  */
 #ifndef CHILD_H

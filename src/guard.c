@@ -24,29 +24,29 @@
 
 #define GOOD_BYE    ((int64_t)-1)
 #define LOOK_MIN_MS 10 /* between looks, doubled each time */
-#define LOOK_MAX_MS 1000
+#define LOOK_MAX_MS 160
 #define AGAIN_MS    20  /* between rounds of killing */
 #define ROUNDS      500 /* then what is left cannot be killed */
 
 /* What the guard knows. */
 struct ward {
 	const struct child *child;
-	unsigned long long
-	    start; /* of COMMAND: tells its pid from a later one */
+	unsigned long long start; /* of COMMAND: its pid may be reused */
 	int pipe_fd;
 	int timer_fd;
-	int64_t kill_ms;        /* as told */
-	int64_t look_ms;        /* when to look for new sessions */
-	int64_t pause_ms;       /* until the look after that */
-	struct sessions others; /* made by COMMAND's own children */
+	int64_t kill_ms;         /* as told */
+	int64_t look_ms;         /* when to look for new sessions */
+	int64_t pause_ms;        /* until the look after that */
+	struct sessions others;  /* made by COMMAND's own children */
+	struct sessions daemons; /* of orphans */
 };
 
 /*
  * Whether p is one of COMMAND's processes: procs_member_cb.  Without us there
- * is no line of parents to rely on, so each ancestor that carries a mark of
- * COMMAND's counts; the session decides, up to the topmost of them, whether
- * this is a daemon.  COMMAND dies with us, and its children in sessions of
- * their own look like daemons then: they are known from earlier looks.
+ * is no line of parents to rely on, so it is one if it or an ancestor of it
+ * carries a mark of COMMAND's; unless it belongs to a daemon.  Which sessions
+ * are daemons' cannot be seen any more: it is known from earlier looks, and
+ * what is younger than the last look does not count as a daemon.
  */
 static bool
 is_ward(const struct proc *p, void *arg)
@@ -54,22 +54,18 @@ is_ward(const struct proc *p, void *arg)
 	const struct ward *w = arg;
 	const struct child *c = w->child;
 	struct proc up = *p;
-	bool foreign = true, ward = false, known;
+	bool ward = false;
 
 	if (p->pid == getpid() || p->pid == c->self)
 		return false;
-	while (up.start >= c->start) {
+	while (up.start >= c->start && up.pid != c->self) {
 		if (up.pid == c->command && up.start == w->start)
 			return true;
-		if (up.pid == c->self)
-			break;
-		known =
-		    up.sid != c->session && sessions_has(&w->others, up.sid);
-		foreign = foreign && !known && up.sid != c->session &&
-		    up.sid != c->command;
-		if (known || (up.pgid == c->group && up.sid == c->session) ||
-		    proc_has_env(up.pid, c->env))
-			ward = !foreign;
+		if (up.sid != c->command && sessions_has(&w->daemons, up.sid))
+			return false;
+		ward = ward || (up.pgid == c->group && up.sid == c->session) ||
+		    sessions_has(&w->others, up.sid) ||
+		    proc_has_env(up.pid, c->env);
 		if (up.ppid <= 1 || proc_read(up.ppid, &up) == -1)
 			break;
 	}
@@ -132,8 +128,10 @@ guard_step(struct ward *w)
 		w->kill_ms = CLOCK_NEVER;
 	}
 	if (now >= w->look_ms) {
+		/* Orphans are our starter's children as long as it lives. */
+		proc_child_sessions(c->self, c->session, &w->daemons);
 		if (proc_read(c->command, &p) == 0 && p.start == w->start)
-			proc_child_sessions(c->command, &w->others);
+			proc_child_sessions(c->command, c->session, &w->others);
 		w->look_ms = now + w->pause_ms;
 		if (w->pause_ms < LOOK_MAX_MS)
 			w->pause_ms *= 2;

@@ -74,6 +74,8 @@ proc_read(pid_t pid, struct proc *p)
 	char buf[512];
 	char *name, *rest;
 	int fd = proc_open(pid, "stat");
+	char state;
+	long threads;
 	ssize_t n;
 
 	if (fd == -1)
@@ -91,12 +93,14 @@ proc_read(pid_t pid, struct proc *p)
 	*rest = '\0';
 	p->pid = pid;
 	snprintf(p->name, sizeof(p->name), "%.15s", name + 1);
-	/* state ppid pgrp session, and starttime 16 fields further on. */
+	/* state ppid pgrp session, num_threads and, two further, starttime. */
 	if (sscanf(rest + 1,
-		" %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u "
-		"%*u %*d %*d %*d %*d %*d %*d %llu",
-		&p->state, &p->ppid, &p->pgid, &p->sid, &p->start) != 5)
+		" %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
+		"%*d %ld %*d %llu",
+		&state, &p->ppid, &p->pgid, &p->sid, &threads, &p->start) != 6)
 		return -1;
+	/* A first thread that has ended looks like a zombie. */
+	p->running = state != 'Z' || threads > 1;
 	return 0;
 }
 
@@ -125,10 +129,11 @@ proc_has_env(pid_t pid, const char *assignment)
 }
 
 void
-proc_child_sessions(pid_t pid, struct sessions *sessions)
+proc_child_sessions(pid_t pid, pid_t except, struct sessions *sessions)
 {
 	char file[32], buf[1024];
 	char *p = buf, *end;
+	pid_t sid;
 	ssize_t n;
 	int fd;
 
@@ -141,7 +146,8 @@ proc_child_sessions(pid_t pid, struct sessions *sessions)
 	/* Each number ends with a blank; one that was cut off does not. */
 	for (pid = (pid_t)strtol(p, &end, 10); end != p && *end == ' ';
 	     p = end, pid = (pid_t)strtol(p, &end, 10))
-		sessions_add(sessions, getsid(pid));
+		if ((sid = getsid(pid)) != except)
+			sessions_add(sessions, sid);
 }
 
 static unsigned long long
@@ -184,7 +190,7 @@ procs_signal(procs_member_cb *member, void *arg, int signo)
 	int count = 0;
 
 	for (procs_open(&w); procs_next(&w, &p);)
-		if (p.state != 'Z' && member(&p, arg)) {
+		if (p.running && member(&p, arg)) {
 			kill(p.pid, signo);
 			count++;
 		}
@@ -211,7 +217,7 @@ procs_kill(procs_member_cb *member, void *arg)
 	do {
 		before = n;
 		for (procs_open(&w); procs_next(&w, &p);)
-			if (n < KILL_BATCH && p.state != 'Z' &&
+			if (n < KILL_BATCH && p.running &&
 			    !listed(stopped, n, p.pid) && member(&p, arg) &&
 			    kill(p.pid, SIGSTOP) == 0)
 				stopped[n++] = p.pid;

@@ -13,7 +13,7 @@ struct proc {
 	pid_t ppid;
 	pid_t pgid;
 	pid_t sid;
-	char state;               /* as in ps(1): R, S, T, Z, ... */
+	bool running;             /* any thread of it is: no zombie */
 	unsigned long long start; /* clock ticks since boot */
 	char name[16];
 };
@@ -56,9 +56,9 @@ int proc_read(pid_t, struct proc *);
 
 /*
  * Adds the sessions of pid's own children (those of its first thread; where
- * the kernel does not list children, none).
+ * the kernel does not list children, none), but for the session except.
  */
-void proc_child_sessions(pid_t, struct sessions *);
+void proc_child_sessions(pid_t pid, pid_t except, struct sessions *);
 
 /* Whether pid was started with this "NAME=value" in its environment. */
 bool proc_has_env(pid_t, const char *assignment);
