@@ -1,0 +1,497 @@
+#!/usr/bin/env bats
+#
+# COMMAND sees the world, and the world sees COMMAND, as without redlock-run.
+#
+# Scripts in single quotes are for COMMAND; the variables come from helpers.
+# shellcheck disable=SC1003,SC2016,SC2030,SC2031,SC2054,SC2154
+
+bats_require_minimum_version 1.5.0
+load lib
+load helpers/process
+
+setup_file() {
+	redis_start
+	helpers how witness
+}
+
+setup() {
+	redis_reset
+}
+
+teardown() {
+	nothing_left
+}
+
+teardown_file() {
+	redis_stop_all
+}
+
+# same COMMAND...: its standard output is the same without redlock-run.
+same() {
+	local direct locked
+	direct=$("${alone[@]}" "$@" 3>&- 4>&-)
+	locked=$("${alone[@]}" redlock-run -k a -- "$@" 3>&- 4>&-)
+	[[ -n $locked ]]
+	diff -u <(echo "$direct") <(echo "$locked")
+}
+
+# ends_as HOW COMMAND...: HOW is what the helper `how` says.
+ends_as() {
+	local how
+	how=$("${alone[@]}" how redlock-run -k a -- "${@:2}" 2>/dev/null 3>&- 4>&-)
+	how=${how##*$'\n'}
+	[[ $how == "$1" ]] || {
+		echo "$how instead of $1: ${*:2}" >&2
+		return 1
+	}
+}
+
+# namespaces: $ns makes some, as root or as root of a user namespace.
+namespaces() {
+	local -a user=()
+	((EUID == 0)) || user=(--map-root-user)
+	unshare "${user[@]}" -m -p -f true 2>/dev/null ||
+		skip "no namespaces here"
+	ns=("${alone[@]}" timeout --foreground -s KILL 60 unshare "${user[@]}")
+}
+
+# with_child SCRIPT COMMAND...: redlock-run, and `sh -c SCRIPT` is a child that
+# it had from the start.
+with_child() {
+	"${alone[@]}" sh -c 'sh -c "$1" & shift; exec redlock-run -k a -- "$@"' \
+	    sh "$@" 3>&- 4>&-
+}
+
+## What it is given
+
+@test "its arguments reach COMMAND untouched: no shell, no re-quoting" {
+	local -a args=('' ' ' 'a  b' $'two\nlines' '*' '~' '$HOME' '`id`' '"' "'"
+	    '\' '\n' -- -k -h --status %s ü $'\xff\xfe' a=b ';' '|' '>x')
+	same env printf '<%s>\n' "${args[@]}"
+	same env printf '%s\n' {1..20000}
+	diff <(redlock -k a env printf '<%s>\n' "${args[@]}") \
+	    <(env printf '<%s>\n' "${args[@]}")
+	[[ $(redlock -k a echo -n -k b --) == "-k b --" ]]
+}
+
+@test "standard input is ours: what COMMAND leaves, the next reader gets" {
+	local rest
+	rest=$(printf '%s\n' one two three | {
+		redlock -k a -- sh -c 'read -r line && [ "$line" = one ]' && cat
+	})
+	[[ $rest == $'two\nthree' ]]
+}
+
+@test "what passes through COMMAND comes out as it went in" {
+	local sum
+	head -c 8000000 /dev/urandom >"$BATS_TEST_TMPDIR/data"
+	sum=$(sha256sum <"$BATS_TEST_TMPDIR/data")
+	# shellcheck disable=SC2002
+	[[ $(cat "$BATS_TEST_TMPDIR/data" | redlock -k a -- cat |
+		sha256sum) == "$sum" ]]
+	[[ $(redlock -k a -- sh -c 'cat >&2' <"$BATS_TEST_TMPDIR/data" 2>&1 |
+		sha256sum) == "$sum" ]]
+}
+
+@test "standard input, output and error are the same open files, with the same flags" {
+	local show='for i in 0 1 2; do readlink /proc/$$/fd/$i >&9
+	    grep flags /proc/$$/fdinfo/$i >&9; done' files=$BATS_TEST_TMPDIR/f
+	mkfifo "$files.in" "$files.out"
+	exec 5<>"$files.in" 6<>"$files.out"
+	bash -c "$show" <&5 >&6 2>"$files.err" 9>"$files.direct" 3>&- 4>&-
+	redlock -k a -- bash -c "$show" <&5 >&6 2>"$files.err" 9>"$files.locked"
+	exec 5<&- 6<&-
+	diff -u "$files.direct" "$files.locked"
+	[[ -s $files.locked ]]
+}
+
+@test "COMMAND has no descriptor beyond those that we were started with" {
+	same ls /proc/self/fd
+	same ls /proc/self/fd 5</dev/null 7>"$BATS_TEST_TMPDIR/seven" 23<&0
+	exec 7>"$BATS_TEST_TMPDIR/seven"
+	redlock -k a -- sh -c 'echo here >&7'
+	exec 7>&-
+	[[ $(<"$BATS_TEST_TMPDIR/seven") == here ]]
+}
+
+@test "standard input, output and error that are closed stay closed for COMMAND" {
+	local closed fd command redirections ends got=$BATS_TEST_TMPDIR/got
+	command='open=; for fd in 0 1 2; do
+	    [ ! -e /proc/$$/fd/$fd ] || open="$open $fd"
+	done; set -- "$1" /proc/$$/fd/*
+	echo "open:$open, number: $#" >"$1"; exit 7'
+	for closed in 0 1 2 "0 1" "0 2" "1 2" "0 1 2"; do
+		redirections=
+		for fd in $closed; do
+			redirections+=" $fd>&-"
+		done
+		eval 'sh -c "$command" sh "$got.direct" 3>&- 4>&-' \
+		    "$redirections" || true
+		ends=0
+		eval 'redlock -k a -- sh -c "$command" sh "$got.locked"' \
+		    "$redirections" || ends=$?
+		((ends == 7))
+		diff -u "$got.direct" "$got.locked"
+		free
+	done
+}
+
+@test "a closed standard error is no reason to write our words elsewhere" {
+	local status=0
+	redlock -v -k a -- sh -c 'exit 7' >"$BATS_TEST_TMPDIR/out" 2>&- || status=$?
+	((status == 7))
+	redis set redlock:a foreign
+	status=0
+	redlock -k a -- true >>"$BATS_TEST_TMPDIR/out" 2>&- || status=$?
+	((status == 75))
+	[[ ! -s $BATS_TEST_TMPDIR/out ]]
+	[[ $(redis get redlock:a) == foreign ]]
+}
+
+@test "closed standard input, output and error do us no harm" {
+	local closed status
+	for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- >&- 2>&-'; do
+		status=0
+		eval "redlock -v -t 300ms -k a -- sleep 0.7 $closed" || status=$?
+		((status == 0))
+		free
+	done
+	alone+=(sh -c 'exec "$@" <&- >&- 2>&-' sh)
+	begin redlock-run -k a -- witness "$BATS_TEST_TMPDIR/log" \
+	    "$(kill -l TERM)" 5
+	eventually ready "$BATS_TEST_TMPDIR/log"
+	kill -TERM "$pid"
+	ends_with 5
+}
+
+@test "COMMAND inherits our environment unchanged, and finds the five variables in it" {
+	local -a odd=(A=1 'B=two words' $'C=two\nlines' $'D=\xff\xfe' E=
+	    REDISCLI_AUTH=secret REDLOCK_NODE_TIMEOUT=1s
+	    "REDLOCK_REDIS=$REDLOCK_REDIS" "PATH=$PATH")
+	local dir=$BATS_TEST_TMPDIR
+	env -i "${odd[@]}" env -0 | sort -z >"$dir/direct"
+	redis config set requirepass secret
+	env -i "${odd[@]}" REDLOCK_TOKEN=old REDLOCK_PID=1 REDLOCK_KEY=old \
+	    REDLOCK_FENCE=0 REDLOCK_SITE=old \
+	    "$REDLOCK_RUN" -k a -- env -0 3>&- 4>&- | sort -z >"$dir/all"
+	redis config set requirepass ''
+	grep -zvE '^REDLOCK_(KEY|TOKEN|FENCE|PID|SITE)=' <"$dir/all" >"$dir/locked"
+	diff -u --text "$dir/direct" "$dir/locked"
+	tr '\0' '\n' <"$dir/all" >"$dir/lines"
+	[[ $(grep -c '^REDLOCK_KEY=' "$dir/lines") == 1 ]]
+	grep -qx 'REDLOCK_KEY=a' "$dir/lines"
+	grep -qxE 'REDLOCK_TOKEN=[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}' \
+	    "$dir/lines"
+	grep -qxE 'REDLOCK_FENCE=[1-9][0-9]+' "$dir/lines"
+	grep -qxE 'REDLOCK_PID=[1-9][0-9]*' "$dir/lines"
+	grep -qxE 'REDLOCK_SITE=.+' "$dir/lines"
+	not grep -qx 'REDLOCK_SITE=old' "$dir/lines"
+}
+
+@test "REDLOCK_PID is COMMAND's parent" {
+	redlock -k a -- sh -c '[ "$REDLOCK_PID" = "$PPID" ]'
+}
+
+@test "COMMAND gets the signal mask and dispositions that we were started with" {
+	local -a signals=(grep '^Sig[BIC]' /proc/self/status)
+	same "${signals[@]}"
+	alone+=(env --ignore-signal=HUP,CHLD,USR1,PIPE,RTMIN+1
+	    --block-signal=TERM,USR2,INT,CHLD,RTMAX)
+	same "${signals[@]}"
+	redlock -k a -- true
+	alone=(setsid env --ignore-signal --default-signal=SEGV,BUS,FPE
+	    --block-signal)		# but those that AddressSanitizer takes
+	same "${signals[@]}"
+}
+
+@test "limits, umask, working directory, identity and priority are ours too" {
+	cd "$BATS_TEST_TMPDIR"
+	umask 0137
+	ulimit -S -c 0 -n 100
+	alone+=(nice -n 3)
+	same sh -c 'umask; pwd; cat /proc/self/limits; id; nice;
+	    cat /proc/self/oom_score_adj /proc/self/timerslack_ns;
+	    grep -E "^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp)" /proc/self/status'
+}
+
+@test "COMMAND is found as a shell finds it" {
+	local dir=$BATS_TEST_TMPDIR
+	mkdir "$dir/first" "$dir/second"
+	echo 'echo wrong' >"$dir/first/thing"
+	printf '#!/bin/sh\necho right "$@"\n' >"$dir/second/thing"
+	printf 'echo no interpreter named "$@"\n' >"$dir/second/plain"
+	chmod +x "$dir"/second/*
+	PATH=$dir/first:$dir/second:$PATH
+	[[ $(redlock -k a -- thing 1) == "right 1" ]]
+	[[ $(redlock -k a -- plain 2) == "no interpreter named 2" ]]
+	cd "$dir/second"
+	[[ $(redlock -k a -- ./thing 3) == "right 3" ]]
+}
+
+## How it ends
+
+@test "our exit status is COMMAND's: all 256 of them" {
+	local status bad=0
+	for status in {0..255}; do
+		ends_as "exit $status" sh -c "exit $status" || bad=1
+	done
+	free
+	((bad == 0))
+}
+
+@test "killed by a signal: redlock-run dies of the same signal" {
+	local number bad=0
+	for number in {1..31} {34..64}; do
+		case $(kill -l "$number") in
+		STOP | TSTP | TTIN | TTOU)
+			continue ;;
+		CHLD | CONT | URG | WINCH)
+			ends_as "exit 5" sh -c "kill -$number \$\$; exit 5" ;;
+		*)
+			ends_as "signal $number" sh -c "kill -$number \$\$" ;;
+		esac || bad=1
+	done
+	free
+	((bad == 0))
+}
+
+@test "redlock-run leaves no core dump of its own" {
+	local number
+	cd "$BATS_TEST_TMPDIR"
+	ulimit -c unlimited 2>/dev/null || skip "core dumps are forbidden here"
+	[[ $(how sh -c 'kill -ABRT $$') == *core ]] || skip "no core dumps here"
+	for number in $(kill -l QUIT) $(kill -l ABRT) $(kill -l SEGV) \
+	    $(kill -l BUS) $(kill -l SYS); do
+		ends_as "signal $number" sh -c "kill -$number \$\$"
+	done
+}
+
+@test "126: COMMAND could not be executed; the lock was released" {
+	local command
+	echo 'echo not executable' >"$BATS_TEST_TMPDIR/file"
+	for command in "$BATS_TEST_TMPDIR/file" "$BATS_TEST_TMPDIR"; do
+		run redlock --at-least 1h -k a -- "$command"
+		((status == 126))
+		[[ $output == "redlock-run: "*"$command"*"ermission denied"* ]]
+		((${#lines[@]} == 1))
+		free
+	done
+	run redlock -k a -- "$BATS_TEST_TMPDIR/file/beneath"
+	((status == 126))
+	free
+}
+
+@test "127: COMMAND was not found; the lock was released" {
+	local command
+	printf '#!/no/such/interpreter\n' >"$BATS_TEST_TMPDIR/script"
+	chmod +x "$BATS_TEST_TMPDIR/script"
+	for command in no-such-command /no/such/command ./no-such-command \
+	    "$BATS_TEST_TMPDIR/script"; do
+		run -127 redlock --at-least 1h -k a -- "$command" arg
+		[[ $output == "redlock-run: "*"$command"*"o such file"* ||
+			$output == "redlock-run: "*"$command"*"not found"* ]]
+		((${#lines[@]} == 1))
+		free
+	done
+	run -127 redlock -k a -- ''
+	free
+}
+
+@test "a status of 126 or 127 that COMMAND itself returns gets no word from us" {
+	run -127 redlock -k a -- sh -c 'exit 127'
+	[[ -z $output ]]
+	run redlock -k a -- sh -c 'exit 126'
+	((status == 126))
+	[[ -z $output ]]
+}
+
+## How we are started
+
+@test "SIGCHLD ignored: COMMAND's status, and its processes are waited for" {
+	alone+=(env --ignore-signal=CHLD)
+	ends_as "exit 7" sh -c 'exit 7'
+	ends_as "signal 15" sh -c 'kill $$'
+	ends_as "exit 8" sh -c \
+	    "(sleep 0.3; echo end >$BATS_TEST_TMPDIR/end) & exit 8"
+	[[ -s $BATS_TEST_TMPDIR/end ]]
+}
+
+@test "all signals blocked: COMMAND's status, and it is stopped all the same" {
+	alone+=(env --block-signal)
+	ends_as "exit 7" sh -c 'exit 7'
+	ends_as "signal 9" sh -c 'kill -KILL $$'
+	begin redlock-run --at-most 0.2 --kill-after 0.2 \
+	    -k a -- sleep 1000
+	ends_with 124
+}
+
+@test "nohup: COMMAND is not hung up" {
+	local log=$BATS_TEST_TMPDIR/log
+	begin nohup redlock-run -k a -- witness "$log" "$(kill -l USR1)" 3
+	eventually ready "$log"
+	kill -HUP "$pid"
+	kill -USR1 "$pid"
+	ends_with 3
+	[[ $(got "$log") == USR1 ]]
+}
+
+@test "as PID 1 of a namespace, which no signal kills: exit status 128+N" {
+	local proc name n
+	namespaces
+	ns+=(--pid --fork --kill-child)
+	for proc in "" --mount-proc; do
+		for name in TERM KILL INT SEGV PIPE RTMIN; do
+			n=$(kill -l "$name")
+			run "${ns[@]}" $proc redlock-run -k a -- \
+			    sh -c "[ \$PPID = 1 ] && kill -$n \$\$" 3>&- 4>&-
+			((status == 128 + n))
+		done
+		run "${ns[@]}" $proc redlock-run -k a -- \
+		    sh -c "(sleep 0.3; echo end >$BATS_TEST_TMPDIR/end) & exit 8" \
+		    3>&- 4>&-
+		((status == 8))
+		rm "$BATS_TEST_TMPDIR/end"
+		run "${ns[@]}" $proc redlock-run --at-most 0.2 \
+		    --kill-after 0.2 -k a -- sh -c 'trap "" TERM
+			sleep 1000 & sleep 1000' 3>&- 4>&-
+		((status == 124))
+		free
+	done
+	run "${ns[@]}" --mount-proc redlock-run --at-most 0.2 --kill-after 0.2 \
+	    -k a -- sh -c 'trap "" TERM
+		bash -c "set -m; sleep 1000 & wait" & sleep 1000' 3>&- 4>&-
+	((status == 124))
+	free
+}
+
+@test "without /proc: COMMAND's status, and its processes are waited for and stopped" {
+	local -a bare
+	((slow == 1)) || skip "AddressSanitizer needs /proc"
+	namespaces
+	bare=("${ns[@]}" -m sh -c 'mount -t tmpfs none /proc &&
+	    [ ! -e /proc/self ] && exec "$@" 3>&- 4>&-' sh)
+	run "${bare[@]}" redlock-run -k a -- sh -c 'exit 7'
+	((status == 7))
+	run "${bare[@]}" redlock-run -k a -- sh -c 'kill $$'
+	((status == 143))
+	run "${bare[@]}" redlock-run -k a -- sh -c \
+	    "(sleep 0.3; echo end >$BATS_TEST_TMPDIR/end) & exit 8"
+	((status == 8))
+	[[ -s $BATS_TEST_TMPDIR/end ]]
+	run "${bare[@]}" redlock-run --at-most 0.2 --kill-after 0.2 -k a -- \
+	    sh -c 'trap "" TERM; sleep 1000 & sleep 1000'
+	((status == 124))
+	free
+}
+
+@test "children that we had before COMMAND get no signal and delay nothing" {
+	local log=$BATS_TEST_TMPDIR/log
+	begin sh -c 'witness "$1" & shift; exec "$@"' sh "$log" \
+	    redlock-run -k a -- true
+	eventually ready "$log"
+	ends_with 0
+	free
+	not gone "$(witness_pid "$log")"
+	[[ -z $(got "$log") ]]
+	kill -KILL "$(witness_pid "$log")"
+
+	begin sh -c 'witness "$1" & until [ -s "$1" ]; do sleep 0.02; done
+	    shift; exec "$@"' sh "$log.2" redlock-run --at-most 0.2 \
+	    --kill-after 0.2 -k a -- sh -c 'trap "" TERM; sleep 1000 & wait; wait'
+	ends_with 124
+	not gone "$(witness_pid "$log.2")"
+	[[ -z $(got "$log.2") ]]
+	kill -KILL "$(witness_pid "$log.2")"
+}
+
+@test "children that we had before COMMAND may end, their status is not COMMAND's" {
+	run with_child 'exit 9' sh -c 'sleep 0.3; exit 3'
+	((status == 3))
+	run with_child 'sleep 0.1; exit 9' sh -c 'sleep 0.3; exit 3'
+	((status == 3))
+	run with_child 'sleep 0.1; kill -KILL $$' true
+	((status == 0))
+}
+
+@test "children that we had before COMMAND do not hide COMMAND's own processes" {
+	run with_child 'exec sleep 0.2' bash -c "set -m
+	    (sleep 0.5; echo end >'$BATS_TEST_TMPDIR/end') & exit 3"
+	((status == 3))
+	[[ -s $BATS_TEST_TMPDIR/end ]]
+}
+
+@test "a grandchild that we had before COMMAND, and that comes to us when its parent goes, gets no signal and delays nothing" {
+	local log=$BATS_TEST_TMPDIR/log
+	with_child "witness '$log' & sleep 0.2" \
+	    sh -c "until [ -s '$log' ]; do sleep 0.02; done; sleep 0.4"
+	free
+	not gone "$(witness_pid "$log")"
+	[[ -z $(got "$log") ]]
+	kill -KILL "$(witness_pid "$log")"
+
+	begin sh -c 'sh -c "witness $1 & sleep 0.2" &
+	    until [ -s "$1" ]; do sleep 0.02; done; shift; exec "$@"' \
+	    sh "$log.2" redlock-run --at-most 0.5 --kill-after 0.2 -k a -- \
+	    sh -c 'trap "" TERM; sleep 1000 & wait; wait'
+	ends_with 124
+	not gone "$(witness_pid "$log.2")"
+	[[ -z $(got "$log.2") ]]
+	kill -KILL "$(witness_pid "$log.2")"
+}
+
+## What we keep of it
+
+@test "once COMMAND has started, our standard input does not hold the pipeline" {
+	local gone=$BATS_TEST_TMPDIR/gone
+	{ yes 2>/dev/null || true; : >"$gone"; } | redlock-run -k a -- sh -c "
+	    head -n 1 >/dev/null; exec <&-
+	    for i in $(seq -s ' ' 500); do
+		[ ! -e '$gone' ] || exit 0; sleep 0.02
+	    done; exit 1" 3>&- 4>&-
+}
+
+@test "once COMMAND has started, our standard output does not hold the pipeline" {
+	local ended=$BATS_TEST_TMPDIR/ended
+	redlock-run -k a -- sh -c "exec >&-
+	    for i in $(seq -s ' ' 500); do
+		[ ! -e '$ended' ] || exit 6; sleep 0.02
+	    done; exit 1" 3>&- 4>&- | {
+		cat
+		: >"$ended"
+	}
+	((PIPESTATUS[0] == 6))
+}
+
+@test "a reader of our words that has gone away does not end us" {
+	local status=0 pipe=$BATS_TEST_TMPDIR/pipe
+	mkfifo "$pipe"
+	: <"$pipe" &
+	exec 8>"$pipe"
+	wait $!
+	redlock -v -k a -- sh -c 'exit 6' 2>&8 8>&- || status=$?
+	((status == 6))
+	free
+	status=0
+	redlock -v --at-most 0.1 -k a -- sleep 1000 2>&8 8>&- || status=$?
+	((status == 124))
+	exec 8>&-
+	free
+}
+
+@test "a reader of our words that does not read them stops nothing" {
+	local pipe=$BATS_TEST_TMPDIR/pipe log=$BATS_TEST_TMPDIR/log
+	mkfifo "$pipe"
+	exec 8<>"$pipe"
+	dd if=/dev/zero of="$pipe" oflag=nonblock bs=4096 2>/dev/null || true
+	dd if=/dev/zero of="$pipe" oflag=nonblock bs=1 2>/dev/null || true
+	begin sh -c 'exec "$@" 2>&8 8>&-' sh redlock-run -v -t 1s -k a -- \
+	    witness "$log" "$(kill -l TERM)" 5
+	eventually 5 ready "$log" || kill -KILL "$pid"
+	kill -USR1 "$pid"
+	eventually 5 has_got "$log" USR1 || kill -KILL "$pid"
+	redis flushall
+	eventually 5 gone "$pid" || kill -KILL "$pid"
+	exec 8>&-
+	ends_with 79
+	[[ $(got "$log") == "USR1 CONT TERM" || $(got "$log") == "USR1 TERM" ]]
+}

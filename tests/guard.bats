@@ -1,0 +1,342 @@
+#!/usr/bin/env bats
+#
+# If redlock-run itself is killed or stopped, COMMAND does not run on without
+# its lock.
+#
+# Scripts in single quotes are for COMMAND; the variables come from helpers.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
+
+load lib
+load helpers/process
+
+setup_file() {
+	redis_start
+	helpers witness zoo beat newborn hydra
+}
+
+setup() {
+	redis_reset
+	log=$BATS_TEST_TMPDIR/log
+}
+
+teardown() {
+	nothing_left
+}
+
+teardown_file() {
+	redis_stop_all
+}
+
+# guard PID: the pid of the guard of the redlock-run that is PID.
+guard() {
+	local each session
+	while read -r each session; do
+		if [[ $each == "$session" ]]; then
+			echo "$each"
+			return
+		fi
+	done < <(ps --ppid "$1" -o pid=,sid=)
+	return 1
+}
+
+# guard_other_than PID: there is a guard of $pid, and it is not that one.
+guard_other_than() {
+	local now
+	now=$(guard "$pid") && [[ $now != "$1" ]]
+}
+
+# dead_after SIGNAL TARGET PID...: SIGNAL is sent to TARGET, and PIDs are dead
+# $ms milliseconds later.
+dead_after() {
+	local sent
+	sent=$(now_us)
+	kill -s "$1" -- "$2"
+	shift 2
+	eventually all_gone "$@"
+	ms=$((($(now_us) - sent) / 1000))
+}
+
+# kill_zoo: redlock-run gets SIGKILL; kill_zoo group: so does its group;
+# kill_zoo far: there are processes in other sessions.
+kill_zoo() {
+	local guard
+	if [[ ${1:-} == far ]]; then
+		begin redlock-run -k a -- zoo
+		eventually lines 10
+	else
+		begin redlock-run -k a -- zoo near
+		eventually lines 6
+	fi
+	eventually guard "$pid"
+	guard=$(guard "$pid")
+	if [[ ${1:-} == group ]]; then
+		# shellcheck disable=SC2046
+		dead_after KILL "-$pid" $(<"$out")
+	else
+		# shellcheck disable=SC2046
+		dead_after KILL "$pid" $(<"$out")
+	fi
+	ends_with 137
+	eventually gone "$guard"
+	redis del redlock:a
+}
+
+# stop_until_lost: redlock-run is stopped until COMMAND is dead; it ends $ms
+# milliseconds after it could go on.
+stop_until_lost() {
+	local sent
+	begin redlock-run -t 500ms -k a -- witness "$log"
+	eventually ready "$log"
+	eventually guard "$pid"
+	kill -STOP "$pid"
+	eventually gone "$(witness_pid "$log")"
+	eventually free
+	sent=$(now_us)
+	kill -CONT "$pid"
+	status=0
+	wait "$pid" || status=$?
+	ms=$((($(now_us) - sent) / 1000))
+	((status == 79))
+	rm "$log"
+}
+
+# early_guard: the guard is there $ms milliseconds after COMMAND's beginning.
+early_guard() {
+	begin redlock-run -k a -- newborn
+	ends_with 0
+	ms=$(($(<"$out") / 1000))
+}
+
+# guard_gone: the guard is gone $ms milliseconds after redlock-run.
+guard_gone() {
+	local ended guard
+	begin redlock-run -k a -- witness "$log" "$(kill -l USR1)" 0
+	eventually guard "$pid"
+	guard=$(guard "$pid")
+	kill -USR1 "$pid"
+	wait "$pid"
+	ended=$(now_us)
+	until gone "$guard"; do
+		sleep 0.001
+	done
+	ms=$((($(now_us) - ended) / 1000))
+	rm "$log"
+}
+
+## Killed
+
+@test "when redlock-run is killed, all of COMMAND's processes are dead within a second" {
+	in_time 1000 kill_zoo
+}
+
+@test "when its whole group is killed, all of COMMAND's processes are dead within a second" {
+	in_time 1000 kill_zoo group
+}
+
+@test "so are those in sessions of their own that somebody waits for" {
+	in_time 1000 kill_zoo far
+}
+
+@test "so are those that live on after COMMAND" {
+	begin redlock-run -k a -- bash -c '
+	    sleep 1000 & echo $!; set -m; sleep 1000 & echo $!; echo $$'
+	eventually lines 3
+	eventually gone "$(tail -n 1 "$out")"
+	eventually guard "$pid"
+	# shellcheck disable=SC2046
+	dead_after KILL "$pid" $(<"$out")
+	((ms < 5000))
+	ends_with 137
+}
+
+@test "so is what multiplies" {
+	begin redlock-run -k a -- sh -c 'hydra 10 & hydra & sleep 1000'
+	eventually guard "$pid"
+	kill -KILL "$pid"
+	eventually nothing_marked
+	ends_with 137
+}
+
+@test "the guard sends nothing to a daemon, nor to what COMMAND did not start" {
+	begin sh -c 'witness "$1.sibling" &
+	    sh -c "witness \$1.child & exec redlock-run -k a -- bash -c \"
+		setsid -f witness \\\$0.daemon; echo \\\$PPID
+		sleep 1000 & wait\" \$1" sh "$1"; echo "$?"' sh "$log"
+	eventually ready "$log.sibling"
+	eventually ready "$log.child"
+	eventually ready "$log.daemon"
+	eventually lines 1
+	eventually guard "$(<"$out")"
+	kill -KILL "$(<"$out")"
+	eventually lines 2
+	[[ $(tail -n 1 "$out") == 137 ]]
+	ends_with 0
+	eventually only_witnesses
+	for name in sibling child daemon; do
+		[[ -z $(got "$log.$name") ]]
+		kill -KILL "$(witness_pid "$log.$name")"
+	done
+}
+
+# only_witnesses: COMMAND and its sleep are dead.
+only_witnesses() {
+	(($(marked | wc -l) == 3))
+}
+
+@test "COMMAND itself dies with redlock-run from its first instruction on" {
+	local i
+	mkfifo "$BATS_TEST_TMPDIR/never"
+	for i in {1..5}; do
+		begin redlock-run -k "a$i" -- bash -c 'echo $$
+		    kill -KILL $PPID; read -r -t 2 <>"$0"
+		    echo survived' "$BATS_TEST_TMPDIR/never"
+		ends_with 137
+		eventually gone "$(head -n 1 "$out")"
+		lines 1
+	done
+}
+
+## Stopped
+
+@test "when redlock-run is stopped, COMMAND's processes are killed before the lease runs out" {
+	local expires last name
+	begin redlock-run -t 2s -k a -- bash -c '
+	    beat "$1.near" & setsid -w beat "$1.session" &
+	    set -m; beat "$1.group" & wait' sh "$log"
+	for name in near session group; do
+		eventually test -s "$log.$name"
+	done
+	eventually guard "$pid"
+	sleep 0.8			# there has been a renewal
+	kill -STOP "$pid"
+	eventually in_state "$pid" T
+	expires=$(redis eval "local now = redis.call('TIME')
+	    return now[1] * 1000000 + now[2] +
+		redis.call('PTTL', KEYS[1]) * 1000" 1 redlock:a)
+	eventually nothing_marked_but_us
+	for name in near session group; do
+		last=$(<"$log.$name")
+		echo "$name: $(((expires - last) / 1000)) ms before the end"
+		((last < expires))
+		((last > expires - 600000))
+	done
+	kill -CONT "$pid"
+	ends_with 79
+}
+
+# nothing_marked_but_us: of what was begun only redlock-run and its guard live.
+nothing_marked_but_us() {
+	local each
+	for each in $(marked); do
+		[[ $(readlink "/proc/$each/exe") == */redlock-run ]] || return
+	done
+}
+
+@test "after a SIGSTOP of ours, a lease that ran out meanwhile is a loss within 50 ms" {
+	in_time 50 stop_until_lost
+}
+
+@test "a SIGSTOP of ours that is shorter than the lease changes nothing" {
+	begin redlock-run -t 5s -k a -- witness "$log" "$(kill -l USR1)" 3
+	eventually ready "$log"
+	kill -STOP "$pid"
+	eventually in_state "$pid" T
+	sleep 0.5
+	kill -CONT "$pid"
+	kill -USR1 "$pid"
+	ends_with 3
+	[[ $(got "$log") == "CONT USR1" || $(got "$log") == "USR1 CONT" ||
+		$(got "$log") == USR1 ]]
+}
+
+## The guard
+
+@test "the guard is there from the fifth millisecond at the latest" {
+	in_time 5 early_guard
+}
+
+@test "the guard has a session of its own, and no descriptor of ours" {
+	local fd target guard
+	exec 7>"$BATS_TEST_TMPDIR/seven"
+	begin redlock-run -k a -- sleep 1000
+	exec 7>&-
+	eventually guard "$pid"
+	guard=$(guard "$pid")
+	[[ -e /proc/$pid/fd/7 ]]	# so much for the test
+	eventually no_descriptor_of_ours "$guard"
+	kill -TERM "$pid"
+	ends_with 143
+}
+
+# no_descriptor_of_ours PID: neither 0 to 2, nor a file, nor a connection.
+no_descriptor_of_ours() {
+	local fd
+	for fd in "/proc/$1/fd/"*; do
+		[[ ${fd##*/} -gt 2 && $(readlink "$fd") == \
+		    @(pipe:*|anon_inode:*) ]] || return
+	done
+}
+
+@test "pkill redlock-run does not match the guard" {
+	local guard
+	begin redlock-run -k a -- sleep 1000
+	eventually guard "$pid"
+	guard=$(guard "$pid")
+	eventually not pgrep -s "$guard" redlock-run
+	not pgrep -s "$guard" -f redlock-run
+	not pgrep -s "$guard" -f -- '-k a'
+	pgrep -s "$guard"
+	pgrep -s "$pid" redlock-run
+	pgrep -s "$pid" -f 'redlock-run -k a'
+	kill -TERM "$pid"
+	ends_with 143
+}
+
+@test "the guard ignores signals" {
+	local guard name
+	begin redlock-run -k a -- witness "$log"
+	eventually ready "$log"
+	eventually guard "$pid"
+	guard=$(guard "$pid")
+	sleep 0.2			# it has settled
+	for name in TERM INT HUP QUIT USR1 USR2 ALRM PIPE RTMIN; do
+		kill -s "$name" "$guard"
+	done
+	kill -s USR1 "$pid"
+	eventually has_got "$log" USR1
+	[[ $(guard "$pid") == "$guard" ]]
+	not gone "$guard"
+	[[ $(got "$log") == USR1 ]]
+	dead_after KILL "$pid" "$(witness_pid "$log")"
+	ends_with 137
+}
+
+@test "a guard that dies is replaced" {
+	local i guard=0
+	begin redlock-run -k a -- zoo near
+	eventually lines 6
+	for i in {1..4}; do
+		eventually guard_other_than "$guard"
+		guard=$(guard "$pid")
+		kill -KILL "$guard"
+	done
+	eventually guard_other_than "$guard"
+	# shellcheck disable=SC2046
+	dead_after KILL "$pid" $(<"$out")
+	ends_with 137
+}
+
+@test "the guard goes when redlock-run goes" {
+	in_time 50 guard_gone
+}
+
+@test "a reader of our output to its end does not wait for the guard" {
+	local i ended=$BATS_TEST_TMPDIR/ended
+	for i in {0..9} {0..9}; do
+		{
+			redlock -k a -- sleep "0.00$i"
+			now_us >"$ended"
+		} 2>&1 | cat
+		(($(now_us) - $(<"$ended") < 1000000))
+	done
+}

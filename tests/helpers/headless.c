@@ -1,0 +1,29 @@
+/*
+ * headless: a process whose first thread has ended, and which so looks like a
+ * zombie; the other one writes its pid and lives until it has read a line from
+ * descriptor 8.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static void *
+rest(void *arg)
+{
+	char c;
+
+	dprintf(STDOUT_FILENO, "%d\n", getpid());
+	while (read(8, &c, 1) == 1 && c != '\n')
+		continue;
+	return arg;
+}
+
+int
+main(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, rest, NULL) != 0)
+		return 71;
+	pthread_exit(NULL);
+}

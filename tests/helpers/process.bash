@@ -1,0 +1,153 @@
+# shellcheck shell=bash
+#
+# What the tests of COMMAND, its signals and its processes share.  `load lib`
+# comes first.
+
+# Not the caller's terminal: with it redlock-run behaves differently, and what
+# a test does to a group must not reach whoever runs the tests.  Nor the
+# caller's idea of what is ignored; bash ignores SIGINT in the background.
+alone=(setsid env --default-signal)
+
+# An AddressSanitizer build is so many times slower.
+slow=1
+! grep -q __asan_init "$REDLOCK_RUN" || slow=4
+
+# helpers NAME...: they are found in the PATH, compiled, and so is the program
+# under test, as redlock-run; also for other users.  For setup_file.
+helpers() {
+	local name bin=$BATS_FILE_TMPDIR/bin from=$BATS_TEST_DIRNAME/helpers
+	mkdir -p "$bin"
+	cp "$REDLOCK_RUN" "$bin/redlock-run"
+	for name; do
+		if [[ -e $from/$name.c ]]; then
+			# shellcheck disable=SC2086
+			${CC:-cc} -D_GNU_SOURCE -pthread -o "$bin/$name" "$from/$name.c"
+		else
+			cp "$from/$name" "$bin"
+		fi
+	done
+	chmod a+x "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
+	export PATH=$bin:$PATH
+}
+
+# begin COMMAND...: run it in the background, alone; its pid is in $pid, what
+# it writes in $out and $err.
+begin() {
+	out=$BATS_TEST_TMPDIR/out
+	err=$BATS_TEST_TMPDIR/err
+	"${alone[@]}" "$@" </dev/null >"$out" 2>"$err" 3>&- 4>&- &
+	pid=$!
+}
+
+# ends_with STATUS: what was begun last ends, with STATUS.
+ends_with() {
+	local status=0
+	eventually gone "$pid"
+	wait "$pid" || status=$?
+	((status == $1)) || {
+		echo "exit status $status instead of $1; it said:" >&2
+		cat "$err" >&2
+		return 1
+	}
+}
+
+# lines N [FILE]: there are N lines in FILE, or in what was begun last.
+lines() {
+	local -a line
+	mapfile -t line <"${2:-$out}"
+	((${#line[@]} == $1))
+}
+
+# all_gone PID..., none_gone PID...
+all_gone() {
+	local each
+	for each; do
+		gone "$each" || return
+	done
+}
+
+none_gone() {
+	local each
+	for each; do
+		not gone "$each" || return
+	done
+}
+
+# parent PID, group PID: of a process that lives.
+parent() {
+	ps -o ppid= -p "$1" | tr -d ' '
+}
+
+group() {
+	ps -o pgid= -p "$1" | tr -d ' '
+}
+
+# in_state PID LETTER: as ps(1) shows it.
+in_state() {
+	[[ $(ps -o stat= -p "$1") == "$2"* ]]
+}
+
+# in_time LIMIT COMMAND...: run COMMAND, which leaves a number of milliseconds
+# in $ms, until that is at most LIMIT; ten times, then it has failed.  A
+# machine with other work to do may be slow now and then, but not every time.
+in_time() {
+	local limit=$(($1 * slow)) ms try seen=
+	shift
+	for try in {1..10}; do
+		ms=
+		"$@"
+		((ms > limit)) || return 0
+		seen+=" $ms"
+	done
+	echo "$try tries took$seen ms, not $limit ms: $*" >&2
+	return 1
+}
+
+# held, free: the state of the lock "a".
+held() {
+	[[ $(redis exists redlock:a) == 1 ]]
+}
+
+free() {
+	[[ $(redis exists redlock:a) == 0 ]]
+}
+
+## The witness, tests/helpers/witness.c
+
+# ready LOG: it is there.
+ready() {
+	[[ -s $1 ]]
+}
+
+# witness_pid, witness_group, witness_session LOG
+witness_pid() {
+	awk 'NR == 1 { print $2 }' "$1"
+}
+
+witness_group() {
+	awk 'NR == 1 { print $3 }' "$1"
+}
+
+witness_session() {
+	awk 'NR == 1 { print $4 }' "$1"
+}
+
+# got LOG: the names of the signals that it got, in order.
+got() {
+	local number
+	while read -r number _; do
+		[[ $number == ready ]] || kill -l "$number"
+	done <"$1" | paste -sd ' '
+}
+
+# has_got LOG NAME [TIMES]: it got that one so many times, or at all.
+has_got() {
+	local times
+	times=$(grep -c "^$(kill -l "$2") " "$1")
+	((times >= 1 && times == ${3:-times}))
+}
+
+# times LOG NAME: when it got it, in microseconds.
+times() {
+	awk -v "number=$(kill -l "$2")" '$1 == number { print $4 }' "$1"
+}

@@ -1,0 +1,351 @@
+#!/usr/bin/env bats
+#
+# COMMAND's processes: which they are, how they are stopped, and when the lock
+# is released.
+#
+# Scripts in single quotes are for COMMAND; the variables come from helpers.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
+
+load lib
+load helpers/process
+
+setup_file() {
+	redis_start --unixsocketperm 777
+	helpers witness hydra rooted headless linger zoo
+}
+
+setup() {
+	redis_reset
+	log=$BATS_TEST_TMPDIR/log
+	mkfifo "$BATS_TEST_TMPDIR/go"
+	exec 8<>"$BATS_TEST_TMPDIR/go"
+}
+
+teardown() {
+	exec 8<&-
+	nothing_left
+}
+
+teardown_file() {
+	redis_stop_all
+}
+
+# Scripts that start a process that lingers, and exit before it does.
+declare -gA ways=(
+	["in its group"]='linger &'
+	["in a nested shell"]='sh -c "sh -c \"linger &\""'
+	["with timeout"]='timeout 1000 linger &'
+	["with set -m"]='bash -c "set -m; linger &"'
+	["with setsid -w"]='(setsid -w linger; :) &'
+	["without environment"]='env -i bash -c "set -m; $(command -v linger) &"'
+)
+((EUID != 0)) ||
+	ways["with su"]='su nobody -s /bin/sh -c "$(command -v linger)" &'
+
+# release_after WAY: redlock-run ends $ms milliseconds after the end of the
+# last process; until then the lock is held.
+release_after() {
+	begin redlock-run -k a -- sh -c "echo \$\$
+	    ${ways[$1]}
+	    exit 4"
+	eventually lines 2
+	eventually gone "$(grep -x '[0-9]*' "$out")"
+	sleep 0.2			# it has had time to do it wrong
+	held
+	not gone "$pid"
+	echo go >&8
+	ends_with 4
+	since_last_line "$(now_us)"
+	free
+}
+
+# late_daemon HOW: a process of COMMAND makes itself a daemon, and redlock-run
+# ends $ms milliseconds after that; until then the lock is held.
+late_daemon() {
+	local end
+	begin redlock-run -k a -- sh -c "echo; (read -r line <&8
+	    exec $1 bash -c 'echo \$\$; echo \$EPOCHREALTIME
+		exec sleep 1000') & exit 4"
+	eventually lines 1
+	sleep 0.2			# it has had time to do it wrong
+	held
+	echo go >&8
+	ends_with 4
+	end=$(now_us)
+	eventually lines 3
+	kill -KILL "$(sed -n 2p "$out")"
+	since_last_line "$end"
+}
+
+# since_last_line US: $ms from the time in the last line until US.
+since_last_line() {
+	local last
+	last=$(tail -n 1 "$out")
+	[[ $last == *.* ]]
+	ms=$((($1 - ${last/./}) / 1000))
+}
+
+# daemon N SCRIPT: COMMAND runs SCRIPT, which starts N processes that we do
+# not wait for, and prints their pids.  They are still there afterwards.
+daemon() {
+	local -a pids
+	begin redlock-run -k a -- bash -c "$2"
+	ends_with 4
+	free
+	eventually lines "$1"
+	mapfile -t pids <"$out"
+	none_gone "${pids[@]}"
+	kill -KILL "${pids[@]}"
+}
+
+# leads_session PID
+leads_session() {
+	(($(ps -o sid= -p "$1") == $1))
+}
+
+# stopped_with STATUS PID...: what was begun ends with STATUS, the lock is
+# free, and the processes are gone.
+stopped_with() {
+	ends_with "$1"
+	shift
+	eventually all_gone "$@"
+	free
+}
+
+## Waiting for them
+
+@test "the lock is released only when all of COMMAND's processes are gone, and at once then" {
+	local way
+	((${#ways[@]} >= 6))
+	for way in "${!ways[@]}"; do
+		echo "$way"
+		in_time 100 release_after "$way"
+	done
+}
+
+@test "any number of them may end at the same time" {
+	begin redlock-run -k a -- bash -c '
+	    for i in {1..100}; do (read -r line <&8) & done; echo; exit 4'
+	eventually lines 1
+	sleep 0.2			# it has had time to do it wrong
+	held
+	yes 2>/dev/null | head -n 100 >&8
+	ends_with 4
+	nothing_marked
+	free
+}
+
+@test "a daemon, in a session of its own with its parent gone, is left alone" {
+	daemon 1 'setsid -f sh -c "echo \$\$; exec sleep 1000"; exit 4'
+	daemon 1 'sh -c "setsid sh -c \"sleep 1000 & echo \\\$!\""; exit 4'
+	daemon 1 '(setsid sh -c "echo \$\$; exec sleep 1000" &); exit 4'
+	daemon 2 'setsid -f sh -c "echo \$\$; sleep 1000 & echo \$!; wait"
+	    exit 4'
+}
+
+@test "COMMAND that makes itself a daemon is left alone" {
+	begin redlock-run -k a -- setsid sh -c 'echo $$; exec sleep 1000'
+	ends_with 0
+	eventually lines 1
+	not gone "$(<"$out")"
+	kill -KILL "$(<"$out")"
+}
+
+@test "a signal that COMMAND handles does not make one of its processes other than it is" {
+	begin redlock-run -k a -- bash -c '
+	    trap "echo got" USR1; setsid sleep 1000 & echo $!; wait; exit 4'
+	eventually lines 1
+	eventually leads_session "$(<"$out")"
+	kill -USR1 "$pid"
+	ends_with 4
+	free
+	lines 2
+	not gone "$(head -n 1 "$out")"
+	kill -KILL "$(head -n 1 "$out")"
+}
+
+@test "a process that makes itself a daemon later on is waited for until then" {
+	local how
+	for how in 'setsid -f' setsid; do
+		in_time 150 late_daemon "$how"
+	done
+}
+
+@test "a zombie does not count as running" {
+	begin redlock-run -k a -- sh -c '
+	    sh -c "true & exec setsid sleep 1000" & echo $!; sleep 0.2; exit 4'
+	eventually 3 gone "$pid"
+	ends_with 4
+	not gone "$(<"$out")"
+	kill -KILL "$(<"$out")"
+}
+
+@test "a process whose first thread has ended does" {
+	begin redlock-run -k a -- sh -c 'headless & sleep 0.2; exit 4'
+	eventually lines 1
+	eventually in_state "$(<"$out")" Z
+	sleep 0.4			# it has had time to do it wrong
+	held
+	not gone "$pid"
+	echo go >&8
+	ends_with 4
+	free
+}
+
+@test "-o: the lock is released as soon as COMMAND itself exits" {
+	begin redlock-run -o -k a -- bash -c '
+	    set -m; sleep 1000 & echo $!; set +m; sleep 1000 & echo $!; exit 4'
+	ends_with 4
+	free
+	sleep 0.2			# the guard has had time to do it wrong
+	# shellcheck disable=SC2046
+	none_gone $(<"$out")
+	# shellcheck disable=SC2046
+	kill -KILL $(<"$out")
+}
+
+@test "when its processes take more than 5 s after COMMAND's exit, one line names them" {
+	local start
+	local -a pids
+	start=$(now_us)
+	begin redlock-run -t 3s -k a -- bash -c \
+	    'sleep 1000 & echo $!; set -m; sleep 1000 & echo $!; exit 4'
+	eventually test -s "$err"
+	(($(now_us) - start >= 5000000))
+	mapfile -t pids <"$out"
+	[[ $(<"$err") == "redlock-run: "*sleep*sleep* ]]
+	[[ $(<"$err") == *"${pids[0]}"* ]]
+	[[ $(<"$err") == *"${pids[1]}"* ]]
+	held
+	sleep 0.5
+	lines 1 "$err"
+	kill -KILL "${pids[@]}"
+	ends_with 4
+	free
+}
+
+## Stopping them
+
+@test "--at-most: COMMAND is stopped with SIGTERM, exit status 124" {
+	local start
+	start=$(now_us)
+	begin redlock-run --at-most 0.4 -k a -- sh -c 'echo $$; exec sleep 1000'
+	eventually lines 1
+	stopped_with 124 "$(<"$out")"
+	(($(now_us) - start >= 400000))
+	(($(now_us) - start < 4000000))		# not --kill-after
+}
+
+@test "--at-most: 124 whatever COMMAND makes of the SIGTERM" {
+	begin redlock-run --at-most 0.3 -k a -- \
+	    bash -c 'trap "echo term; exit 0" TERM; while sleep 0.01; do :; done'
+	ends_with 124
+	[[ $(<"$out") == term ]]
+}
+
+@test "COMMAND that ends in time, or is killed by somebody else, ends as it does" {
+	run redlock --at-most 1000 -k a -- sh -c 'exit 5'
+	((status == 5))
+	run redlock --at-most 1000 -k a -- sh -c 'kill $$'
+	((status == 143))
+	run redlock --at-most 1000 -k a -- sh -c 'kill -KILL $$'
+	((status == 137))
+}
+
+@test "--kill-after: COMMAND that does not heed SIGTERM gets SIGKILL after that time" {
+	local sent
+	begin redlock-run --at-most 0.3 --kill-after 0.7 -k a -- witness "$log"
+	eventually has_got "$log" TERM
+	sent=$(times "$log" TERM)
+	stopped_with 124 "$(witness_pid "$log")"
+	(($(now_us) - sent >= 690000))
+	(($(now_us) - sent < 4000000))
+	has_got "$log" TERM 1
+}
+
+@test "COMMAND that is stopped gets the SIGTERM too" {
+	begin redlock-run --at-most 0.5 --kill-after 15 -k a -- bash -c '
+	    trap "echo term; exit 3" TERM; kill -STOP 0; exec sleep 1000'
+	eventually 10 gone "$pid"
+	ends_with 124
+	[[ $(<"$out") == term ]]
+}
+
+@test "SIGTERM goes to COMMAND's own group, SIGKILL to all its processes" {
+	begin redlock-run --at-most 0.5 --kill-after 0.5 -k a -- bash -c '
+	    witness "$1.near" & set -m; witness "$1.far" & wait' sh "$log"
+	eventually has_got "$log.near" TERM
+	stopped_with 124 "$(witness_pid "$log.near")" \
+	    "$(witness_pid "$log.far")"
+	has_got "$log.near" TERM 1
+	not has_got "$log.far" TERM
+}
+
+@test "SIGKILL reaches COMMAND's processes in every group and session" {
+	begin redlock-run --at-most 1 --kill-after 0.2 -k a -- zoo
+	eventually lines 10
+	# shellcheck disable=SC2046
+	stopped_with 124 $(<"$out")
+}
+
+@test "a process in a session of its own that is waited for is stopped with who waits" {
+	begin redlock-run --at-most 0.3 --kill-after 0.2 -k a -- \
+	    setsid -w sh -c 'echo $$; exec sleep 1000'
+	eventually lines 1
+	stopped_with 124 "$(<"$out")"
+}
+
+@test "when the lock is lost, SIGKILL reaches all of COMMAND's processes" {
+	begin redlock-run -t 1s --kill-after 0.2 -k a -- zoo
+	eventually lines 10
+	redis flushall
+	# shellcheck disable=SC2046
+	stopped_with 79 $(<"$out")
+}
+
+@test "what COMMAND leaves behind is stopped by --at-most too" {
+	begin redlock-run --at-most 0.5 --kill-after 0.2 -k a -- bash -c '
+	    trap "" TERM; sleep 1000 & echo $!; set -m; sleep 1000 & echo $!'
+	eventually lines 2
+	# shellcheck disable=SC2046
+	stopped_with 124 $(<"$out")
+}
+
+@test "a daemon gets no signal when COMMAND is stopped" {
+	begin redlock-run --at-most 0.5 --kill-after 0.2 -k a -- sh -c '
+	    setsid -f witness "$1"; trap "" TERM; sleep 1000 & wait; wait' sh "$log"
+	ends_with 124
+	not gone "$(witness_pid "$log")"
+	[[ -z $(got "$log") ]]
+	kill -KILL "$(witness_pid "$log")"
+}
+
+@test "SIGKILL is repeated until none is left" {
+	begin redlock-run --at-most 0.3 --kill-after 0.2 -k a -- hydra
+	ends_with 124
+	nothing_marked
+	begin redlock-run --at-most 0.3 --kill-after 0.2 -k a -- hydra 10
+	ends_with 124
+	nothing_marked
+	begin redlock-run --at-most 0.3 --kill-after 0.2 -k a -- env -i \
+	    "$(command -v hydra)" 10
+	ends_with 124
+	not pgrep -s "$pid"
+	free
+}
+
+@test "processes that we may not kill are named, and the lock is not released while they run" {
+	((EUID == 0)) || skip "needs root"
+	chmod u+s "$BATS_FILE_TMPDIR/bin/rooted"
+	begin setpriv --reuid=nobody --clear-groups \
+	    redlock-run --at-most 0.3 --kill-after 0.2 -k a -- sh -c '
+	    rooted sh -c "id -u; echo \$\$; exec sleep 1000" & wait'
+	eventually lines 2
+	[[ $(head -n 1 "$out") == 0 ]] || skip "no set-user-ID here"
+	eventually grep -q "^redlock-run: .*\<$(tail -n 1 "$out")\>" "$err"
+	held
+	not gone "$pid"
+	kill -KILL "$(tail -n 1 "$out")"
+	ends_with 124
+	free
+}

@@ -1,0 +1,308 @@
+#!/usr/bin/env bats
+#
+# Signals: who gets which, how fast, and who does not.  Without a terminal;
+# terminal.bats has the other half.
+#
+# Scripts in single quotes are for COMMAND; the variables come from helpers.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2054,SC2154
+
+load lib
+load helpers/process
+
+setup_file() {
+	redis_start
+	helpers how witness
+}
+
+setup() {
+	redis_reset
+	log=$BATS_TEST_TMPDIR/log
+}
+
+teardown() {
+	redis_thaw
+	nothing_left
+}
+
+teardown_file() {
+	redis_stop_all
+}
+
+passed_on=(HUP INT QUIT TERM USR1 USR2 ALRM WINCH CONT)
+for n in {34..64}; do
+	passed_on+=("$(kill -l "$n")")
+done
+unset n
+
+# passes_on NAME: send it to redlock-run; the witness gets it once, after $ms
+# milliseconds.
+passes_on() {
+	local -a before after
+	local sent
+	mapfile -t before < <(times "$log" "$1")
+	sent=$(now_us)
+	kill -s "$1" "$pid"
+	eventually more_than "${#before[@]}" "$1"
+	mapfile -t after < <(times "$log" "$1")
+	((${#after[@]} == ${#before[@]} + 1))
+	ms=$(((${after[-1]} - sent) / 1000))
+}
+
+# more_than N NAME: the witness got NAME more often than N times.
+more_than() {
+	(($(grep -c "^$(kill -l "$2") " "$log") > $1))
+}
+
+# frozen_with ARG...: redlock-run with a server that does not answer, the
+# request under way.
+frozen_with() {
+	redis_freeze
+	begin how -p "$BATS_TEST_TMPDIR/pid" redlock-run --node-timeout 30s \
+	    -t 300s "$@"
+	eventually test -s "$BATS_TEST_TMPDIR/pid"
+	eventually asking "$(<"$BATS_TEST_TMPDIR/pid")"
+}
+
+# asking PID: it has a connection, and sleeps.
+asking() {
+	local -a stat
+	[[ $(readlink "/proc/$1/fd/"*) == *socket:* ]] &&
+		read -ra stat <"/proc/$1/stat" && [[ ${stat[2]} == S ]]
+}
+
+# served N: the server has executed N scripts.
+served() {
+	redis info commandstats | grep -q "^cmdstat_eval:calls=$1,"
+}
+
+## Passed on
+
+@test "each signal is passed on to COMMAND within 50 ms, once" {
+	local name
+	begin redlock-run -k a -- witness "$log" "$(kill -l TERM)" 0
+	eventually ready "$log"
+	for name in "${passed_on[@]}"; do
+		[[ $name != TERM ]] || continue
+		in_time 50 passes_on "$name"
+	done
+	in_time 50 passes_on TERM
+	ends_with 0
+	free
+}
+
+@test "signals are passed on within 50 ms while the server does not answer" {
+	local end late=0 sent=0
+	begin redlock-run -t 6s --node-timeout 3s --kill-after 100ms -k a -- \
+	    witness "$log" "$(kill -l USR1)" 0
+	eventually ready "$log"
+	redis_freeze			# the renewal after 2 s gets no answer
+	end=$(($(now_us) + 3300000))
+	while (($(now_us) < end)); do
+		passes_on RTMIN+5
+		((ms < 500))
+		((++sent, ms <= 50 * slow || ++late))
+		sleep 0.05
+	done
+	((late * 4 < sent))		# a machine may be slow now and then
+	redis_thaw
+	kill -USR1 "$pid"
+	ends_with 0
+}
+
+@test "a second signal is passed on like the first, also the same one" {
+	local -a want=(TERM INT TERM TERM HUP TERM)
+	local name
+	begin redlock-run -k a -- witness "$log" "$(kill -l USR1)" 0
+	eventually ready "$log"
+	for name in "${want[@]}"; do
+		passes_on "$name"
+	done
+	passes_on USR1
+	ends_with 0
+	[[ $(got "$log") == "${want[*]} USR1" ]]
+}
+
+@test "without a controlling terminal COMMAND gets a process group of its own" {
+	begin redlock-run -k a -- witness "$log" "$(kill -l USR1)" 0
+	eventually ready "$log"
+	[[ $(witness_group "$log") == "$(witness_pid "$log")" ]]
+	[[ $(witness_session "$log") == "$pid" ]]
+	kill -USR1 "$pid"
+	ends_with 0
+}
+
+@test "signals go to COMMAND's own group" {
+	begin redlock-run -k a -- sh -c \
+	    'witness "$1.child" "$2" 0 & exec witness "$1" "$2" 0' sh \
+	    "$log" "$(kill -l TERM)"
+	eventually ready "$log"
+	eventually ready "$log.child"
+	kill -USR1 "$pid"
+	eventually has_got "$log" USR1
+	eventually has_got "$log.child" USR1
+	kill -TERM "$pid"
+	ends_with 0
+	[[ $(got "$log") == "USR1 TERM" || $(got "$log") == "USR1 CHLD TERM" ]]
+	[[ $(got "$log.child") == "USR1 TERM" ]]
+}
+
+@test "nothing that COMMAND did not start ever gets a signal from us" {
+	local name
+	begin sh -c 'witness "$1.sibling" &
+	    sh -c "witness \$1.child & shift; exec \$@" sh "$@"; echo "$?"' \
+	    sh "$log" redlock-run -k a -- witness "$log" "$(kill -l TERM)" 6
+	eventually ready "$log.sibling"
+	eventually ready "$log.child"
+	eventually ready "$log"
+	[[ $(witness_group "$log.child") == "$(witness_group "$log.sibling")" ]]
+	pid=$(parent "$(witness_pid "$log")")
+	for name in "${passed_on[@]}"; do
+		[[ $name == TERM ]] || passes_on "$name"
+	done
+	kill -TERM "$pid"
+	eventually lines 1
+	[[ $(<"$out") == 6 ]]
+	[[ -z $(got "$log.sibling") ]]
+	[[ -z $(got "$log.child") ]]
+	kill -KILL "$(witness_pid "$log.sibling")" "$(witness_pid "$log.child")"
+}
+
+@test "those that we were started with ignored stay ignored" {
+	alone+=(env --ignore-signal=HUP,INT,USR2,RTMAX)
+	begin redlock-run -k a -- witness "$log" "$(kill -l TERM)" 0
+	eventually ready "$log"
+	kill -HUP "$pid"
+	kill -INT "$pid"
+	kill -USR2 "$pid"
+	kill -RTMAX "$pid"
+	passes_on USR1
+	kill -TERM "$pid"
+	ends_with 0
+	[[ $(got "$log") == "USR1 TERM" ]]
+}
+
+@test "a passed-on TERM is not followed by a KILL of ours" {
+	begin redlock-run --kill-after 0.1 -k a -- witness "$log" "$(kill -l USR1)" 3
+	eventually ready "$log"
+	passes_on TERM
+	sleep 1				# ten times as long as KILL would take
+	passes_on USR1
+	ends_with 3
+	[[ $(got "$log") == "TERM USR1" ]]
+}
+
+@test "once COMMAND is gone and its processes live on, they get it" {
+	begin redlock-run -k a -- bash -c 'witness "$1.near" "$2" 0 &
+	    set -m; witness "$1.far" "$2" 0 &
+	    for log in "$1.near" "$1.far"; do
+		until [ -s "$log" ]; do sleep 0.02; done
+	    done; exit 4' sh "$log" "$(kill -l TERM)"
+	eventually ready "$log.near"
+	eventually ready "$log.far"
+	eventually gone "$(witness_group "$log.near")"	# COMMAND
+	not gone "$pid"
+	kill -USR1 "$pid"
+	eventually has_got "$log.near" USR1
+	eventually has_got "$log.far" USR1
+	kill -TERM "$pid"
+	ends_with 4
+	[[ $(got "$log.near") == "USR1 TERM" ]]
+	[[ $(got "$log.far") == "USR1 TERM" ]]
+	free
+}
+
+@test "what COMMAND sends us itself is not sent again" {
+	begin redlock-run -k a -- bash -c '
+	    trap "echo TERM" TERM
+	    trap "echo USR1" USR1
+	    trap "exit 5" USR2
+	    kill -USR1 $PPID
+	    kill -TERM $PPID
+	    kill -INT $PPID
+	    echo ready
+	    while :; do sleep 0.02; done'
+	eventually lines 1
+	kill -USR2 "$pid"
+	ends_with 5
+	[[ $(<"$out") == ready ]]
+}
+
+@test "COMMAND dies of a passed-on signal, redlock-run of the same one" {
+	local name
+	for name in HUP INT QUIT TERM USR1 USR2 ALRM RTMIN+1; do
+		begin how -p "$BATS_TEST_TMPDIR/pid" redlock-run -k a -- \
+		    sh -c 'echo $$; exec sleep 1000'
+		eventually lines 1
+		kill -s "$name" "$(<"$BATS_TEST_TMPDIR/pid")"
+		ends_with 0
+		[[ $(tail -n 1 "$out") == "signal $(kill -l "$name")" ]]
+		free
+	done
+}
+
+@test "COMMAND that catches a passed-on signal ends as it likes" {
+	begin redlock-run -k a -- bash -c 'trap "exit 9" TERM; echo ready
+	    while :; do sleep 0.02; done'
+	eventually lines 1
+	kill -TERM "$pid"
+	ends_with 9
+}
+
+## While we acquire
+
+@test "a signal while we acquire ends that at once: no command, we die of it, nothing stays in Redis" {
+	local name
+	for name in TERM INT HUP QUIT USR1 ALRM RTMIN+1; do
+		frozen_with -k a -- sh -c "echo >'$BATS_TEST_TMPDIR/ran'"
+		kill -s "$name" "$(<"$BATS_TEST_TMPDIR/pid")"
+		eventually 5 gone "$pid"	# not the node timeout
+		ends_with 0
+		[[ $(<"$out") == "signal $(kill -l "$name")" ]]
+		redis_thaw
+		eventually served 2		# acquire, release
+		free
+		[[ ! -e $BATS_TEST_TMPDIR/ran ]]
+		redis_reset
+		rm "$BATS_TEST_TMPDIR/pid"
+	done
+}
+
+@test "a signal that ends nothing by default does not end acquiring" {
+	local name
+	frozen_with -k a -- sh -c 'exit 7'
+	for name in WINCH CONT CHLD URG; do
+		kill -s "$name" "$(<"$BATS_TEST_TMPDIR/pid")"
+	done
+	redis_thaw
+	ends_with 0
+	[[ $(<"$out") == "exit 7" ]]
+}
+
+@test "an ignored signal does not end acquiring" {
+	alone+=(env --ignore-signal=HUP)
+	frozen_with -k a -- sh -c 'exit 7'
+	kill -HUP "$(<"$BATS_TEST_TMPDIR/pid")"
+	redis_thaw
+	ends_with 0
+	[[ $(<"$out") == "exit 7" ]]
+}
+
+@test "at whatever moment it comes, a signal ends both of us or the acquiring, and the lock is free" {
+	local i status took
+	mkfifo "$BATS_TEST_TMPDIR/never"
+	exec 9<>"$BATS_TEST_TMPDIR/never"
+	took=$(now_us)
+	begin redlock-run -k a -- true
+	wait "$pid"
+	took=$(($(now_us) - took))
+	for i in {1..60}; do
+		begin redlock-run -k a -- sleep 1000
+		read -r -t "0.$(printf %06d $((i * took / 50)))" -u 9 || true
+		status=0
+		kill -TERM "$pid"
+		wait "$pid" || status=$?
+		((status == 143))
+		free
+	done
+	exec 9<&-
+}
