@@ -1,0 +1,116 @@
+# shellcheck shell=bash
+#
+# Completion for bash.  What follows the options is a command of its own and is
+# completed as such.
+
+# Names of locks, if a server answers at once; arguments say which server.
+_redlock_run_names()
+{
+	timeout 0.3 redlock-run "$@" --status --json 2>/dev/null |
+		grep -o '{"name":"[^"\\]*"' | cut -d '"' -f 4
+}
+
+# The command is at word $1.
+_redlock_run_command()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]}
+
+	if declare -F _command_offset >/dev/null; then
+		_command_offset "$1"
+		return
+	fi
+	compopt -o filenames
+	if (($1 == COMP_CWORD)); then
+		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+	fi
+}
+
+_redlock_run()
+{
+	local words=() at=() server=() n=-1 i option='' value name
+	local piece=${COMP_WORDS[COMP_CWORD]} glue='^[:=@]+$'
+	COMPREPLY=()
+
+	# bash splits redis://host:1 and --key=name; these are words again.
+	for ((i = 0; i <= COMP_CWORD; i++)); do
+		if ((n > 0)) && [[ ${COMP_WORDS[i]} =~ $glue ||
+		    ${COMP_WORDS[i - 1]} =~ $glue ]]; then
+			words[n]+=${COMP_WORDS[i]}
+		else
+			n=$((n + 1))
+			words[n]=${COMP_WORDS[i]}
+			at[n]=$i
+		fi
+	done
+
+	for ((i = 1; i < n; i++)); do
+		# -qk is like -q -k
+		[[ ${words[i]} =~ ^-[noqv]+([kEtr])$ ]] &&
+			words[i]=-${BASH_REMATCH[1]}
+		case ${words[i]} in
+		--)
+			_redlock_run_command "${at[i + 1]}"
+			return
+			;;
+		-r | --redis | --prefix | --password-file)
+			value=${words[i + 1]}
+			((++i == n)) && option=${words[i - 1]} && break
+			# Nothing that the shell would still have to expand.
+			[[ $value == *[!a-zA-Z0-9_./:@?=%+,-]* ]] ||
+				server+=("${words[i - 1]}" "$value")
+			;;
+		-[kEt] | --key | --conflict-exit-code | --ttl | --at-least | \
+		    --at-most | --kill-after | --on-loss | --node-timeout)
+			((++i == n)) && option=${words[i - 1]}
+			;;
+		-?*) ;;
+		*)
+			_redlock_run_command "${at[i]}"
+			return
+			;;
+		esac
+	done
+
+	value=${words[n]}
+	if [[ -z $option && $value == --*=* ]]; then
+		option=${value%%=*}
+		value=${value#*=}
+	fi
+	case $option in
+	-k | --key)
+		# Only what follows the last of bash's separators is replaced.
+		while IFS= read -r name; do
+			[[ $name == "$value"* ]] || continue
+			name=${name#"${value%"${piece##[:=@]*}"}"}
+			COMPREPLY+=("$(printf '%q' "$name")")
+		done < <(_redlock_run_names "${server[@]}")
+		return
+		;;
+	--on-loss)
+		mapfile -t COMPREPLY < <(compgen -W 'stop warn' -- "$value")
+		return
+		;;
+	--password-file)
+		compopt -o filenames
+		mapfile -t COMPREPLY < <(compgen -f -- "$value")
+		return
+		;;
+	-*)
+		return
+		;;
+	esac
+
+	if [[ $value == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '-k --key -n --nonblock
+		    -E --conflict-exit-code -t --ttl --at-least --at-most
+		    --kill-after --on-loss -o --only-command -r --redis --prefix
+		    --node-timeout --password-file -q --quiet -v --verbose
+		    --status --json -h --help -V --version' -- "$value")
+	else
+		_redlock_run_command "${at[n]}"
+	fi
+}
+
+complete -F _redlock_run redlock-run

@@ -1,0 +1,79 @@
+# Completion for fish.  What follows the options is a command of its own and is
+# completed as such.
+
+# Prints the command before the cursor, a word a line; fails if there is none
+# yet.
+function __redlock_run_command
+    set -l words (commandline -opc)
+    set -e words[1]
+    while set -q words[1]
+        # -qk is like -q -k
+        set -l word (string replace -r '^-[noqv]+([kEtr])$' -- '-$1' $words[1])
+        set -e words[1]
+        switch $word
+            case --
+                string join \n -- $words
+                return 0
+            case -k --key -E --conflict-exit-code -t --ttl --at-least \
+                    --at-most --kill-after --on-loss -r --redis --prefix \
+                    --node-timeout --password-file
+                set -e words[1]
+            case '-?*'
+            case '*'
+                string join \n -- $word $words
+                return 0
+        end
+    end
+    return 1
+end
+
+function __redlock_run_has_command
+    __redlock_run_command >/dev/null
+end
+
+# Names of locks, if a server answers at once.
+function __redlock_run_names
+    set -l words (commandline -opc)
+    set -l server
+    while set -q words[2]
+        if contains -- $words[1] -r --redis --prefix --password-file
+            set -a server $words[1..2]
+        end
+        set -e words[1]
+    end
+    timeout 0.3 redlock-run $server --status --json 2>/dev/null |
+        string match -ra '\{"name":"([^"\\\\]*)"' -g
+end
+
+function __redlock_run_complete_command
+    set -l words (string escape -- (__redlock_run_command)) (commandline -ct)
+    string match -q -- '-*' $words[1]
+    or complete --do-complete="$words"
+end
+
+function __redlock_run_option
+    complete -c redlock-run -n 'not __redlock_run_has_command' $argv
+end
+
+complete -c redlock-run -x -a '(__redlock_run_complete_command)'
+__redlock_run_option -s k -l key -x -a '(__redlock_run_names)' -d 'The lock'
+__redlock_run_option -s n -l nonblock -d 'Do not wait when it is busy'
+__redlock_run_option -s E -l conflict-exit-code -x -d 'Exit status when it is busy'
+__redlock_run_option -s t -l ttl -x -d 'The lease'
+__redlock_run_option -l at-least -x -d 'Keep the lock at least that long'
+__redlock_run_option -l at-most -x -d 'Stop the command after that long'
+__redlock_run_option -l kill-after -x -d 'Time from SIGTERM to SIGKILL'
+__redlock_run_option -l on-loss -x -a 'stop warn' -d 'What happens when the lock is lost'
+__redlock_run_option -s o -l only-command -d 'Release when the command itself has ended'
+__redlock_run_option -s r -l redis -x -d 'The server'
+__redlock_run_option -l prefix -x -d 'What goes before the name in the key'
+__redlock_run_option -l node-timeout -x -d 'Time for one answer of the server'
+__redlock_run_option -l password-file -r -F -d 'File with the password'
+__redlock_run_option -s q -l quiet -d 'Errors only'
+__redlock_run_option -s v -l verbose -d 'Say what happens'
+__redlock_run_option -l status -d 'Show locks'
+__redlock_run_option -l json -d 'With --status: print JSON'
+__redlock_run_option -s h -l help -d 'Print a summary of the options'
+__redlock_run_option -s V -l version -d 'Print the version'
+
+functions -e __redlock_run_option

@@ -1,0 +1,504 @@
+#!/usr/bin/env bats
+#
+# What is written about the program agrees with itself and with the program.
+
+# shellcheck disable=SC2154	# run_path, bg_pid: of lib.bash
+
+load lib
+
+setup_file() {
+	redis_start
+	redis_start other
+	redis_at other mset redlock:elsewhere somebody redlock:everywhere somebody
+}
+
+setup() {
+	top=$(realpath "$BATS_TEST_DIRNAME/..")
+	man=$top/man/redlock-run.1
+	cd "$BATS_TEST_TMPDIR" || exit
+	mkdir bin
+	ln -s "$REDLOCK_RUN" bin/redlock-run
+	PATH=$PWD/bin:$PATH
+	redis_reset
+}
+
+teardown() {
+	nothing_left
+}
+
+teardown_file() {
+	redis_stop_all
+}
+
+# Options as lines of "short long value": "-k --key yes", "- --json no".
+
+options_of_help() {
+	redlock --help | sed -nE \
+	    -e 's/^  (-.), (--[a-z-]+)( [A-Za-z|]+)?( .*)?$/\1 \2\3/p' \
+	    -e 's/^      (--[a-z-]+)( [A-Za-z|]+)?( .*)?$/- \1\2/p' |
+		awk '{ print $1, $2, (NF > 2 ? "yes" : "no") }' | sort
+}
+
+options_of_man() {
+	sed -n '/^\.Sh OPTIONS/,/^\.Sh ENV/p' "$man" | awk '
+	$1 == ".It" {
+		short = "-"; long = ""; value = "no"
+		for (i = 2; i <= NF; i++) {
+			if ($i == "Fl" && $(i + 1) ~ /^-/)
+				long = "-" $(i + 1)
+			else if ($i == "Fl")
+				short = "-" $(i + 1)
+			else if ($i == "Ar" || $i == "Cm")
+				value = "yes"
+		}
+		print short, long, value
+	}' | sort
+}
+
+options_of_zsh() {
+	sed -nE \
+	    -e "s/^.*\{(-.)(\+?),(--[a-z-]+)=?\}.*/\1 \3 \2/p" \
+	    -e "s/^	'(--[a-z-]+)(=?)\[.*/- \1 \2/p" \
+	    "$top/completions/_redlock-run" |
+		awk '{ print $1, $2, (NF > 2 ? "yes" : "no") }' | sort
+}
+
+options_of_fish() {
+	awk '/^__redlock_run_option/ {
+		short = "-"; long = ""; value = "no"
+		for (i = 2; i <= NF; i++) {
+			if ($i == "-s")
+				short = "-" $(i + 1)
+			if ($i == "-l")
+				long = "--" $(i + 1)
+			if ($i == "-x" || $i == "-r")
+				value = "yes"
+			if ($i == "-d")
+				break
+		}
+		print short, long, value
+	}' "$top/completions/redlock-run.fish" | sort
+}
+
+@test "--help, the man page and the completions list the same options" {
+	options_of_help >help
+	[[ $(wc -l <help) -ge 19 ]]
+	diff help <(options_of_man)
+	diff help <(options_of_zsh)
+	diff help <(options_of_fish)
+	bash_complete redlock-run -
+	diff <(awk '{ print $1 != "-" ? $1 "\n" $2 : $2 }' help | sort) \
+	    <(sort reply)
+}
+
+@test "the program has the options that --help lists" {
+	local short long value
+	while read -r short long value; do
+		if [[ $value == yes ]]; then
+			run redlock "$long"
+			[[ $output == *"'$long' needs a value"* ]]
+			run redlock "$short"
+			[[ $short == - || $output == *"'$short' needs a value"* ]]
+		else
+			run redlock "$long=x"
+			[[ $output == *"takes no value"* ]]
+			[[ $short == - ]] || run redlock "$short" -Z
+			[[ $output != *"unknown option '$short'"* ]]
+		fi
+	done < <(options_of_help)
+}
+
+@test "--help, the man page and exitcode.h list the same exit statuses" {
+	grep -oE '= [0-9]+' "$top/src/exitcode.h" | grep -oE '[0-9]+' |
+		grep -vx 1 | sort -n >header
+	[[ $(wc -l <header) -eq 9 ]]
+	diff header <(sed -n '/^\.Sh EXIT STATUS/,/^\.Sh STATUS/p' "$man" |
+		sed -nE 's/^\.It ([0-9]+)$/\1/p' | sort -n)
+	diff header <(redlock --help | tr '\n' ' ' |
+		sed 's/.*Exit status: //' | grep -oE '\b[0-9]+\b' |
+		grep -vx 1 | sort -n)
+}
+
+@test "--help, the man page and the program know the same environment" {
+	grep -ohE '"(REDLOCK_[A-Z_]+|REDISCLI_AUTH)"' "$top/src/options.c" |
+		tr -d '"' | sort -u >source
+	[[ -s source ]]
+	diff source <(sed -n '/^\.Sh ENVIRONMENT/,/^\.Sh COMMAND/p' "$man" |
+		sed -nE 's/^\.It Ev ([A-Z_]+)$/\1/p' | sort)
+	diff source <(redlock --help |
+		grep -oE '\b(REDLOCK_[A-Z_]+|REDISCLI_AUTH)\b' | sort -u)
+}
+
+@test "COMMAND'S ENVIRONMENT is what a command finds in its environment" {
+	unset REDLOCK_RUN
+	env -u REDLOCK_REDIS "$run_path" -r "$REDLOCK_REDIS" -k k -- env |
+		grep -oE '^REDLOCK_[A-Z]+' | sort >found
+	diff found <(sed -n "/^\.Sh COMMAND'S/,/^\.Sh SIGNALS/p" "$man" |
+		sed -nE 's/^\.It Ev ([A-Z_]+)$/\1/p' | sort)
+}
+
+# Lines of "--long default", for defaults of one word.
+defaults_of_man() {
+	sed -n '/^\.Sh OPTIONS/,/^\.Sh ENV/p' "$man" | awk '
+	/^\.It/ { long = $0; sub(/.*Fl -/, "--", long); sub(/ .*/, "", long) }
+	/^The default is/ {
+		if (/is$/)
+			getline
+		sub(/^(The default is|\.Ql) /, "")
+		sub(/(\\&)? ?\.$/, "")
+		if (!/ /)
+			print long, $0
+	}'
+}
+
+@test "--help and the man page give the same defaults" {
+	local long default
+	# An option and what belongs to it on one line.
+	redlock --help | awk '
+	/^ +-/ { printf "\n%s", $0; next }
+	/^                    / { printf " %s", $0; next }
+	{ print "" }' >help
+	defaults_of_man >defaults
+	[[ $(wc -l <defaults) -ge 6 ]]
+	while read -r long default; do
+		grep -e " $long " help | grep -F "($default)" ||
+			{ echo "$long: $default" && false; }
+	done <defaults
+}
+
+@test "--help and the man page have the same synopsis" {
+	diff <(redlock --help | sed -n 's/^\(usage:\|  *\) redlock-run/redlock-run/p' |
+		tr '[:upper:]' '[:lower:]') \
+	    <(mandoc -Tascii -Owidth=200 "$man" | sed 's/.\x08//g' |
+		sed -n '/^SYNOPSIS/,/^$/p' | sed -n 's/^ *redlock-run/redlock-run/p' |
+		sed 's/ \.\.\.\]/].../g')
+}
+
+@test "mandoc -Tlint has nothing to say about the man page" {
+	command -v mandoc
+	mandoc -Tlint "$man" >said 2>&1 || true
+	# Which other manuals are installed here is not ours.
+	run grep -v -e 'referenced manual not found' -e 'outdated mandoc.db' said
+	[[ $status -eq 1 && -z $output ]]
+}
+
+## Completion
+
+# bash_complete WORD...: what bash proposes, a word a line, in the file reply.
+# The words are those that bash would make of the line.
+bash_complete() {
+	bash --norc -c '
+	[[ -z $BASH_COMPLETION ]] || . "$BASH_COMPLETION"
+	. "$0/completions/redlock-run.bash"
+	compopt() { :; }
+	COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE=$* COMP_POINT=${#COMP_LINE}
+	COMP_TYPE=9
+	_redlock_run redlock-run "${COMP_WORDS[COMP_CWORD]}" \
+	    "${COMP_WORDS[COMP_CWORD - 1]}"
+	((${#COMPREPLY[@]} == 0)) || printf "%s\n" "${COMPREPLY[@]}"
+	' "$top" "$@" >reply 3>&-
+}
+
+# zsh_complete LINE PATTERN: zsh's own terminal shows what matches PATTERN.
+zsh_complete() {
+	cat >complete.zsh <<'END'
+	zmodload zsh/zpty
+	zpty z TERM=dumb COLUMNS=200 zsh -f -i
+	zpty -w z "fpath=($1 \$fpath); autoload -U compinit; compinit -u -D"
+	zpty -w z "setopt no_auto_menu no_beep; LISTMAX=10000 PS1=; bindkey '^I' list-choices; echo rea''dy"
+	zpty -r -m z out '*ready*'
+	zpty -w -n z "$2"$'\t'
+	zpty -r -m z out "*$3*"
+	zpty -d z
+END
+	timeout 30 zsh -f complete.zsh "$top/completions" "$1" "$2" 3>&-
+}
+
+# fish_complete LINE: the same for fish, with descriptions.
+fish_complete() {
+	# shellcheck disable=SC2016
+	XDG_CONFIG_HOME=$PWD XDG_DATA_HOME=$PWD fish --no-config -c '
+	source $argv[1]/completions/redlock-run.fish
+	complete -c redlock-test-command -l its-own -x
+	complete --do-complete=$argv[2]' "$top" "$1" >reply 3>&-
+}
+
+# hold NAME: somebody has that lock, until the test ends.
+hold() {
+	redis set "redlock:$1" somebody
+}
+
+@test "bash completes options, and the values of options" {
+	bash_complete redlock-run --on
+	[[ $(<reply) == $'--on-loss\n--only-command' ]]
+	bash_complete redlock-run --on-loss w
+	[[ $(<reply) == warn ]]
+	bash_complete redlock-run -t ''
+	[[ -z $(<reply) ]]
+	touch secret-file
+	bash_complete redlock-run --password-file secr
+	[[ $(<reply) == secret-file ]]
+}
+
+@test "bash completes -k from the locks that exist" {
+	hold nightly
+	hold 'night shift'
+	hold app:one
+	# shellcheck disable=SC2016
+	hold 'mean"$(touch hurt)'
+	bash_complete redlock-run -k ni
+	[[ $(<reply) == $'night\\ shift\nnightly' ]]
+	bash_complete redlock-run --key = nightl
+	[[ $(<reply) == nightly ]]
+	bash_complete redlock-run -qk ''
+	[[ $(wc -l <reply) -eq 3 ]]
+	# After a colon bash replaces only what follows it.
+	bash_complete redlock-run -k app : o
+	[[ $(<reply) == one ]]
+	[[ ! -e hurt ]]
+}
+
+@test "bash completes -k from the server that the line names" {
+	hold here
+	bash_complete redlock-run -r unix : //"$BATS_FILE_TMPDIR"/other.sock -k ''
+	[[ $(sort reply) == $'elsewhere\neverywhere' ]]
+}
+
+@test "bash hands over to the command's own completion" {
+	BASH_COMPLETION=/usr/share/bash-completion/bash_completion
+	[[ -e $BASH_COMPLETION ]] || BASH_COMPLETION=''
+	export BASH_COMPLETION
+	mkdir sub
+	touch sub/file-of-mine
+	printf '#!/bin/sh\n' >bin/redlock-test-command
+	chmod +x bin/redlock-test-command
+	local how
+	for how in '-k k' '-qk k --' '--key = k -t 5 -r unix : ///s --' \
+	    '--status --'; do
+		# shellcheck disable=SC2086
+		bash_complete redlock-run $how redlock-test-c
+		[[ $(sort -u reply) == redlock-test-command ]]
+		# shellcheck disable=SC2086
+		bash_complete redlock-run $how cat sub/fi
+		[[ $(<reply) == sub/file-of-mine ]]
+	done
+	BASH_COMPLETION=''
+	bash_complete redlock-run -k k -- redlock-test-c
+	[[ $(sort -u reply) == redlock-test-command ]]
+	bash_complete redlock-run -k k cat sub/fi
+	[[ $(<reply) == sub/file-of-mine ]]
+}
+
+@test "completion is silent, and soon over, when no server answers" {
+	local since
+	# The program itself would wait for a minute.
+	export REDLOCK_NODE_TIMEOUT=1m
+	redis_freeze
+	since=$(now_us)
+	bash_complete redlock-run -k '' 2>said
+	(($(now_us) - since < 10000000))
+	redis_stop
+	bash_complete redlock-run -k '' 2>>said
+	[[ -z $(cat reply said) ]]
+}
+
+@test "zsh completes options, locks, and the command's own words" {
+	command -v zsh || skip "zsh is not installed"
+	hold nightly
+	hold 'night shift'
+	zsh_complete 'redlock-run --on' '--on-loss *what happens*--only-command'
+	zsh_complete 'redlock-run --on-loss ' 'stop *warn'
+	zsh_complete 'redlock-run -qk ni' 'night\\ shift *nightly'
+	zsh_complete "redlock-run -r unix://$BATS_FILE_TMPDIR/other.sock -k e" \
+	    'elsewhere *everywhere'
+	touch file-of-mine file-of-yours
+	zsh_complete "redlock-run -k k -- cat $PWD/file" \
+	    'file-of-mine *file-of-yours'
+	zsh_complete "redlock-run -k k cat $PWD/file" \
+	    'file-of-mine *file-of-yours'
+}
+
+@test "fish completes options, locks, and the command's own words" {
+	command -v fish || skip "fish is not installed"
+	hold nightly
+	hold 'night shift'
+	fish_complete 'redlock-run --on'
+	[[ $(cut -f 1 reply | sort) == $'--on-loss\n--only-command' ]]
+	fish_complete 'redlock-run --on-loss '
+	[[ $(cut -f 1 reply | sort) == $'stop\nwarn' ]]
+	fish_complete 'redlock-run -k ni'
+	[[ $(cut -f 1 reply | sort) == $'night shift\nnightly' ]]
+	fish_complete "redlock-run -r unix://$BATS_FILE_TMPDIR/other.sock -k e"
+	[[ $(cut -f 1 reply | sort) == $'elsewhere\neverywhere' ]]
+	fish_complete 'redlock-run -k k -- redlock-test-command --i'
+	[[ $(cut -f 1 reply) == --its-own ]]
+	fish_complete 'redlock-run -qk k redlock-test-command "a b" --i'
+	[[ $(cut -f 1 reply) == --its-own ]]
+}
+
+## What README.md and the man page tell to do
+
+# block N: the N-th fenced block of the README that has a word in it.
+block() {
+	awk -v word="$1" '
+	/^```/ {
+		if (inside && index(text, word)) { printf "%s", text; exit }
+		inside = !inside; text = ""; next
+	}
+	inside { text = text $0 "\n" }' "$top/README.md"
+}
+
+# As cron does it: nothing but these in the environment, /bin/sh -c.  The
+# crontab's own settings come from the crontab, but for where things are here.
+cron() {
+	local line settings=()
+	while IFS= read -r line; do
+		case $line in
+		PATH=*)
+			settings+=("${line/\/usr\/local\/bin/$PWD/bin}")
+			;;
+		REDLOCK_REDIS=*)
+			settings+=("REDLOCK_REDIS=$REDLOCK_REDIS")
+			;;
+		[A-Z]*=*)
+			settings+=("$line")
+			;;
+		[0-9*]*)
+			[[ $line =~ ^([^ ]+\ +){5}(.*) ]]
+			env -i HOME="$PWD" LOGNAME=somebody SHELL=/bin/sh \
+			    PATH=/usr/bin:/bin "${settings[@]}" \
+			    timeout 30 /bin/sh -c "${BASH_REMATCH[2]}" \
+			    </dev/null 3>&-
+			;;
+		esac
+	done
+}
+
+@test "README's crontab runs the job on one host and skips it on the other" {
+	cat >backup.sh <<-END
+		#!/bin/sh
+		echo "backup by \$REDLOCK_KEY" >>$PWD/backups
+		until [ -e $PWD/enough ]; do sleep 0.05; done
+	END
+	chmod +x backup.sh
+	block nightly >table
+	grep -q REDLOCK_REDIS table
+	cron <table >first 2>&1 &
+	eventually test -s backups
+	run cron <table
+	[[ $status -eq 0 && -z $output ]]
+	touch enough
+	wait "$!"
+	# For a minute nobody makes it again.
+	run cron <table
+	[[ $status -eq 0 && -z $output && ! -s first ]]
+	[[ $(<backups) == 'backup by nightly' ]]
+	[[ $(redis pttl redlock:nightly) -gt 30000 ]]
+}
+
+@test "the man page has README's crontab line" {
+	grep -F "$(block nightly | tail -n 1)" "$man"
+}
+
+@test "README's deploy script tells what became of the deploy" {
+	block ./deploy.sh >script
+	deploy_exits() {
+		printf '#!/bin/sh\n[ "$*" = production ] || exit 3\n%s\n' "$1" \
+		    >deploy.sh
+		chmod +x deploy.sh
+		run sh script 3>&-
+	}
+	deploy_exits 'exit 0'
+	[[ $output == deployed ]]
+	deploy_exits 'exit 1'
+	[[ $output == failed ]]
+	deploy_exits "redis-cli -s $BATS_FILE_TMPDIR/redis.sock del redlock:deploy"
+	[[ $output == *'the lock was lost, the deploy was stopped' ]]
+	hold deploy
+	deploy_exits 'exit 0'
+	[[ $output == *'somebody else is deploying' ]]
+}
+
+@test "README's script that locks itself does so, however it is started" {
+	block REDLOCK_PID >lock-itself
+	cat >>lock-itself <<-END
+		echo "\$REDLOCK_KEY \$# \$2" >>$PWD/log
+		until [ -e $PWD/enough ]; do sleep 0.05; done
+	END
+	chmod +x lock-itself
+	./lock-itself one 'two  words' >out 3>&- &
+	eventually test -s log
+	run timeout 20 ./lock-itself three 3>&-
+	[[ $status -eq 75 && $output == *"deploy: held by "*"(lock-itself)"* ]]
+	touch enough
+	wait "$!"
+	[[ $(<out) == 'deploying one' ]]
+	[[ $(<log) == 'deploy 2 two  words' ]]
+	# From another job, with that job's variables.
+	rm log
+	redlock -k other -- sh -c './lock-itself a b; exit $?' 3>&-
+	[[ $(<log) == 'deploy 2 b' ]]
+	# And the man page has the same line.
+	grep -F "$(block REDLOCK_PID | sed -n 2p)" "$man"
+}
+
+@test "README's status table has the columns of the program's" {
+	hold nightly
+	diff <(block --status | sed -n 2p | tr -s ' ') \
+	    <(redlock --status | sed -n 1p | tr -s ' ')
+	# And the man page describes each.
+	diff <(sed -n '/^\.Sh STATUS/,/^\.Sh EX/p' "$man" |
+		sed -nE 's/^\.It Sy ([A-Z]+) .*/\1/p') \
+	    <(redlock --status | sed -n 1p | tr -s ' ' '\n')
+}
+
+@test "the man page names the members that --json has" {
+	local member
+	redlock_bg -k k -- sleep 1000
+	eventually redis exists redlock:k
+	eventually redlock --status -k k
+	for member in $(redlock --status --json |
+		grep -oE '"[a-z_]+":' | tr -d '":' | sort -u); do
+		sed -n '/^\.Sh STATUS/,/^\.Sh EX/p' "$man" |
+			grep -qE "(Cm|,) $member( |\$)"
+	done
+	kill "$bg_pid"
+	wait "$bg_pid" || true
+}
+
+@test "README's commands are goals of the Makefile" {
+	local goal
+	sed -nE 's/^(    |.*`)make ([a-z ]*[a-z]).*/\2/p' "$top/README.md" |
+		tr ' ' '\n' >goals
+	grep -qx demo goals
+	while read -r goal; do
+		grep -qE "^$goal:" "$top/Makefile"
+	done <goals
+}
+
+@test "make demo shows two hosts, ends by itself and cleans up" {
+	TMPDIR=$PWD "$top/tests/demo" >out 2>&1 </dev/null 3>&-
+	grep -q 'web1> backup.sh is done' out
+	grep -q 'web1> (exit status 0)' out
+	grep -qE 'web2> redlock-run: nightly: held by .* \(backup.sh\) for' out
+	grep -q 'web2> (exit status 75' out
+	grep -qE '^ *nightly +held .* backup.sh ' out
+	grep -qE '^ *nightly +free ' out
+	# The lease went up again at least once.
+	awk '/^ *[0-9.]+ s =/ { if ($1 > last && last) up = 1; last = $1 }
+	END { exit !up }' out
+	run compgen -G 'redlock-demo*'
+	[[ -z $output ]]
+}
+
+@test "make demo cleans up when it is interrupted" {
+	TMPDIR=$PWD env --default-signal=INT "$top/tests/demo" >out 2>&1 \
+	    </dev/null 3>&- &
+	eventually grep -q 'fence is' out
+	kill -INT "$!"
+	local status=0
+	wait "$!" || status=$?
+	[[ $status -eq 130 ]]
+	run compgen -G 'redlock-demo*'
+	[[ -z $output ]]
+}

@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+#
+# The Makefile: building, installing, and getting what is missing.
+
+load lib
+
+# A tree of our own, built once, so that nobody's build is disturbed.
+setup_file() {
+	local top
+	top=$(realpath "$BATS_TEST_DIRNAME/..")
+	export tree=$BATS_FILE_TMPDIR/tree
+	mkdir "$tree"
+	cp -R "$top"/{Makefile,README.md,LICENSE,src,man,completions} "$tree"
+	build "$tree" all
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || exit
+}
+
+# build DIRECTORY GOAL...: make, as from a shell of its own.
+build() {
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u CC -u CFLAGS -u LDFLAGS \
+	    -u WERROR -u PREFIX -u DESTDIR make --no-print-directory -C "$@" 3>&-
+}
+
+# unbuilt: another tree, ./copy, where nothing has been made yet.
+unbuilt() {
+	rm -rf copy
+	cp -a "$tree" copy
+	rm -r copy/build copy/redlock-run
+}
+
+# stub NAME LINE: a command in ./stubs.
+stub() {
+	mkdir -p stubs
+	printf '#!/bin/sh\n%s\n' "$2" >"stubs/$1"
+	chmod +x "stubs/$1"
+}
+
+# hide COMMAND...: ./found has all the commands of this machine but these.
+hide() {
+	local command
+	mkdir -p found
+	for command in /usr/bin/* /bin/*; do
+		[[ -e found/${command##*/} ]] || ln -s "$command" found
+	done
+	for command in "$@"; do
+		rm -f "found/$command"
+	done
+}
+
+files_under() {
+	(cd "$1" && find . -type f | sort)
+}
+
+@test "make leaves ./redlock-run and writes nowhere else but in build" {
+	[[ $("$tree/redlock-run" --version) == redlock-run\ [0-9]* ]]
+	cp -a "$tree" copy
+	build copy clean
+	diff <(files_under copy) <(cd "$BATS_TEST_DIRNAME/.." &&
+		find ./Makefile ./README.md ./LICENSE ./src ./man ./completions \
+		    -type f | sort)
+}
+
+@test "make builds again what other flags would make different" {
+	cp -a "$tree" copy
+	run build copy all
+	[[ $output != *compile* && $output != *link* ]]
+	run build copy build/clock.o CPPFLAGS=-DNOTHING
+	[[ $output == *'compile build/clock.o'* ]]
+}
+
+@test "a user's CFLAGS does not lose the flags that are required" {
+	run build "$tree" -n -B all CFLAGS=-O0
+	[[ $status -eq 0 ]]
+	grep -q -- ' -std=c11 .* -O0 ' <<<"$output"
+	run grep -- '-O2' <<<"$output"
+	[[ $status -eq 1 ]]
+}
+
+@test "make install honours DESTDIR and PREFIX, make uninstall takes it away" {
+	build "$tree" install DESTDIR="$PWD/root" PREFIX=/opt/it
+	diff <(files_under root) - <<-'END'
+		./opt/it/bin/redlock-run
+		./opt/it/share/bash-completion/completions/redlock-run
+		./opt/it/share/fish/vendor_completions.d/redlock-run.fish
+		./opt/it/share/man/man1/redlock-run.1
+		./opt/it/share/zsh/site-functions/_redlock-run
+	END
+	root/opt/it/bin/redlock-run --version
+	[[ $(stat -c %a root/opt/it/bin/redlock-run) == 755 ]]
+	[[ $(stat -c %a root/opt/it/share/man/man1/redlock-run.1) == 644 ]]
+	touch root/opt/it/bin/something-else
+	build "$tree" uninstall DESTDIR="$PWD/root" PREFIX=/opt/it
+	[[ $(files_under root) == ./opt/it/bin/something-else ]]
+	build "$tree" install DESTDIR="$PWD/default"
+	[[ -x default/usr/local/bin/redlock-run ]]
+}
+
+@test "a missing library is one sentence that a person understands" {
+	unbuilt
+	export PKG_CONFIG_LIBDIR=/nonexistent
+	run build copy all
+	[[ $status -ne 0 ]]
+	[[ ${lines[0]} == *"without libhiredis-dev uuid-dev"*"'make deps' installs"* ]]
+	[[ ${lines[1]} == make:* && ${#lines[@]} -eq 2 ]]
+}
+
+@test "a missing compiler is one sentence that a person understands" {
+	hide cc gcc clang
+	unbuilt
+	PATH=$PWD/found run build copy all
+	[[ $status -ne 0 && ${lines[0]} == *"without gcc libc6-dev"* ]]
+	[[ ${lines[1]} == make:* && ${#lines[@]} -eq 2 ]]
+}
+
+@test "make deps does nothing when nothing is missing, and needs no root" {
+	stub apt-get "touch $PWD/called; exit 1"
+	stub sudo "touch $PWD/called; exit 1"
+	stub id 'echo 1000'
+	PATH=$PWD/stubs:$PATH run build "$tree" deps
+	[[ $status -eq 0 && -z $output && ! -e called ]]
+}
+
+@test "make deps installs what is missing, as root" {
+	hide redis-server bats apt-get id
+	stub apt-get "echo \"\$@\" >>$PWD/called"
+	stub id 'echo 0'
+	PATH=$PWD/stubs:$PWD/found run build "$tree" deps
+	[[ $status -eq 0 ]]
+	[[ $(sed -n 1p called) == update ]]
+	[[ $(sed -n 2p called) == 'install '*' redis-server bats' ]]
+	[[ $(wc -l <called) -eq 2 ]]
+}
+
+@test "make deps installs what is missing, through sudo" {
+	hide redis-cli apt-get id sudo
+	stub apt-get "echo \"\$@\" >>$PWD/called"
+	stub sudo "echo sudo >>$PWD/called; exec \"\$@\""
+	stub id 'echo 1000'
+	PATH=$PWD/stubs:$PWD/found run build "$tree" deps
+	[[ $status -eq 0 ]]
+	diff <(cut -d ' ' -f 1 called) <(printf 'sudo\nupdate\nsudo\ninstall\n')
+	grep -q ' redis-tools$' called
+}
+
+@test "make deps says so where it can install nothing" {
+	hide redis-server apt-get sudo id
+	stub id 'echo 1000'
+	PATH=$PWD/stubs:$PWD/found run build "$tree" deps
+	[[ $status -ne 0 ]]
+	[[ $output == *"no apt-get here to install redis-server"* ]]
+	stub apt-get "touch $PWD/called"
+	PATH=$PWD/stubs:$PWD/found run build "$tree" deps
+	[[ $status -ne 0 && $output == *"no sudo here"* && ! -e called ]]
+}
+
+@test "make deps and what comes after it work in one invocation, also with -j" {
+	local jobs
+	for jobs in 1 4; do
+		unbuilt
+		hide pkg-config apt-get id cc gcc
+		stub id 'echo 0'
+		# It takes its time, and then they are there.
+		stub apt-get "[ \$1 = install ] || exit 0
+		sleep 0.5
+		ln -s /usr/bin/pkg-config /usr/bin/cc /usr/bin/gcc $PWD/found"
+		PATH=$PWD/stubs:$PWD/found run build copy -j"$jobs" \
+		    deps build/clock.o
+		[[ $status -eq 0 && -e copy/build/clock.o ]]
+	done
+}
+
+@test "the scripts are sent without comments and indentation" {
+	[[ $(grep -c '^static const char script_' "$tree/build/scripts.h") -eq \
+	    $(($(find "$tree/src/lua" -name '*.lua' | wc -l) - 1)) ]]
+	run grep -nE '"(--|[[:blank:]])|[[:blank:]]\\n"' "$tree/build/scripts.h"
+	[[ $status -eq 1 ]]
+}
