@@ -501,7 +501,7 @@ lock_release(struct lock *l, int64_t rest_ms)
 	l->phase = PHASE_RELEASE;
 	l->rest_ms = rest_ms;
 	l->phase_end_ms = now + l->node_timeout_ms;
-	/* The kernel delivers what is sent, so an interrupted user need not wait. */
+	/* The kernel delivers what is sent: nobody who interrupts us waits. */
 	if (l->cancelled && l->node_timeout_ms > CANCEL_MS)
 		l->phase_end_ms = now + CANCEL_MS;
 	for (int i = 0; i < l->nservers; i++)
