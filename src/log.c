@@ -26,6 +26,8 @@ log_set(enum log_level new_level)
 	level = new_level;
 }
 
+static void say(const char *, va_list) PRINTF_LIKE(1, 0);
+
 static void
 say(const char *fmt, va_list ap)
 {

@@ -9,5 +9,5 @@ else
 	return refusal()
 end
 local new = math.max(last + 1, math.min(tonumber(ARGV[4]), now_us + 6e7))
-fence_raise(new)
+fence_raise(last, new)
 return {1, new}

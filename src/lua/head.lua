@@ -22,8 +22,8 @@ local function fence()
 end
 
 -- Never down, and kept for 30 days after its last use.
-local function fence_raise(to)
-	if to > fence() then
+local function fence_raise(from, to)
+	if to > from then
 		redis.call('SET', KEYS[2], string.format('%.0f', to), 'PX', 2592000000)
 	end
 end

@@ -5,5 +5,5 @@ if not ours then
 	return refusal()
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
-fence_raise(tonumber(ARGV[3]))
+fence_raise(fence(), tonumber(ARGV[3]))
 return {1}

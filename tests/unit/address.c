@@ -1,0 +1,530 @@
+/*
+ * URLs of servers.  Whatever is misread here sends a lock, or a password, to
+ * the wrong place; whatever is not masked ends up in a log.
+ */
+#include "../../src/address.c"
+#include "tap.h"
+
+/* Reads a copy of url without a byte to spare; NULL or what is wrong. */
+static const char *
+parse(struct address *a, const char *url)
+{
+	char *copy = tap_bytes(url, strlen(url) + 1);
+	const char *why;
+
+	memset(a, 0x55, sizeof(*a));
+	why = address_parse(a, copy);
+	free(copy);
+	return why;
+}
+
+static void
+is_tcp(const char *url, const char *host, int port, int db, const char *text)
+{
+	struct address a;
+	const char *why = parse(&a, url);
+
+	if (why != NULL) {
+		tap_fail("'%s' %s", url, why);
+		return;
+	}
+	if (strcmp(a.host, host) != 0 || a.port != port || a.db != db ||
+	    strcmp(a.text, text) != 0 || a.path[0] != '\0')
+		tap_fail("'%s' is host '%s' port %d db %d path '%s' text '%s'",
+		    url, a.host, a.port, a.db, a.path, a.text);
+}
+
+static void
+is_user(const char *url, const char *user, const char *password)
+{
+	struct address a;
+	const char *why = parse(&a, url);
+
+	if (why != NULL)
+		tap_fail("'%s' %s", url, why);
+	else if (strcmp(a.user, user) != 0 || strcmp(a.password, password) != 0)
+		tap_fail(
+		    "'%s' is user '%s' password '%s'", url, a.user, a.password);
+	else if (strcmp(a.host, "h") != 0 || a.port != 6379)
+		tap_fail("'%s' is host '%s' port %d", url, a.host, a.port);
+}
+
+static void
+is_unix(const char *url, const char *path, int db, const char *text)
+{
+	struct address a;
+	const char *why = parse(&a, url);
+
+	if (why != NULL) {
+		tap_fail("'%s' %s", url, why);
+		return;
+	}
+	if (strcmp(a.path, path) != 0 || a.db != db ||
+	    strcmp(a.text, text) != 0 || a.host[0] != '\0' ||
+	    a.user[0] != '\0' || a.password[0] != '\0')
+		tap_fail("'%s' is path '%s' db %d text '%s' host '%s'", url,
+		    a.path, a.db, a.text, a.host);
+}
+
+/* The reason is the end of a sentence that holds the words in why. */
+static void
+refused(const char *url, const char *why)
+{
+	struct address a;
+	const char *got = parse(&a, url);
+
+	if (got == NULL)
+		tap_fail("'%.100s' is taken for '%s'", url, a.text);
+	else if (strstr(got, why) == NULL)
+		tap_fail("'%.100s' %s (and not: %s)", url, got, why);
+}
+
+static void
+tcp(void)
+{
+	is_tcp(ADDRESS_DEFAULT, "127.0.0.1", 6379, 0, ADDRESS_DEFAULT);
+	is_tcp("redis://h", "h", 6379, 0, "redis://h:6379");
+	is_tcp("redis://h:7000", "h", 7000, 0, "redis://h:7000");
+	is_tcp("redis://h/", "h", 6379, 0, "redis://h:6379");
+	is_tcp("redis://h:7000/", "h", 7000, 0, "redis://h:7000");
+	is_tcp("redis://h/0", "h", 6379, 0, "redis://h:6379");
+	is_tcp("redis://h/1", "h", 6379, 1, "redis://h:6379/1");
+	is_tcp("redis://h/3", "h", 6379, 3, "redis://h:6379/3");
+	is_tcp("redis://h:7000/15", "h", 7000, 15, "redis://h:7000/15");
+	is_tcp("redis://redis.example.org:1/2", "redis.example.org", 1, 2,
+	    "redis://redis.example.org:1/2");
+	is_tcp("redis://h:65535/999999999", "h", 65535, 999999999,
+	    "redis://h:65535/999999999");
+}
+
+static void
+bare(void)
+{
+	is_tcp("h", "h", 6379, 0, "redis://h:6379");
+	is_tcp("h:7000", "h", 7000, 0, "redis://h:7000");
+	is_tcp("10.0.0.1", "10.0.0.1", 6379, 0, "redis://10.0.0.1:6379");
+	is_tcp("web_1-a.example:1", "web_1-a.example", 1, 0,
+	    "redis://web_1-a.example:1");
+	is_tcp("b\xc3\xbc"
+	       "cher",
+	    "b\xc3\xbc"
+	    "cher",
+	    6379, 0,
+	    "redis://b\xc3\xbc"
+	    "cher:6379");
+}
+
+static void
+ipv6(void)
+{
+	is_tcp("redis://[::1]", "::1", 6379, 0, "redis://[::1]:6379");
+	is_tcp("redis://[::1]:7000", "::1", 7000, 0, "redis://[::1]:7000");
+	is_tcp("redis://[::1]:7000/2", "::1", 7000, 2, "redis://[::1]:7000/2");
+	is_tcp("redis://[2001:db8::7]/4", "2001:db8::7", 6379, 4,
+	    "redis://[2001:db8::7]:6379/4");
+	is_tcp("[::ffff:10.0.0.1]:1", "::ffff:10.0.0.1", 1, 0,
+	    "redis://[::ffff:10.0.0.1]:1");
+	is_tcp(
+	    "redis://u:p@[::1]:7000", "::1", 7000, 0, "redis://u@[::1]:7000");
+}
+
+static void
+ipv6_errors(void)
+{
+	refused("redis://[::1", "'['");
+	refused("[::1", "'['");
+	refused("redis://[", "'['");
+	refused("redis://[]", "no host");
+	refused("redis://[]:6379", "no host");
+	refused("redis://[::1]7000", "between host and port");
+	refused("redis://[::1]]:7000", "between host and port");
+	refused("redis://[::1]:", "port");
+	refused("redis://::1", "no host");
+	refused("redis://2001:db8::7", "port");
+	refused("2001:db8::7", "port");
+}
+
+static void
+users(void)
+{
+	is_user("redis://h", "", "");
+	is_user("redis://u:p@h", "u", "p");
+	is_user("redis://u:p@h:6379/0", "u", "p");
+	is_user("redis://u@h", "u", "");
+	is_user("redis://u:@h", "u", "");
+	is_user("redis://:p@h", "", "p");
+	is_user("redis://:@h", "", "");
+	is_user("redis://@h", "", "");
+}
+
+static void
+rude_passwords(void)
+{
+	is_user("redis://u:a:b@h", "u", "a:b");
+	is_user("redis://u:a@b@h", "u", "a@b");
+	is_user("redis://u:a/b@h", "u", "a/b");
+	is_user("redis://u:a://b@h", "u", "a://b");
+	is_user("redis://u:a?b#c@h", "u", "a?b#c");
+	is_user("redis://u:[x]@h", "u", "[x]");
+	is_user("redis://:\xc3\xa9\xff@h", "", "\xc3\xa9\xff");
+}
+
+static void
+decoding(void)
+{
+	char url[32], want[2] = "";
+
+	is_user("redis://%75:%70@h", "u", "p");
+	is_user("redis://a%40b:c%3ad%2Fe@h", "a@b", "c:d/e");
+	is_user("redis://a%3Ab:c@h", "a:b", "c");
+	is_user("redis://u:%25@h", "u", "%");
+	is_user("redis://u:%2525@h", "u", "%25");
+	is_user("redis://u:100%25+@h", "u", "100%+");
+	is_user("redis://u:p%20w@h", "u", "p w");
+	for (int c = 1; c < 256; c++) {
+		want[0] = (char)c;
+		snprintf(url, sizeof(url), "redis://u:%%%02x@h", c);
+		is_user(url, "u", want);
+		snprintf(url, sizeof(url), "redis://u:%%%02X@h", c);
+		is_user(url, "u", want);
+	}
+	is_unix("unix:///a%20b%2Fc", "/a b/c", 0, "unix:///a b/c");
+}
+
+static void
+bad_encoding(void)
+{
+	static const char *const bad[] = { "%", "%4", "%g1", "%1g", "%zz", "%%",
+		"%%41", "%+1", "%-1", "%0x", "%x1", "%00", "a%00", "%00a", "a%",
+		"a%4", "%41%4" };
+	char url[64];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(url, sizeof(url), "redis://u:%s@h", bad[i]);
+		refused(url, "password that is");
+		snprintf(url, sizeof(url), "redis://%s:p@h", bad[i]);
+		refused(url, "user name that is");
+		snprintf(url, sizeof(url), "unix:///%s", bad[i]);
+		refused(url, "path that is");
+	}
+}
+
+static void
+unix_sockets(void)
+{
+	is_unix("unix:///run/redis.sock", "/run/redis.sock", 0,
+	    "unix:///run/redis.sock");
+	is_unix("unix:///run/redis.sock?db=0", "/run/redis.sock", 0,
+	    "unix:///run/redis.sock");
+	is_unix("unix:///run/redis.sock?db=7", "/run/redis.sock", 7,
+	    "unix:///run/redis.sock?db=7");
+	is_unix("unix:///s", "/s", 0, "unix:///s");
+	is_unix("unix:///a:b@c/d", "/a:b@c/d", 0, "unix:///a:b@c/d");
+	is_unix("unix:////s", "//s", 0, "unix:////s");
+}
+
+static void
+unix_errors(void)
+{
+	refused("unix://", "absolute path");
+	refused("unix://run/redis.sock", "absolute path");
+	refused("unix://./s", "absolute path");
+	refused("unix://u:p@/s", "absolute path");
+	refused("unix://?db=1", "absolute path");
+	refused("unix:///s?", "unknown parameter");
+	refused("unix:///s?x=1", "unknown parameter");
+	refused("unix:///s?DB=1", "unknown parameter");
+	refused("unix:///s?db", "unknown parameter");
+	refused("unix:///s?db=", "database");
+	refused("unix:///s?db=1&x=2", "database");
+	refused("unix:///s?db=1?db=2", "database");
+	refused("unix:///s?db=-1", "database");
+}
+
+static void
+no_host(void)
+{
+	refused("", "no host");
+	refused("redis://", "no host");
+	refused("redis:///3", "no host");
+	refused("redis://:6379", "no host");
+	refused("redis://u:p@", "no host");
+	refused("redis://u:p@:6379", "no host");
+	refused("redis://u:p@/0", "no host");
+	refused(":6379", "no host");
+}
+
+static void
+bad_numbers(void)
+{
+	static const char *const ports[] = { "", "0", "-1", "+1", "65536",
+		"99999", "4294973675", "18446744073709557995", "6379x", "x",
+		"0x10", "1e3", "6379:1", "9999999999999999999999999" };
+	static const char *const dbs[] = { "-1", "+1", "x", "1x", "0x1", "1.0",
+		"1/", "/1", "1/2", "4294967296", "1000000000",
+		"18446744073709551616", "99999999999999999999999999" };
+	char url[64];
+
+	for (size_t i = 0; i < sizeof(ports) / sizeof(ports[0]); i++) {
+		snprintf(url, sizeof(url), "redis://h:%s", ports[i]);
+		refused(url, "bad port number");
+		snprintf(url, sizeof(url), "redis://[::1]:%s/1", ports[i]);
+		refused(url, "bad port number");
+		snprintf(url, sizeof(url), "h:%s", ports[i]);
+		refused(url, "bad port number");
+	}
+	for (size_t i = 0; i < sizeof(dbs) / sizeof(dbs[0]); i++) {
+		snprintf(url, sizeof(url), "redis://h/%s", dbs[i]);
+		refused(url, "bad database number");
+		snprintf(url, sizeof(url), "unix:///s?db=%s", dbs[i]);
+		refused(url, "bad database number");
+	}
+}
+
+static void
+kinds(void)
+{
+	refused("rediss://h", "of no known kind");
+	refused("http://h", "of no known kind");
+	refused("REDIS://h", "of no known kind");
+	refused("redis+tls://h", "of no known kind");
+	refused("://h", "of no known kind");
+	refused("h/3", "redis://");
+	refused("h:6379/3", "redis://");
+	refused("u:p@h", "redis://");
+	refused("/run/redis.sock", "redis://");
+	refused("unix:/run/redis.sock", "redis://");
+	refused("redis:/h", "redis://");
+}
+
+static void
+host_characters(void)
+{
+	char url[32];
+
+	for (const char *c = "?#%\\\""; *c != '\0'; c++) {
+		snprintf(url, sizeof(url), "redis://a%cb", *c);
+		refused(url, "character that cannot be");
+		snprintf(url, sizeof(url), "redis://[a%cb]", *c);
+		refused(url, "character that cannot be");
+	}
+	refused("redis://h?db=1", "character that cannot be");
+}
+
+static void
+blanks(void)
+{
+	char url[] = "redis://u:?@h";
+
+	for (int c = 1; c <= 0x20; c++) {
+		url[10] = (char)c;
+		refused(url, "control character");
+	}
+	url[10] = 0x7f;
+	refused(url, "control character");
+	refused(" h", "blank");
+	refused("h ", "blank");
+	refused("h:1 ", "blank");
+	refused("redis://a redis://b", "blank");
+	refused("unix:///a b", "blank");
+	refused("\nh", "control character");
+	refused("h\n", "control character");
+	refused("h:1\r", "control character");
+	refused("unix:///s\t", "control character");
+}
+
+/* "before", n times c, "behind". */
+static const char *
+long_url(const char *before, int c, size_t n, const char *behind)
+{
+	static char url[8192];
+
+	snprintf(url, sizeof(url), "%s", before);
+	memset(url + strlen(before), c, n);
+	snprintf(url + strlen(before) + n, sizeof(url) - strlen(before) - n,
+	    "%s", behind);
+	return url;
+}
+
+static void
+lengths(void)
+{
+	struct address a;
+
+	CHECK(parse(&a, long_url("redis://", 'x', 255, ":1/2")) == NULL);
+	SAME_INT(strlen(a.host), 255);
+	SAME_INT(a.port, 1);
+	SAME_INT(a.db, 2);
+	SAME_INT(strlen(a.text), 8 + 255 + 4);
+	refused(long_url("redis://", 'x', 256, ""), "host name that is too");
+	refused(long_url("redis://[", ':', 256, "]"), "host name that is too");
+	refused(long_url("", 'x', 5000, ":1"), "host name that is too");
+
+	CHECK(parse(&a, long_url("redis://u:", 'x', 511, "@h")) == NULL);
+	SAME_INT(strlen(a.password), 511);
+	refused(long_url("redis://u:", 'x', 512, "@h"), "password that is too");
+	refused(
+	    long_url("redis://u:", 'x', 5000, "@h"), "password that is too");
+
+	CHECK(parse(&a, long_url("redis://", 'x', 511, ":p@h")) == NULL);
+	SAME_INT(strlen(a.user), 511);
+	SAME_TEXT(a.password, "p");
+	refused(long_url("redis://", 'x', 512, ":p@h"), "user name that is");
+	refused(long_url("redis://", 'x', 512, "@h"), "user name that is");
+
+	CHECK(
+	    parse(&a, long_url("unix:///", 'x', 106, "?db=999999999")) == NULL);
+	SAME_INT(strlen(a.path), 107);
+	SAME_INT(a.db, 999999999);
+	SAME_INT(strlen(a.text), 7 + 107 + 13);
+	refused(long_url("unix:///", 'x', 107, ""), "path that is too long");
+	refused(long_url("unix:///", 'x', 5000, ""), "path that is too long");
+}
+
+/* Percent-encoded, a byte takes three; what counts is what comes out. */
+static void
+decoded_lengths(void)
+{
+	char url[8 + 3 * 512 + 8];
+	struct address a;
+	size_t used;
+
+	for (int n = 511; n <= 512; n++) {
+		used = (size_t)snprintf(url, sizeof(url), "redis://:");
+		for (int i = 0; i < n; i++)
+			used += (size_t)snprintf(
+			    url + used, sizeof(url) - used, "%%e9");
+		snprintf(url + used, sizeof(url) - used, "@h");
+		if (n == 511) {
+			CHECK(parse(&a, url) == NULL);
+			SAME_INT(strlen(a.password), 511);
+		} else
+			refused(url, "password that is too long");
+	}
+}
+
+static void
+text_is_a_url(void)
+{
+	static const char *const urls[] = { "redis://h:1/2", "redis://[::1]:5",
+		"redis://u@h:6379", "redis://u@[fe80::1]:6379/7",
+		"unix:///run/s?db=3", "unix:///run/s" };
+	struct address a;
+
+	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		CHECK(parse(&a, urls[i]) == NULL);
+		SAME_TEXT(a.text, urls[i]);
+	}
+}
+
+static void
+text_has_no_password(void)
+{
+	static const char *const urls[] = { "redis://u:secret@h",
+		"redis://:secret@h", "redis://u:x/secret@h:1/2",
+		"redis://u:x@secret@h", "redis://u:x://secret@h",
+		"redis://u:%73ecret@[::1]" };
+	struct address a;
+
+	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		CHECK(parse(&a, urls[i]) == NULL);
+		CHECK(strstr(a.password, "secret") != NULL);
+		CHECK(strstr(a.text, "secret") == NULL);
+	}
+}
+
+static void
+masks(const char *url, const char *want)
+{
+	char *buf = malloc(ADDRESS_TEXT);
+	const char *got;
+
+	if (buf == NULL)
+		abort();
+	got = address_mask(buf, ADDRESS_TEXT, url);
+	CHECK(got == buf);
+	if (strcmp(got, want) != 0)
+		tap_fail("'%s' is shown as '%s', not '%s'", url, got, want);
+	free(buf);
+}
+
+static void
+masking(void)
+{
+	masks("redis://u:secret@h:1/2", "redis://u:***@h:1/2");
+	masks("redis://:secret@h", "redis://:***@h");
+	masks("redis://u:@h", "redis://u:***@h");
+	masks("redis://u:se:cr@et@h", "redis://u:***@h");
+	masks("redis://u:sec/ret@h", "redis://u:***@h");
+	masks("redis://u:a://b@h", "redis://u:***@h");
+	masks("redis://u:secret@", "redis://u:***@");
+	masks("rediss://u:secret@h", "rediss://u:***@h");
+	masks("http://u:secret@h", "http://u:***@h");
+	masks("unix://u:secret@/s", "unix://u:***@/s");
+	masks("u:secret@h:1", "u:***@h:1");
+	masks("redis:u:secret@h", "redis:***@h");
+	masks("redis:/u:secret@h", "redis:***@h");
+	masks("redis//u:secret@h", "redis//u:***@h");
+}
+
+static void
+not_masked(void)
+{
+	static const char *const urls[] = { "", "h", "h:1", ADDRESS_DEFAULT,
+		"redis://u@h:1", "redis://[::1]:7000/3", "unix:///a:b/c?db=3",
+		"://", "@", "redis://", "redis://@", "nonsense" };
+
+	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++)
+		masks(urls[i], urls[i]);
+}
+
+static void
+mask_sizes(void)
+{
+	static const char url[] = "redis://u:zecret@host:6379/1";
+	char *buf;
+
+	for (size_t size = 1; size < sizeof(url) + 4; size++) {
+		buf = malloc(size);
+		if (buf == NULL)
+			abort();
+		address_mask(buf, size, url);
+		CHECK(strlen(buf) < size);
+		CHECK(strchr(buf, 'z') == NULL);
+		free(buf);
+	}
+}
+
+static const struct tap_test tests[] = {
+	{ "redis://host[:port][/db] names a server", tcp },
+	{ "host and host:port do so without redis:// in front", bare },
+	{ "IPv6 addresses stand in brackets", ipv6 },
+	{ "an IPv6 address without its brackets is refused", ipv6_errors },
+	{ "user and password stand before the last @", users },
+	{ "a password may hold any character as it is", rude_passwords },
+	{ "user, password and path are percent-decoded", decoding },
+	{ "a bad percent-encoding is refused, and so is a NUL", bad_encoding },
+	{ "unix:///path[?db=N] names a socket", unix_sockets },
+	{ "a socket needs an absolute path and has no other parameter",
+	    unix_errors },
+	{ "a URL without a host is refused", no_host },
+	{ "ports and databases are plain numbers in range", bad_numbers },
+	{ "other kinds of URL are refused", kinds },
+	{ "a host name has no character that cannot be in one",
+	    host_characters },
+	{ "blanks and control characters are refused anywhere", blanks },
+	{ "what is too long is refused, never cut", lengths },
+	{ "the length of a password is that of its decoded bytes",
+	    decoded_lengths },
+	{ "the address is shown as a URL that means the same", text_is_a_url },
+	{ "the address is shown without its password", text_has_no_password },
+	{ "a URL as it was typed is shown with its password masked", masking },
+	{ "a URL without a password is shown as it is", not_masked },
+	{ "a mask that has to be cut shows no password either", mask_sizes },
+};
+
+int
+main(void)
+{
+	return TAP_MAIN(tests);
+}

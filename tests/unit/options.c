@@ -1,0 +1,333 @@
+/*
+ * What becomes of argv and the environment, where no message tells: the
+ * values that the rest of the program trusts.  What is refused, and in what
+ * words, is for tests/options.bats.
+ */
+#include <sys/wait.h>
+
+#include "../../src/options.c"
+#include "tap.h"
+
+#define WORDS 16
+
+static struct options opt;
+
+static const char *const variables[] = { "REDLOCK_REDIS", "REDLOCK_PREFIX",
+	"REDLOCK_TTL", "REDLOCK_KILL_AFTER", "REDLOCK_NODE_TIMEOUT",
+	"REDLOCK_PASSWORD_FILE", "REDISCLI_AUTH" };
+
+static void
+clear_environment(void)
+{
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+		unsetenv(variables[i]);
+}
+
+/* Parses words that blanks separate, and " -k n -- true" behind them. */
+static void
+parse(const char *line)
+{
+	static char copy[2048];
+	static char *argv[WORDS + 1];
+	int argc = 0;
+
+	options_release(&opt);
+	snprintf(copy, sizeof(copy), "redlock-run %s%s", line,
+	    strstr(line, "--status") == NULL ? " -k n -- true" : "");
+	for (char *word = strtok(copy, " "); word != NULL && argc < WORDS;
+	     word = strtok(NULL, " "))
+		argv[argc++] = word;
+	argv[argc] = NULL;
+	optind = 0;
+	memset(&opt, 0x55, sizeof(opt));
+	options_parse(&opt, argc, argv);
+}
+
+/* Whether the same ends with a usage error. */
+static bool
+refuses(const char *line)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == -1)
+		abort();
+	if (pid == 0) {
+		close(STDERR_FILENO);
+		parse(line);
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid);
+	return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_USAGE;
+}
+
+/* A private file with these bytes. */
+static const char *
+file_with(const void *bytes, size_t len)
+{
+	static char path[512];
+	const char *dir = getenv("TMPDIR");
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/options.XXXXXX",
+	    dir != NULL ? dir : "/tmp");
+	fd = mkstemp(path);
+	if (fd == -1 || write(fd, bytes, len) != (ssize_t)len)
+		abort();
+	close(fd);
+	return path;
+}
+
+static void
+defaults(void)
+{
+	parse("");
+	SAME_INT(opt.mode, MODE_RUN);
+	SAME_TEXT(opt.name, "n");
+	SAME_TEXT(opt.command[0], "true");
+	CHECK(opt.command[1] == NULL);
+	SAME_INT(opt.naddresses, 1);
+	SAME_TEXT(opt.addresses[0].text, ADDRESS_DEFAULT);
+	SAME_TEXT(opt.addresses[0].password, "");
+	CHECK(opt.default_server);
+	SAME_TEXT(opt.prefix, "redlock:");
+	SAME_INT(opt.ttl_ms, 60000);
+	SAME_INT(opt.node_timeout_ms, 3000);
+	SAME_INT(opt.at_least_ms, 0);
+	SAME_INT(opt.at_most_ms, 0);
+	SAME_INT(opt.kill_after_ms, 5000);
+	SAME_INT(opt.conflict_status, 75);
+	CHECK(!opt.warn_on_loss && !opt.only_command);
+	CHECK(!opt.quiet && !opt.verbose && !opt.json);
+}
+
+static void
+each_option(void)
+{
+	parse("-n -E 7 -t 1.5s --at-least 2s --at-most 3m --kill-after 0");
+	SAME_INT(opt.conflict_status, 7);
+	SAME_INT(opt.ttl_ms, 1500);
+	SAME_INT(opt.at_least_ms, 2000);
+	SAME_INT(opt.at_most_ms, 180000);
+	SAME_INT(opt.kill_after_ms, 0);
+	parse("--on-loss warn -o --prefix x: --node-timeout 40ms -v -r h:1");
+	CHECK(opt.warn_on_loss && opt.only_command && opt.verbose);
+	SAME_TEXT(opt.prefix, "x:");
+	SAME_INT(opt.node_timeout_ms, 40);
+	SAME_TEXT(opt.addresses[0].text, "redis://h:1");
+	CHECK(!opt.default_server);
+	parse("--on-loss=stop -q -E0");
+	CHECK(!opt.warn_on_loss && opt.quiet);
+	SAME_INT(opt.conflict_status, 0);
+	parse("-E 255");
+	SAME_INT(opt.conflict_status, 255);
+	parse("--status --json");
+	SAME_INT(opt.mode, MODE_STATUS);
+	CHECK(opt.json);
+	CHECK(opt.name == NULL);
+}
+
+static void
+node_timeouts(void)
+{
+	static const struct {
+		const char *line;
+		int64_t want_ms;
+	} rows[] = { { "-t 100ms", 50 }, { "-t 499ms", 50 }, { "-t 510ms", 51 },
+		{ "-t 1s", 100 }, { "-t 29s", 2900 }, { "-t 30s", 3000 },
+		{ "-t 1d", 3000 }, { "-t 1d --node-timeout 7s", 7000 },
+		{ "--node-timeout 1ms", 1 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		parse(rows[i].line);
+		SAME_INT(opt.node_timeout_ms, rows[i].want_ms);
+	}
+}
+
+static void
+environments(void)
+{
+	setenv("REDLOCK_REDIS", "unix:///s?db=2", 1);
+	setenv("REDLOCK_PREFIX", "env:", 1);
+	setenv("REDLOCK_TTL", "10s", 1);
+	setenv("REDLOCK_KILL_AFTER", "1s", 1);
+	setenv("REDLOCK_NODE_TIMEOUT", "70ms", 1);
+	parse("");
+	SAME_TEXT(opt.addresses[0].text, "unix:///s?db=2");
+	CHECK(!opt.default_server);
+	SAME_TEXT(opt.prefix, "env:");
+	SAME_INT(opt.ttl_ms, 10000);
+	SAME_INT(opt.kill_after_ms, 1000);
+	SAME_INT(opt.node_timeout_ms, 70);
+	parse("-r h -t 20s --prefix x --kill-after 2s --node-timeout 80ms");
+	SAME_TEXT(opt.addresses[0].text, "redis://h:6379");
+	SAME_TEXT(opt.prefix, "x");
+	SAME_INT(opt.ttl_ms, 20000);
+	SAME_INT(opt.kill_after_ms, 2000);
+	SAME_INT(opt.node_timeout_ms, 80);
+	setenv("REDLOCK_PREFIX", "", 1);
+	parse("");
+	SAME_TEXT(opt.prefix, "");
+	clear_environment();
+}
+
+static void
+passwords(void)
+{
+	char line[600];
+	const char *path = file_with("from-file\nsecond\n", 17);
+
+	snprintf(line, sizeof(line), "--password-file %s", path);
+	setenv("REDISCLI_AUTH", "from-auth", 1);
+	parse("");
+	SAME_TEXT(opt.addresses[0].password, "from-auth");
+	parse("-r redis://u:own@h");
+	SAME_TEXT(opt.addresses[0].password, "own");
+	parse("-r redis://u@h");
+	SAME_TEXT(opt.addresses[0].user, "u");
+	SAME_TEXT(opt.addresses[0].password, "from-auth");
+	parse(line);
+	SAME_TEXT(opt.addresses[0].password, "from-file");
+	setenv("REDLOCK_PASSWORD_FILE", path, 1);
+	parse("");
+	SAME_TEXT(opt.addresses[0].password, "from-file");
+	parse("-r redis://u:own@h");
+	SAME_TEXT(opt.addresses[0].password, "own");
+	setenv("REDLOCK_PASSWORD_FILE", "/nonexistent", 1);
+	parse(line);
+	SAME_TEXT(opt.addresses[0].password, "from-file");
+	CHECK(refuses(""));
+	clear_environment();
+	unlink(path);
+}
+
+static void
+password_file(const void *bytes, size_t len, const char *want)
+{
+	const char *path = file_with(bytes, len);
+
+	setenv("REDLOCK_PASSWORD_FILE", path, 1);
+	if (want == NULL)
+		CHECK(refuses(""));
+	else {
+		parse("");
+		SAME_TEXT(opt.addresses[0].password, want);
+	}
+	clear_environment();
+	unlink(path);
+}
+
+static void
+password_files(void)
+{
+	char full[ADDRESS_SECRET + 100];
+
+	password_file("secret", 6, "secret");
+	password_file("secret\n", 7, "secret");
+	password_file("secret\r\nx\r\n", 11, "secret");
+	password_file(" s p \n", 6, " s p ");
+	password_file("s%41\n", 5, "s%41");
+	password_file("", 0, NULL);
+	password_file("\n", 1, NULL);
+	password_file("\nsecret\n", 8, NULL);
+	memset(full, 'x', sizeof(full));
+	password_file(full, sizeof(full), NULL);
+	password_file(full, ADDRESS_SECRET, NULL);
+	full[ADDRESS_SECRET - 1] = '\n';
+	full[sizeof(full) - 1] = '\0';
+	password_file(full, ADDRESS_SECRET, strtok(full, "\n"));
+}
+
+static void
+long_password(void)
+{
+	char auth[ADDRESS_SECRET + 1];
+
+	memset(auth, 'x', sizeof(auth) - 1);
+	auth[ADDRESS_SECRET] = '\0';
+	setenv("REDISCLI_AUTH", auth, 1);
+	CHECK(refuses(""));
+	auth[ADDRESS_SECRET - 1] = '\0';
+	setenv("REDISCLI_AUTH", auth, 1);
+	parse("");
+	SAME_TEXT(opt.addresses[0].password, auth);
+	clear_environment();
+}
+
+static uint64_t
+site(const char *line)
+{
+	parse(line);
+	return opt.site;
+}
+
+static void
+sites(void)
+{
+	static const char *const others[] = { "-r h", "-r 127.0.0.1:1",
+		"-r redis://127.0.0.1/1", "-r redis://u@127.0.0.1",
+		"-r unix:///127.0.0.1", "--prefix redlock",
+		"--prefix redlock::", "-r 127.0.0.1:637 --prefix 9redlock:" };
+	uint64_t ours = site("");
+
+	CHECK(site("-r redis://127.0.0.1") == ours);
+	CHECK(site("-r 127.0.0.1:6379 --prefix redlock:") == ours);
+	CHECK(site("-r redis://:secret@127.0.0.1:6379/0") == ours);
+	CHECK(site("-t 7s --at-most 9 -o -q") == ours);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (site(others[i]) == ours)
+			tap_fail("%s is the same", others[i]);
+}
+
+/* As the draft has it for a single byte of 0. */
+static void
+fnv(void)
+{
+	CHECK(fingerprint(UINT64_C(14695981039346656037), "") ==
+	    UINT64_C(0xaf63bd4c8601b7df));
+}
+
+static void
+braces(void)
+{
+	static const char *const good[] = { "", "nightly", "{tag}", "a{tag}b",
+		"{a}{b}", "{a}{}", "{a}}", "{{a}", "{", "a{", "{{", "{a" };
+	static const char *const bad[] = { "}", "a}", "{}", "a{}b", "{}{a}",
+		"}{", "}}", "a}b{c" };
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		if (bad_braces(good[i]))
+			tap_fail("'%s' is refused", good[i]);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (!bad_braces(bad[i]))
+			tap_fail("'%s' is accepted", bad[i]);
+}
+
+static const struct tap_test tests[] = {
+	{ "without options the defaults hold", defaults },
+	{ "every option arrives", each_option },
+	{ "the node timeout is a tenth of the TTL, from 50 ms to 3 s",
+	    node_timeouts },
+	{ "the environment is read, and the command line beats it",
+	    environments },
+	{ "the URL's own password beats the file, the file REDISCLI_AUTH",
+	    passwords },
+	{ "a password file has the password in its first line",
+	    password_files },
+	{ "a password that is too long is refused, never cut", long_password },
+	{ "the fingerprint tells servers and prefixes apart, nothing else",
+	    sites },
+	{ "the fingerprint is FNV-1a", fnv },
+	{ "braces are refused unless they make a {tag}", braces },
+};
+
+int
+main(void)
+{
+	int status;
+
+	clear_environment();
+	status = TAP_MAIN(tests);
+	options_release(&opt);
+	return status;
+}

@@ -1,0 +1,514 @@
+/*
+ * The value of a lock: what we write must come back as it was, and what a
+ * stranger wrote must never be taken for ours.
+ */
+#include <ctype.h>
+
+#include "../../src/owner.c"
+#include "tap.h"
+
+#define TOKEN "01234567-89ab-4cde-8f01-23456789abcd"
+#define VALUE 2048 /* room for any value of ours */
+
+static const char good[] = "redlock-run/1 token=" TOKEN " try=3 "
+			   "since=1763635200123 pid=4242 host=web1 "
+			   "user=deploy command=backup.sh";
+
+/* Reads a copy of value without a byte to spare. */
+static int
+parse(struct owner *o, const char *value, size_t len)
+{
+	char *copy = tap_bytes(value, len);
+	int result;
+
+	memset(o, 0x55, sizeof(*o));
+	result = owner_parse(o, copy, len);
+	free(copy);
+	return result;
+}
+
+/* The value as the acquire script puts it together. */
+static size_t
+compose(char value[VALUE], const struct owner *o, unsigned int attempt)
+{
+	char id[OWNER_ID], details[OWNER_DETAILS];
+
+	return (size_t)snprintf(value, VALUE, "%ssince=%lld %s",
+	    owner_id(o, attempt, id), (long long)o->since_ms,
+	    owner_details(o, details));
+}
+
+static struct owner
+sample(const char *host, const char *user, const char *command)
+{
+	struct owner o = {
+		.token = TOKEN, .pid = 4242, .since_ms = 1763635200123
+	};
+
+	snprintf(o.host, sizeof(o.host), "%s", host);
+	snprintf(o.user, sizeof(o.user), "%s", user);
+	snprintf(o.command, sizeof(o.command), "%s", command);
+	return o;
+}
+
+static void
+same(const struct owner *got, const struct owner *want)
+{
+	SAME_TEXT(got->token, want->token);
+	SAME_TEXT(got->host, want->host);
+	SAME_TEXT(got->user, want->user);
+	SAME_TEXT(got->command, want->command);
+	SAME_INT(got->pid, want->pid);
+	SAME_INT(got->since_ms, want->since_ms);
+	CHECK(got->resting == want->resting);
+}
+
+static void
+comes_back(const struct owner *o)
+{
+	char value[VALUE];
+	size_t len = compose(value, o, 1);
+	struct owner got;
+
+	CHECK(len < sizeof(value));
+	if (parse(&got, value, len) == 0)
+		same(&got, o);
+	else
+		tap_fail("refused: %s", value);
+}
+
+static void
+refused_bytes(const char *value, size_t len)
+{
+	static const struct owner none;
+	struct owner o;
+
+	if (parse(&o, value, len) != -1)
+		tap_fail("taken for ours: %.*s", (int)len, value);
+	else if (memcmp(&o, &none, sizeof(o)) != 0)
+		tap_fail("something is left of: %.*s", (int)len, value);
+}
+
+static void
+refused(const char *value)
+{
+	refused_bytes(value, strlen(value));
+}
+
+static void
+initial(void)
+{
+	char host[OWNER_FIELD] = "";
+	const struct passwd *pw = getpwuid(geteuid());
+	struct owner o;
+
+	memset(&o, 0x55, sizeof(o));
+	owner_init(&o, "backup.sh");
+	gethostname(host, sizeof(host) - 1);
+	SAME_TEXT(o.host, host);
+	if (pw != NULL)
+		SAME_TEXT(o.user, pw->pw_name);
+	SAME_TEXT(o.command, "backup.sh");
+	SAME_INT(o.pid, getpid());
+	SAME_INT(o.since_ms, 0);
+	CHECK(!o.resting);
+	comes_back(&o);
+}
+
+static void
+tokens(void)
+{
+	enum { RUNS = 100 };
+	struct owner o[RUNS];
+
+	for (int i = 0; i < RUNS; i++) {
+		owner_init(&o[i], "true");
+		SAME_INT(strlen(o[i].token), OWNER_TOKEN - 1);
+		for (int c = 0; c < OWNER_TOKEN - 1; c++)
+			if (c == 8 || c == 13 || c == 18 || c == 23)
+				CHECK(o[i].token[c] == '-');
+			else
+				CHECK(strchr("0123456789abcdef",
+					  o[i].token[c]) != NULL);
+		CHECK(o[i].token[14] == '4'); /* random */
+		for (int j = 0; j < i; j++)
+			CHECK(strcmp(o[i].token, o[j].token) != 0);
+	}
+}
+
+static void
+commands(void)
+{
+	static const struct {
+		const char *argv0;
+		const char *command;
+	} pairs[] = {
+		{ "backup.sh", "backup.sh" },
+		{ "./backup.sh", "backup.sh" },
+		{ "/usr/local/bin/backup.sh", "backup.sh" },
+		{ "../a b/c d", "c d" },
+		{ "/opt/secret=1/x", "x" },
+		{ "dir/", "dir/" },
+		{ "/", "/" },
+		{ "", "" },
+	};
+	char argv0[1000];
+	struct owner o;
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		owner_init(&o, pairs[i].argv0);
+		SAME_TEXT(o.command, pairs[i].command);
+	}
+	memset(argv0, 'x', sizeof(argv0) - 1);
+	argv0[sizeof(argv0) - 1] = '\0';
+	owner_init(&o, argv0);
+	SAME_INT(strlen(o.command), OWNER_FIELD - 1);
+	comes_back(&o);
+}
+
+static void
+ids(void)
+{
+	struct owner o = sample("web1", "deploy", "backup.sh");
+	char id[OWNER_ID];
+
+	CHECK(owner_id(&o, 1, id) == id);
+	SAME_TEXT(id, "redlock-run/1 token=" TOKEN " try=1 ");
+	SAME_TEXT(owner_id(&o, UINT_MAX, id),
+	    "redlock-run/1 token=" TOKEN " try=4294967295 ");
+}
+
+static void
+details(void)
+{
+	struct owner o = sample("web1", "deploy", "backup.sh");
+	char buf[OWNER_DETAILS], value[VALUE];
+
+	CHECK(owner_details(&o, buf) == buf);
+	SAME_TEXT(buf, "pid=4242 host=web1 user=deploy command=backup.sh");
+	compose(value, &o, 3);
+	SAME_TEXT(value, good);
+	o = sample("a b", "c%d", "e\nf\x7fg");
+	SAME_TEXT(owner_details(&o, buf),
+	    "pid=4242 host=a%20b user=c%25d command=e%0Af%7Fg");
+	o = sample("", "", "");
+	SAME_TEXT(owner_details(&o, buf), "pid=4242 host= user= command=");
+	o = sample("\xc3\xa9", "", "");
+	SAME_TEXT(
+	    owner_details(&o, buf), "pid=4242 host=\xc3\xa9 user= command=");
+}
+
+static void
+every_byte_comes_back(void)
+{
+	char text[2] = "", around[4] = "axb";
+	struct owner o;
+
+	for (int c = 1; c < 256; c++) {
+		text[0] = around[1] = (char)c;
+		o = sample(text, around, text);
+		comes_back(&o);
+		o = sample(around, text, around);
+		comes_back(&o);
+	}
+	o = sample("", "", "");
+	comes_back(&o);
+	o = sample(" ", "user=x", "% %20");
+	comes_back(&o);
+}
+
+static void
+extremes_come_back(void)
+{
+	char field[OWNER_FIELD], value[VALUE];
+	struct owner o;
+
+	for (const char *c = "x \n%\xff"; *c != '\0'; c++) {
+		memset(field, *c, sizeof(field) - 1);
+		field[sizeof(field) - 1] = '\0';
+		o = sample(field, field, field);
+		o.pid = INT_MAX;
+		o.since_ms = INT64_MAX;
+		comes_back(&o);
+		compose(value, &o, UINT_MAX);
+		for (const char *p = value; *p != '\0'; p++)
+			CHECK((unsigned char)*p >= ' ' && *p != 0x7f);
+	}
+}
+
+static void
+rests(void)
+{
+	char value[VALUE];
+	struct owner o;
+
+	snprintf(value, sizeof(value), "rest %s", good);
+	CHECK(parse(&o, value, strlen(value)) == 0);
+	CHECK(o.resting);
+	SAME_TEXT(o.token, TOKEN);
+	SAME_TEXT(o.command, "backup.sh");
+	SAME_INT(o.since_ms, 1763635200123);
+	CHECK(parse(&o, good, strlen(good)) == 0);
+	CHECK(!o.resting);
+	snprintf(value, sizeof(value), "rest rest %s", good);
+	refused(value);
+	snprintf(value, sizeof(value), "REST %s", good);
+	refused(value);
+	snprintf(value, sizeof(value), "rest%s", good);
+	refused(value);
+}
+
+static void
+other_clients(void)
+{
+	char value[5000];
+
+	refused("");
+	refused("?");
+	refused(" ");
+	refused("1");
+	refused(TOKEN);
+	refused("8d1f5f9e1c5d4f3f9a1e:1");
+	refused("rest");
+	refused("rest ");
+	refused("rest redlock-run/1 ");
+	refused("redlock-run");
+	refused("redlock-run/1");
+	refused("redlock-run/1 ");
+	refused("{\"token\":\"" TOKEN "\"}");
+	refused_bytes("\0\0\0\0", 4);
+	refused_bytes("redlock-run/1\0token=x", 21);
+	memset(value, 'x', sizeof(value));
+	refused_bytes(value, sizeof(value));
+	memset(value, ' ', sizeof(value));
+	refused_bytes(value, sizeof(value));
+	memset(value, '%', sizeof(value));
+	refused_bytes(value, sizeof(value));
+	memset(value, 0xff, sizeof(value));
+	refused_bytes(value, sizeof(value));
+}
+
+/* The good value with its first "from" replaced by "to". */
+static void
+refused_with(const char *from, const char *to)
+{
+	const char *at = strstr(good, from);
+	char value[VALUE];
+
+	if (at == NULL) {
+		tap_fail("'%s' is not in the good value", from);
+		return;
+	}
+	snprintf(value, sizeof(value), "%.*s%s%s", (int)(at - good), good, to,
+	    at + strlen(from));
+	refused(value);
+}
+
+static void
+wrong_forms(void)
+{
+	static const char *const fields[] = { "token=" TOKEN " ", "try=3 ",
+		"since=1763635200123 ", "pid=4242 ", "host=web1 ",
+		"user=deploy ", "command=backup.sh" };
+	char twice[128];
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		refused_with(fields[i], "");
+		snprintf(twice, sizeof(twice), " %s", fields[i]);
+		refused_with(fields[i], twice);
+		snprintf(twice, sizeof(twice), "x=y %s", fields[i]);
+		refused_with(fields[i], twice);
+		snprintf(twice, sizeof(twice), "X%s", fields[i]);
+		refused_with(fields[i], twice);
+	}
+	refused_with("redlock-run/1", "redlock-run/2");
+	refused_with("redlock-run/1", "redlock-run/10");
+	refused_with("redlock-run/1", "REDLOCK-RUN/1");
+	refused_with("redlock-run/1", " redlock-run/1");
+	refused_with("redlock-run/1 ", "redlock-run/1");
+	refused_with("redlock-run/1 ", "redlock-run/1  ");
+	refused_with("redlock-run/1 ", "redlock-run/1\t");
+	refused_with("token=", "token:");
+	refused_with("token=", "token");
+	refused_with("token=", "Token=");
+	refused_with("command=", "command");
+	refused_with("host=web1 user=deploy", "user=deploy host=web1");
+}
+
+static void
+wrong_numbers(void)
+{
+	refused_with("try=3", "try=");
+	refused_with("try=3", "try=-1");
+	refused_with("try=3", "try=x");
+	refused_with("try=3", "try=3x");
+	refused_with("try=3", "try=0x3");
+	refused_with("try=3", "try=3.0");
+	refused_with("try=3", "try=4294967296");
+	refused_with("try=3", "try=99999999999999999999");
+	refused_with("try=3", "try=00000000000000000000000000000000003");
+	refused_with("since=1763635200123", "since=");
+	refused_with("since=1763635200123", "since=-1");
+	refused_with("since=1763635200123", "since=1e3");
+	refused_with("since=1763635200123", "since=9223372036854775808");
+	refused_with("since=1763635200123", "since=18446744073709551617");
+	refused_with("pid=4242", "pid=");
+	refused_with("pid=4242", "pid=-1");
+	refused_with("pid=4242", "pid=self");
+	refused_with("pid=4242", "pid=2147483648");
+	refused_with("pid=4242", "pid=4294971538");
+	refused_with("pid=4242", "pid=99999999999999999999999999");
+}
+
+static void
+too_long(void)
+{
+	char field[600], from[64];
+	const char *const names[] = { "host=web1", "user=deploy",
+		"command=backup.sh" };
+
+	refused_with("token=", "token=x");
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(from, sizeof(from), "%s", names[i]);
+		for (size_t n = OWNER_FIELD; n < 500; n += 100) {
+			size_t used = strcspn(from, "=") + 1;
+
+			memcpy(field, from, used);
+			memset(field + used, 'x', n);
+			field[used + n] = '\0';
+			refused_with(names[i], field);
+		}
+	}
+}
+
+static void
+wrong_encodings(void)
+{
+	refused_with("command=backup.sh", "command=%");
+	refused_with("command=backup.sh", "command=%4");
+	refused_with("command=backup.sh", "command=backup%");
+	refused_with("command=backup.sh", "command=backup%2");
+	refused_with("command=backup.sh", "command=%zz");
+	refused_with("command=backup.sh", "command=%g1");
+	refused_with("command=backup.sh", "command=%%41");
+	refused_with("host=web1", "host=%zz");
+	refused_with("user=deploy", "user=%");
+	refused_with("token=", "token=%xy");
+}
+
+/* Cut anywhere it is refused, but in COMMAND's name, which then is shorter. */
+static void
+every_beginning(void)
+{
+	size_t command = (size_t)(strstr(good, "command=") - good) + 8;
+	struct owner o;
+
+	for (size_t len = 0; len < command; len++)
+		refused_bytes(good, len);
+	for (size_t len = command; len < strlen(good); len++) {
+		CHECK(parse(&o, good, len) == 0);
+		SAME_INT(strlen(o.command), (int64_t)(len - command));
+	}
+}
+
+/* Whatever becomes of it, fields end and numbers are in range. */
+static void
+every_byte_changed(void)
+{
+	char value[sizeof(good)], who[OWNER_WHO];
+	struct owner o;
+
+	for (size_t at = 0; at < sizeof(good) - 1; at++)
+		for (int c = 0; c < 256; c++) {
+			memcpy(value, good, sizeof(good));
+			value[at] = (char)c;
+			owner_who(who, value, sizeof(good) - 1);
+			if (parse(&o, value, sizeof(good) - 1) == -1)
+				continue;
+			CHECK(memchr(o.token, '\0', sizeof(o.token)) != NULL);
+			CHECK(memchr(o.host, '\0', sizeof(o.host)) != NULL);
+			CHECK(memchr(o.user, '\0', sizeof(o.user)) != NULL);
+			CHECK(
+			    memchr(o.command, '\0', sizeof(o.command)) != NULL);
+			CHECK(o.pid >= 0);
+			CHECK(o.since_ms >= 0);
+		}
+}
+
+static void
+who_is(const char *value, size_t len, const char *want)
+{
+	char *copy = tap_bytes(value, len);
+	char *buf = malloc(OWNER_WHO);
+
+	if (buf == NULL)
+		abort();
+	CHECK(owner_who(buf, copy, len) == buf);
+	SAME_TEXT(buf, want);
+	free(buf);
+	free(copy);
+}
+
+static void
+who(void)
+{
+	char value[VALUE], field[OWNER_FIELD], want[OWNER_WHO];
+	struct owner o;
+
+	who_is(good, strlen(good), "deploy@web1 pid 4242 (backup.sh)");
+	snprintf(value, sizeof(value), "rest %s", good);
+	who_is(value, strlen(value), "deploy@web1 pid 4242 (backup.sh)");
+	memset(field, 'x', sizeof(field) - 1);
+	field[sizeof(field) - 1] = '\0';
+	o = sample(field, field, field);
+	o.pid = INT_MAX;
+	snprintf(want, sizeof(want), "%s@%s pid 2147483647 (%s)", field, field,
+	    field);
+	who_is(value, compose(value, &o, 1), want);
+}
+
+static void
+who_else(void)
+{
+	char value[VALUE], buf[OWNER_WHO];
+
+	who_is(TOKEN, strlen(TOKEN), "another client (" TOKEN ")");
+	who_is("", 0, "another client ()");
+	who_is("?", 1, "another client (?)");
+	who_is("a\0\x1b[31m\xff", 8, "another client (a\\x00\\x1b[31m\\xff)");
+	memset(value, '\n', sizeof(value));
+	owner_who(buf, value, sizeof(value));
+	CHECK(strncmp(buf, "another client (\\x0a\\x0a", 24) == 0);
+	CHECK(buf[strlen(buf) - 1] == ')');
+	for (const char *p = buf; *p != '\0'; p++)
+		CHECK(isprint((unsigned char)*p));
+}
+
+static const struct tap_test tests[] = {
+	{ "an owner is this process of this user on this host", initial },
+	{ "a token is a random UUID of its own", tokens },
+	{ "of the command there is only the base name of argv[0]", commands },
+	{ "the id is all that stands before since", ids },
+	{ "the value can be read with redis-cli GET", details },
+	{ "every byte comes back as it was", every_byte_comes_back },
+	{ "the longest fields and largest numbers come back",
+	    extremes_come_back },
+	{ "a resting lock is told from a held one", rests },
+	{ "another client's value is none of ours", other_clients },
+	{ "a value with a missing, wrong or doubled field is none",
+	    wrong_forms },
+	{ "a value with a number out of range is none", wrong_numbers },
+	{ "a value with an over-long field is none", too_long },
+	{ "a value with a bad percent-encoding is none", wrong_encodings },
+	{ "a value that was cut is none, unless in the command's name",
+	    every_beginning },
+	{ "no byte that is changed does harm", every_byte_changed },
+	{ "a holder is told by user, host, pid and command", who },
+	{ "another client is told by its value, escaped", who_else },
+};
+
+int
+main(void)
+{
+	return TAP_MAIN(tests);
+}
