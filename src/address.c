@@ -190,12 +190,17 @@ address_parse(struct address *a, const char *url)
 char *
 address_mask(char *dst, size_t size, const char *url)
 {
-	const char *scheme_end = strstr(url, "://");
-	const char *start = scheme_end == NULL ? url : scheme_end + 3;
+	const char *start = url + strcspn(url, ":/@");
 	const char *at = strrchr(url, '@');
-	const char *colon;
+	const char *query = strchr(url, '?');
+	const char *colon, *secret = NULL;
 
-	if (at == NULL || at < start ||
+	start = strncmp(start, "://", 3) == 0 ? start + 3 : url;
+	if (query != NULL)
+		secret = strstr(query, "password=");
+	if (secret != NULL)
+		snprintf(dst, size, "%.*s***", (int)(secret + 9 - url), url);
+	else if (at == NULL || at < start ||
 	    (colon = memchr(start, ':', (size_t)(at - start))) == NULL)
 		snprintf(dst, size, "%s", url);
 	else

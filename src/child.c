@@ -181,14 +181,13 @@ child_reap(struct child *c)
  * orphans of others: what has a parent now will not count as a daemon.
  */
 static void
-note_sessions(struct child *c)
+note_processes(struct child *c)
 {
-	struct procs w;
-	struct proc p;
-
-	for (procs_open(&w); c->proc && procs_next(&w, &p);)
-		if (p.sid != c->session && is_ours(&p, c))
-			sessions_add(&c->others, p.sid);
+	if (!c->proc)
+		return;
+	procs_find(is_ours, c, &c->found);
+	for (int i = 0; i < c->found.n; i++)
+		sessions_add(&c->others, getsid(c->found.list[i]));
 }
 
 /* The group that is COMMAND's alone, 0 if there is none (any more). */
@@ -247,7 +246,7 @@ child_stop(struct child *c, int64_t kill_ms)
 {
 	if (!c->stopping) {
 		c->stopping = true;
-		note_sessions(c);
+		note_processes(c);
 		signal_all(c, SIGTERM);
 		/* A stopped process sees the one only after the other. */
 		signal_all(c, SIGCONT);
@@ -268,7 +267,7 @@ kill_all(struct child *c)
 		kill(-c->pid, SIGSTOP);
 	else if (c->pid != 0)
 		kill(c->pid, SIGSTOP);
-	procs_kill(is_ours, c);
+	procs_kill(is_ours, c, &c->found);
 }
 
 static void

@@ -27,6 +27,7 @@ struct child {
 	pid_t session; /* the one that it was started in */
 	unsigned long long start; /* ours; what is older is not COMMAND's */
 	struct sessions others;   /* sessions that its processes made */
+	struct procs_found found; /* when we began to stop it */
 	char env[CHILD_ENV];      /* "REDLOCK_TOKEN=...": marks its processes */
 	bool terminal;            /* there is a controlling terminal */
 	bool only_command;        /* gone as soon as COMMAND itself is */

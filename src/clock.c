@@ -61,7 +61,7 @@ duration_parse(const char *text, int64_t *ms)
 {
 	const char *p = text;
 	int64_t whole = 0, scale = 1, part = 0, unit_ms, total;
-	bool digits = false;
+	bool digits = false, more = false;
 
 	for (; *p >= '0' && *p <= '9'; p++, digits = true) {
 		whole = whole * 10 + (*p - '0');
@@ -70,11 +70,14 @@ duration_parse(const char *text, int64_t *ms)
 	}
 	if (*p == '.')
 		for (p++; *p >= '0' && *p <= '9'; p++, digits = true) {
-			if (scale == 1000000000)
+			if (scale == 1000000000) {
+				more = more || *p != '0';
 				continue; /* finer than it matters */
+			}
 			scale *= 10;
 			part = part * 10 + (*p - '0');
 		}
+	part += more;
 	if (!digits || unit_parse(p, &unit_ms) == -1)
 		return -1;
 	if (whole > DURATION_MAX_MS / unit_ms)

@@ -49,8 +49,8 @@ utf8_decode(const char *s, size_t len, uint32_t *cp)
 static bool
 unprintable(uint32_t cp)
 {
-	return cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || cp == 0x200e ||
-	    cp == 0x200f || (cp >= 0x2028 && cp <= 0x202e) ||
+	return cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || cp == 0x061c ||
+	    cp == 0x200e || cp == 0x200f || (cp >= 0x2028 && cp <= 0x202e) ||
 	    (cp >= 0x2066 && cp <= 0x2069);
 }
 

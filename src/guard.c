@@ -35,10 +35,12 @@ struct ward {
 	int pipe_fd;
 	int timer_fd;
 	int64_t kill_ms;         /* as told */
+	int64_t ahead_ms;        /* that long before, wards are looked for */
 	int64_t look_ms;         /* when to look for new sessions */
 	int64_t pause_ms;        /* until the look after that */
 	struct sessions others;  /* made by COMMAND's own children */
 	struct sessions daemons; /* of orphans */
+	struct procs_found found;
 };
 
 /*
@@ -87,7 +89,7 @@ kill_wards(struct ward *w)
 	if (proc_read(c->command, &p) == 0 && p.start == w->start)
 		kill(p.pgid == c->command ? -c->command : c->command, SIGSTOP);
 	for (int i = 0; i < ROUNDS; i++) {
-		if (procs_kill(is_ward, w) == 0)
+		if (procs_kill(is_ward, w, &w->found) == 0)
 			return;
 		nanosleep(&pause, NULL);
 	}
@@ -110,8 +112,10 @@ hear(struct ward *w)
 	int64_t told[64];
 	ssize_t n = read(w->pipe_fd, told, sizeof(told));
 
-	if (n >= (ssize_t)sizeof(told[0]))
+	if (n >= (ssize_t)sizeof(told[0])) {
+		w->found.n = 0;
 		w->kill_ms = told[n / (ssize_t)sizeof(told[0]) - 1];
+	}
 	return n != 0;
 }
 
@@ -120,13 +124,15 @@ static void
 guard_step(struct ward *w)
 {
 	const struct child *c = w->child;
-	int64_t now = clock_now_ms();
+	int64_t now = clock_now_ms(), wake_ms;
 	struct proc p;
 
 	if (now >= w->kill_ms) {
 		kill_wards(w);
 		w->kill_ms = CLOCK_NEVER;
 	}
+	if (now >= w->kill_ms - w->ahead_ms && w->found.n == 0)
+		procs_find(is_ward, w, &w->found);
 	if (now >= w->look_ms) {
 		/* Orphans are our starter's children as long as it lives. */
 		proc_child_sessions(c->self, c->session, &w->daemons);
@@ -136,8 +142,8 @@ guard_step(struct ward *w)
 		if (w->pause_ms < LOOK_MAX_MS)
 			w->pause_ms *= 2;
 	}
-	timer_set(
-	    w->timer_fd, w->kill_ms < w->look_ms ? w->kill_ms : w->look_ms);
+	wake_ms = w->found.n == 0 ? w->kill_ms - w->ahead_ms : w->kill_ms;
+	timer_set(w->timer_fd, wake_ms < w->look_ms ? wake_ms : w->look_ms);
 }
 
 static _Noreturn void
@@ -184,10 +190,12 @@ close_others(int a, int b)
 }
 
 void
-guard_init(struct guard *g, struct loop *loop, int argc, char **argv)
+guard_init(
+    struct guard *g, struct loop *loop, int64_t ahead_ms, int argc, char **argv)
 {
 	memset(g, 0, sizeof(*g));
 	g->loop = loop;
+	g->ahead_ms = ahead_ms;
 	g->watch.fd = -1;
 	g->title = argv[0];
 	g->title_len =
@@ -222,6 +230,7 @@ guard_start(struct guard *g, const struct child *c, int64_t kill_ms)
 	static const char name[] = "redlock-guard";
 	struct ward w = { .child = c,
 		.kill_ms = kill_ms,
+		.ahead_ms = g->ahead_ms,
 		.others = c->others,
 		.pause_ms = LOOK_MIN_MS };
 	struct proc p;

@@ -22,12 +22,17 @@ struct guard {
 	struct loop *loop;
 	struct loop_watch watch; /* our end of the pipe */
 	bool lost;               /* it is gone, and is to be replaced */
-	char *title;             /* argv's memory, for its name in ps(1) */
+	int64_t ahead_ms;
+	char *title; /* argv's memory, for its name in ps(1) */
 	size_t title_len;
 };
 
-/* Only remembers; argv is main's. */
-void guard_init(struct guard *, struct loop *, int argc, char **argv);
+/*
+ * Only remembers; argv is main's.  That long before it kills, the guard looks
+ * for those that it would have to.
+ */
+void guard_init(
+    struct guard *, struct loop *, int64_t ahead_ms, int argc, char **argv);
 
 /*
  * Starts it for COMMAND, or replaces one that died.  COMMAND's processes are

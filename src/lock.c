@@ -95,6 +95,13 @@ server_failed(struct server *s, enum verdict verdict, const char *why)
 	snprintf(s->why, sizeof(s->why), "%s", why);
 }
 
+static void
+server_nonsense(struct server *s, const struct answer *a)
+{
+	server_failed(s, VERDICT_UNABLE, "its answer makes no sense");
+	s->next_ms = a->sent_ms + s->lock->ttl_ms / 10;
+}
+
 /* "Yours": the lease counts from when the question was sent. */
 static void
 server_yours(struct server *s, const struct answer *a)
@@ -129,7 +136,7 @@ acquire_answered(struct server *s, const struct answer *a)
 	} else if (lock_view_read(&s->view, a) == 0)
 		server_not_yours(s, a);
 	else
-		server_failed(s, VERDICT_UNABLE, "its answer makes no sense");
+		server_nonsense(s, a);
 }
 
 static void
@@ -142,7 +149,7 @@ renew_answered(struct server *s, const struct answer *a)
 	} else if (lock_view_read(&s->view, a) == 0)
 		server_not_yours(s, a);
 	else
-		server_failed(s, VERDICT_UNABLE, "its answer makes no sense");
+		server_nonsense(s, a);
 }
 
 static void
@@ -154,7 +161,7 @@ release_answered(struct server *s, const struct answer *a)
 	else if (lock_view_read(&s->view, a) == 0)
 		s->released = VERDICT_NO;
 	else
-		server_failed(s, VERDICT_UNABLE, "its answer makes no sense");
+		server_nonsense(s, a);
 }
 
 /* Notes an answer.  One that belongs to an earlier phase changes nothing. */
@@ -251,6 +258,16 @@ server_send(struct server *s, enum ask ask)
 	return node_eval(&s->node, (int)ask, script, 2, argc, argv);
 }
 
+/* Why it says nothing; while the lock is held, that is its last word. */
+static void
+note_failure(struct server *s, const char *why)
+{
+	if (s->lock->phase == PHASE_HOLD)
+		server_failed(s, VERDICT_UNABLE, why);
+	else
+		snprintf(s->why, sizeof(s->why), "%s", why);
+}
+
 /* What was asked is not answered in time. */
 static void
 server_unanswered(struct server *s)
@@ -260,7 +277,7 @@ server_unanswered(struct server *s)
 
 	snprintf(why, sizeof(why), "no answer within %s",
 	    duration_format(l->node_timeout_ms, text));
-	snprintf(s->why, sizeof(s->why), "%s", why);
+	note_failure(s, why);
 	if (s->asked == ASK_ACQUIRE && node_connected(&s->node)) {
 		/* It may be executed yet: its release must follow it here. */
 		s->give_up_ms = CLOCK_NEVER;
@@ -283,7 +300,7 @@ server_down(struct server *s, int64_t now)
 	const struct lock *l = s->lock;
 	const struct node *n = &s->node;
 
-	snprintf(s->why, sizeof(s->why), "%s", n->why);
+	note_failure(s, n->why);
 	if (s->asked == ASK_ACQUIRE && n->established)
 		s->maybe_ours = true;
 	s->asked = ASK_NOTHING;
@@ -541,7 +558,8 @@ const struct lock_view *
 lock_view(const struct lock *l)
 {
 	for (int i = 0; i < l->nservers; i++)
-		if (l->servers[i].view.now_ms != 0)
+		if (l->servers[i].verdict == VERDICT_NO ||
+		    l->servers[i].released == VERDICT_NO)
 			return &l->servers[i].view;
 	return NULL;
 }

@@ -145,7 +145,7 @@ enum lock_release_result lock_release(struct lock *, int64_t rest_ms);
 /* Tells the servers that nothing more comes, and frees everything. */
 void lock_close(struct lock *);
 
-/* What a server said about who holds the lock; NULL if none did. */
+/* What a server that refused us says of the lock; NULL if none did. */
 const struct lock_view *lock_view(const struct lock *);
 
 /*

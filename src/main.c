@@ -117,19 +117,19 @@ describe_loss(const struct run *run, char *text, size_t size)
 	char who[OWNER_WHO], why[LOCK_WHY];
 	const struct lock_view *view = lock_view(&run->lock);
 
-	if (view != NULL && view->taken)
+	if (view == NULL && lock_why(&run->lock, why)[0] == '\0')
+		snprintf(text, size,
+		    "the lease ran out while we were stopped or the machine "
+		    "slept");
+	else if (view == NULL)
+		snprintf(text, size, "it could not be renewed: %s", why);
+	else if (view->taken)
 		snprintf(text, size, "it is held by %s now",
 		    owner_who(who, view->value, view->len));
-	else if (view != NULL)
-		snprintf(text, size,
-		    "its key is gone from the server "
-		    "(deleted, evicted, flushed, or restarted without data)");
-	else if (lock_why(&run->lock, why)[0] != '\0')
-		snprintf(text, size, "it could not be renewed: %s", why);
 	else
 		snprintf(text, size,
-		    "the lease ran out while we were "
-		    "stopped or the machine slept");
+		    "its key is gone from the server (deleted, evicted, "
+		    "flushed, or restarted without data)");
 }
 
 static void
@@ -527,7 +527,7 @@ main(int argc, char **argv)
 		.ready_cb = signals_cb,
 		.arg = &run };
 	loop_add(&run.loop, &run.signal_watch);
-	guard_init(&run.guard, &run.loop, argc, argv);
+	guard_init(&run.guard, &run.loop, run.opt.ttl_ms / 3, argc, argv);
 
 	status = run_locked(&run);
 

@@ -236,17 +236,22 @@ read_password(struct setting file, char *password)
 	char buf[ADDRESS_SECRET + 2];
 	int fd = open(file.value, O_RDONLY | O_CLOEXEC);
 	struct stat st;
+	size_t used = 0;
 	ssize_t n;
 
-	if (fd == -1 || fstat(fd, &st) == -1 ||
-	    (n = read(fd, buf, sizeof(buf) - 1)) == -1)
+	if (fd == -1 || fstat(fd, &st) == -1)
+		n = -1;
+	else /* a pipe may bring it in pieces */
+		while ((n = read(fd, buf + used, sizeof(buf) - 1 - used)) > 0)
+			used += (size_t)n;
+	if (n == -1)
 		usage_error("%s: '%s' cannot be read: %s", file.name,
 		    file.value, strerror(errno));
 	close(fd);
 	if (S_ISREG(st.st_mode) && (st.st_mode & S_IROTH) != 0)
 		usage_error("%s: '%s' can be read by others; chmod 600 it",
 		    file.name, file.value);
-	buf[n] = '\0';
+	buf[used] = '\0';
 	buf[strcspn(buf, "\r\n")] = '\0';
 	if (buf[0] == '\0')
 		usage_error("%s: '%s' holds no password in its first line",
@@ -289,13 +294,18 @@ parse_server(struct options *opt, struct setting s, struct setting pw_file)
 	opt->default_server = s.value == NULL;
 	if (s.value == NULL)
 		s.value = ADDRESS_DEFAULT;
+	address_mask(masked, sizeof(masked), s.value);
 	why = address_parse(&opt->addresses[0], s.value);
 	if (why != NULL)
-		usage_error("%s: '%s' %s", s.name,
-		    address_mask(masked, sizeof(masked), s.value), why);
+		usage_error("%s: '%s' %s", s.name, masked, why);
 	find_password(pw_file, password);
 	if (opt->addresses[0].password[0] == '\0')
 		memcpy(opt->addresses[0].password, password, sizeof(password));
+	if (opt->addresses[0].user[0] != '\0' &&
+	    opt->addresses[0].password[0] == '\0')
+		usage_error("%s: '%s' has a user but no password, nor is there "
+			    "one elsewhere",
+		    s.name, masked);
 }
 
 /* FNV-1a, as in draft-eastlake-fnv. */

@@ -101,9 +101,22 @@ owner_details(const struct owner *o, char buf[OWNER_DETAILS])
 	return buf;
 }
 
+/* What a hexadecimal digit is worth; -1 if it is none. */
+static int
+hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return -1;
+}
+
 /*
  * Takes "name=text" and the blank or end behind it from *p, decoded into buf.
- * False if it is not there or does not fit.
+ * False if it is not there, does not fit or holds a NUL.
  */
 static bool
 take_field(
@@ -111,7 +124,7 @@ take_field(
 {
 	size_t name_len = strlen(name), n = 0;
 	const char *s = *p;
-	unsigned int c;
+	int high, low;
 
 	if ((size_t)(end - s) <= name_len || memcmp(s, name, name_len) != 0 ||
 	    s[name_len] != '=')
@@ -120,12 +133,15 @@ take_field(
 		if (n + 1 >= size)
 			return false;
 		if (*s == '%') {
-			if (end - s < 3 || sscanf(s + 1, "%2x", &c) != 1)
+			if (end - s < 3 || (high = hex_digit(s[1])) == -1 ||
+			    (low = hex_digit(s[2])) == -1)
 				return false;
-			buf[n++] = (char)c;
+			buf[n] = (char)(high * 16 + low);
 			s += 2;
 		} else
-			buf[n++] = *s;
+			buf[n] = *s;
+		if (buf[n++] == '\0')
+			return false;
 	}
 	buf[n] = '\0';
 	*p = s < end ? s + 1 : s;
@@ -142,8 +158,8 @@ take_number(const char **p, const char *end, const char *name, int64_t max,
 		return false;
 	errno = 0;
 	*number = strtoll(text, &rest, 10);
-	return errno == 0 && rest != text && *rest == '\0' && *number >= 0 &&
-	    *number <= max;
+	return errno == 0 && text[0] >= '0' && text[0] <= '9' &&
+	    *rest == '\0' && *number <= max;
 }
 
 int

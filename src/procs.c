@@ -206,14 +206,31 @@ listed(const pid_t *list, int n, pid_t pid)
 	return false;
 }
 
+void
+procs_find(procs_member_cb *member, void *arg, struct procs_found *found)
+{
+	const int room = sizeof(found->list) / sizeof(found->list[0]);
+	struct procs w;
+	struct proc p;
+
+	found->n = 0;
+	for (procs_open(&w); procs_next(&w, &p);)
+		if (found->n < room && p.running && member(&p, arg))
+			found->list[found->n++] = p.pid;
+}
+
 int
-procs_kill(procs_member_cb *member, void *arg)
+procs_kill(procs_member_cb *member, void *arg, const struct procs_found *found)
 {
 	pid_t stopped[KILL_BATCH];
 	struct procs w;
 	struct proc p;
 	int n = 0, before;
 
+	for (int i = 0; i < found->n; i++)
+		if (proc_read(found->list[i], &p) == 0 && p.running &&
+		    member(&p, arg) && kill(p.pid, SIGSTOP) == 0)
+			stopped[n++] = p.pid;
 	do {
 		before = n;
 		for (procs_open(&w); procs_next(&w, &p);)

@@ -16,6 +16,9 @@ setup_file() {
 
 setup() {
 	redis_reset
+	# A script for a process of COMMAND's that ends after it.
+	end=$BATS_TEST_TMPDIR/end
+	later="(sleep 0.4; echo end >'$end') >/dev/null 2>&1 &"
 }
 
 teardown() {
@@ -30,7 +33,8 @@ teardown_file() {
 same() {
 	local direct locked
 	direct=$("${alone[@]}" "$@" 3>&- 4>&-)
-	locked=$("${alone[@]}" redlock-run -k a -- "$@" 3>&- 4>&-)
+	locked=$("${limited[@]}" "${alone[@]}" redlock-run -k a -- "$@" \
+	    3>&- 4>&-)
 	[[ -n $locked ]]
 	diff -u <(echo "$direct") <(echo "$locked")
 }
@@ -38,7 +42,8 @@ same() {
 # ends_as HOW COMMAND...: HOW is what the helper `how` says.
 ends_as() {
 	local how
-	how=$("${alone[@]}" how redlock-run -k a -- "${@:2}" 2>/dev/null 3>&- 4>&-)
+	how=$("${limited[@]}" "${alone[@]}" how redlock-run -k a -- "${@:2}" \
+	    2>/dev/null 3>&- 4>&-)
 	how=${how##*$'\n'}
 	[[ $how == "$1" ]] || {
 		echo "$how instead of $1: ${*:2}" >&2
@@ -52,14 +57,14 @@ namespaces() {
 	((EUID == 0)) || user=(--map-root-user)
 	unshare "${user[@]}" -m -p -f true 2>/dev/null ||
 		skip "no namespaces here"
-	ns=("${alone[@]}" timeout --foreground -s KILL 60 unshare "${user[@]}")
+	ns=("${limited[@]}" "${alone[@]}" unshare "${user[@]}")
 }
 
 # with_child SCRIPT COMMAND...: redlock-run, and `sh -c SCRIPT` is a child that
 # it had from the start.
 with_child() {
-	"${alone[@]}" sh -c 'sh -c "$1" & shift; exec redlock-run -k a -- "$@"' \
-	    sh "$@" 3>&- 4>&-
+	"${limited[@]}" "${alone[@]}" sh -c 'sh -c "$1" & shift
+	    exec redlock-run -k a -- "$@"' sh "$@" 3>&- 4>&-
 }
 
 ## What it is given
@@ -128,7 +133,8 @@ with_child() {
 		eval 'sh -c "$command" sh "$got.direct" 3>&- 4>&-' \
 		    "$redirections" || true
 		ends=0
-		eval 'redlock -k a -- sh -c "$command" sh "$got.locked"' \
+		eval '"${limited[@]}" redlock-run -k a -- \
+		    sh -c "$command" sh "$got.locked" 3>&- 4>&-' \
 		    "$redirections" || ends=$?
 		((ends == 7))
 		diff -u "$got.direct" "$got.locked"
@@ -152,7 +158,8 @@ with_child() {
 	local closed status
 	for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- >&- 2>&-'; do
 		status=0
-		eval "redlock -v -t 300ms -k a -- sleep 0.7 $closed" || status=$?
+		eval '"${limited[@]}" redlock-run -v -t 300ms -k a -- \
+		    sleep 0.7 3>&- 4>&-' "$closed" || status=$?
 		((status == 0))
 		free
 	done
@@ -311,9 +318,8 @@ with_child() {
 	alone+=(env --ignore-signal=CHLD)
 	ends_as "exit 7" sh -c 'exit 7'
 	ends_as "signal 15" sh -c 'kill $$'
-	ends_as "exit 8" sh -c \
-	    "(sleep 0.3; echo end >$BATS_TEST_TMPDIR/end) & exit 8"
-	[[ -s $BATS_TEST_TMPDIR/end ]]
+	ends_as "exit 8" sh -c "$later exit 8"
+	[[ -s $end ]]
 }
 
 @test "all signals blocked: COMMAND's status, and it is stopped all the same" {
@@ -347,10 +353,9 @@ with_child() {
 			((status == 128 + n))
 		done
 		run "${ns[@]}" $proc redlock-run -k a -- \
-		    sh -c "(sleep 0.3; echo end >$BATS_TEST_TMPDIR/end) & exit 8" \
-		    3>&- 4>&-
+		    sh -c "$later exit 8" 3>&- 4>&-
 		((status == 8))
-		rm "$BATS_TEST_TMPDIR/end"
+		rm "$end"
 		run "${ns[@]}" $proc redlock-run --at-most 0.2 \
 		    --kill-after 0.2 -k a -- sh -c 'trap "" TERM
 			sleep 1000 & sleep 1000' 3>&- 4>&-
@@ -374,10 +379,9 @@ with_child() {
 	((status == 7))
 	run "${bare[@]}" redlock-run -k a -- sh -c 'kill $$'
 	((status == 143))
-	run "${bare[@]}" redlock-run -k a -- sh -c \
-	    "(sleep 0.3; echo end >$BATS_TEST_TMPDIR/end) & exit 8"
+	run "${bare[@]}" redlock-run -k a -- sh -c "$later exit 8"
 	((status == 8))
-	[[ -s $BATS_TEST_TMPDIR/end ]]
+	[[ -s $end ]]
 	run "${bare[@]}" redlock-run --at-most 0.2 --kill-after 0.2 -k a -- \
 	    sh -c 'trap "" TERM; sleep 1000 & sleep 1000'
 	((status == 124))
@@ -414,10 +418,9 @@ with_child() {
 }
 
 @test "children that we had before COMMAND do not hide COMMAND's own processes" {
-	run with_child 'exec sleep 0.2' bash -c "set -m
-	    (sleep 0.5; echo end >'$BATS_TEST_TMPDIR/end') & exit 3"
+	run with_child 'exec sleep 0.2' bash -c "set -m; $later exit 3"
 	((status == 3))
-	[[ -s $BATS_TEST_TMPDIR/end ]]
+	[[ -s $end ]]
 }
 
 @test "a grandchild that we had before COMMAND, and that comes to us when its parent goes, gets no signal and delays nothing" {

@@ -200,7 +200,7 @@ lost_after_fg() {
 		see Stopped
 		see @@
 		until free
-		check gone $(cat pid)
+		until gone $(cat pid)
 		type us=$EPOCHREALTIME; fg; echo "$? $(((${EPOCHREALTIME/./} - ${us/./}) / 1000))" >after
 		see @@
 	END
@@ -263,14 +263,14 @@ lost_after_fg() {
 
 @test "bg after ^Z continues COMMAND in the background" {
 	dialogue <<-'END'
-		type redlock-run -k a -- sh -c 'echo $$ >pid; until [ -e end ]; do sleep 0.02; done; exit 7'
-		until test -s pid
+		type redlock-run -k a -- sh -c 'trap "exit 7" USR1; echo $$ >pid; mkfifo end; read end <end'
+		until test -p end
 		press ^Z
 		see Stopped
 		see @@
 		type bg
 		until not in_state $(cat pid) T && not in_state $(parent $(cat pid)) T
-		type touch end; wait %1; echo "status $?"
+		type kill -USR1 $(cat pid); wait %1; echo "status $?"
 		see status 7
 	END
 	free

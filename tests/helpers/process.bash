@@ -8,6 +8,10 @@
 # caller's idea of what is ignored; bash ignores SIGINT in the background.
 alone=(setsid env --default-signal)
 
+# What waits for something that does not end fails, and keeps nobody waiting.
+# shellcheck disable=SC2034
+limited=(timeout --foreground -s KILL 60)
+
 # An AddressSanitizer build is so many times slower.
 slow=1
 ! grep -q __asan_init "$REDLOCK_RUN" || slow=4

@@ -462,6 +462,10 @@ masking(void)
 	masks("http://u:secret@h", "http://u:***@h");
 	masks("unix://u:secret@/s", "unix://u:***@/s");
 	masks("u:secret@h:1", "u:***@h:1");
+	masks("u:secret://x@h", "u:***@h");
+	masks("u:se@cret://x@h", "u:***@h");
+	masks("unix:///s?db=0&password=secret", "unix:///s?db=0&password=***");
+	masks("redis://h/0?password=secret", "redis://h/0?password=***");
 	masks("redis:u:secret@h", "redis:***@h");
 	masks("redis:/u:secret@h", "redis:***@h");
 	masks("redis//u:secret@h", "redis//u:***@h");

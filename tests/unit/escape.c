@@ -132,6 +132,7 @@ bidi(void)
 	char src[4], want[16];
 	size_t n;
 
+	text("\xd8\x9c", "\\xd8\\x9c");
 	for (size_t i = 0; i < sizeof(cps) / sizeof(cps[0]); i++) {
 		n = encode(src, cps[i], 3);
 		hex(want, src, n);

@@ -230,9 +230,9 @@ static void
 errors_change_nothing(void)
 {
 	static const char *const plans[] = { "yes error+7 error yes",
-		"yes denied+7 denied yes" };
+		"yes denied+7 denied yes", "yes garbage+7 garbage yes" };
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		begin(1, 1000, 100);
 		world.servers[0].plan = plans[i];
 		SAME_INT(acquire(), LOCK_HELD);
@@ -252,7 +252,8 @@ static void
 failures_change_nothing(void)
 {
 	static const char *const plans[] = { "yes error", "yes denied",
-		"yes silent", "yes lost", "yes lost+50", "yes error+150" };
+		"yes garbage", "yes silent", "yes lost", "yes lost+50",
+		"yes error+150" };
 	char why[LOCK_WHY];
 
 	for (size_t i = 0; i < sizeof(plans) / sizeof(plans[0]); i++) {

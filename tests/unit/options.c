@@ -238,6 +238,35 @@ password_files(void)
 	password_file(full, ADDRESS_SECRET, strtok(full, "\n"));
 }
 
+/* As from <(a command). */
+static void
+password_pipe(void)
+{
+	char path[32];
+	int pieces[2], status;
+	pid_t pid;
+
+	if (pipe(pieces) == -1 || (pid = fork()) == -1)
+		abort();
+	if (pid == 0) {
+		close(pieces[0]);
+		for (const char *c = "secret\n"; *c != '\0'; c++) {
+			usleep(10000);
+			if (write(pieces[1], c, 1) != 1)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	close(pieces[1]);
+	snprintf(path, sizeof(path), "/dev/fd/%d", pieces[0]);
+	setenv("REDLOCK_PASSWORD_FILE", path, 1);
+	parse("");
+	SAME_TEXT(opt.addresses[0].password, "secret");
+	clear_environment();
+	close(pieces[0]);
+	CHECK(waitpid(pid, &status, 0) == pid);
+}
+
 static void
 long_password(void)
 {
@@ -265,7 +294,7 @@ static void
 sites(void)
 {
 	static const char *const others[] = { "-r h", "-r 127.0.0.1:1",
-		"-r redis://127.0.0.1/1", "-r redis://u@127.0.0.1",
+		"-r redis://127.0.0.1/1", "-r redis://u:p@127.0.0.1",
 		"-r unix:///127.0.0.1", "--prefix redlock",
 		"--prefix redlock::", "-r 127.0.0.1:637 --prefix 9redlock:" };
 	uint64_t ours = site("");
@@ -314,6 +343,7 @@ static const struct tap_test tests[] = {
 	    passwords },
 	{ "a password file has the password in its first line",
 	    password_files },
+	{ "a password may come from a pipe, in pieces", password_pipe },
 	{ "a password that is too long is refused, never cut", long_password },
 	{ "the fingerprint tells servers and prefixes apart, nothing else",
 	    sites },

@@ -340,6 +340,10 @@ wrong_numbers(void)
 {
 	refused_with("try=3", "try=");
 	refused_with("try=3", "try=-1");
+	refused_with("try=3", "try=+3");
+	refused_with("try=3", "try=%203");
+	refused_with("try=3", "try=3%00");
+	refused_with("pid=4242", "pid=-0");
 	refused_with("try=3", "try=x");
 	refused_with("try=3", "try=3x");
 	refused_with("try=3", "try=0x3");
@@ -391,6 +395,14 @@ wrong_encodings(void)
 	refused_with("command=backup.sh", "command=%zz");
 	refused_with("command=backup.sh", "command=%g1");
 	refused_with("command=backup.sh", "command=%%41");
+	refused_with("command=backup.sh", "command=%-1");
+	refused_with("command=backup.sh", "command=%+1");
+	refused_with("command=backup.sh", "command=%0x");
+	refused_with("command=backup.sh", "command=%1z");
+	refused_with("command=backup.sh", "command=%\t1");
+	refused_with("command=backup.sh", "command=%\n\n41");
+	refused_with("command=backup.sh", "command=a%00b");
+	refused_with("token=", "token=%00");
 	refused_with("host=web1", "host=%zz");
 	refused_with("user=deploy", "user=%");
 	refused_with("token=", "token=%xy");
@@ -408,6 +420,18 @@ every_beginning(void)
 	for (size_t len = command; len < strlen(good); len++) {
 		CHECK(parse(&o, good, len) == 0);
 		SAME_INT(strlen(o.command), (int64_t)(len - command));
+	}
+}
+
+static void
+nul_bytes(void)
+{
+	char value[sizeof(good)];
+
+	for (size_t at = 0; at < sizeof(good) - 1; at++) {
+		memcpy(value, good, sizeof(good));
+		value[at] = '\0';
+		refused_bytes(value, sizeof(good) - 1);
 	}
 }
 
@@ -502,6 +526,7 @@ static const struct tap_test tests[] = {
 	{ "a value with a bad percent-encoding is none", wrong_encodings },
 	{ "a value that was cut is none, unless in the command's name",
 	    every_beginning },
+	{ "a value with a NUL in it is none", nul_bytes },
 	{ "no byte that is changed does harm", every_byte_changed },
 	{ "a holder is told by user, host, pid and command", who },
 	{ "another client is told by its value, escaped", who_else },

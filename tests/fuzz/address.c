@@ -1,0 +1,39 @@
+/*
+ * clang -g -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
+ *     -o build/fuzz tests/fuzz/address.c
+ * build/fuzz -max_total_time=60 -max_len=2000
+ *
+ * Any URL: either it is refused, or all of the address is in range, and the
+ * password is masked where the URL is shown.
+ */
+#include "../../src/address.c"
+
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char masked[2048];
+	char *url = strndup((const char *)data, size);
+	struct address a;
+
+	if (url == NULL)
+		abort();
+	address_mask(masked, sizeof(masked), url);
+	if (address_parse(&a, url) == NULL) {
+		if ((a.host[0] == '\0') == (a.path[0] == '\0'))
+			abort();
+		if (a.text[0] == '\0')
+			abort();
+		if (a.host[0] != '\0' && (a.port < 1 || a.port > 65535))
+			abort();
+		if (a.db < 0 || a.db > 999999999)
+			abort();
+		if (a.password[0] != '\0' && strstr(masked, ":***@") == NULL)
+			abort();
+	}
+	free(url);
+	return 0;
+}

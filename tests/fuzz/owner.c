@@ -1,0 +1,37 @@
+/*
+ * clang -g -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
+ *     -o build/fuzz tests/fuzz/owner.c -luuid
+ * build/fuzz -max_total_time=60 -max_len=1500 -dict=tests/fuzz/owner.dict
+ *
+ * Any value: either it is a stranger's, or what was read of it can be written
+ * and comes back the same.
+ */
+#include "../../src/escape.c"
+#include "../../src/owner.c"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char value[2048], id[OWNER_ID], details[OWNER_DETAILS], who[OWNER_WHO];
+	struct owner o, again;
+	int len;
+
+	owner_who(who, (const char *)data, size);
+	if (owner_parse(&o, (const char *)data, size) == -1)
+		return 0;
+	/* A token is a UUID, so the id does not encode it. */
+	memset(o.token, 'x', sizeof(o.token) - 1);
+	len = snprintf(value, sizeof(value), "%s%ssince=%lld %s",
+	    o.resting ? "rest " : "", owner_id(&o, 1, id),
+	    (long long)o.since_ms, owner_details(&o, details));
+	if (owner_parse(&again, value, (size_t)len) == -1)
+		abort();
+	if (strcmp(o.host, again.host) != 0 ||
+	    strcmp(o.user, again.user) != 0 ||
+	    strcmp(o.command, again.command) != 0 || o.pid != again.pid ||
+	    o.since_ms != again.since_ms || o.resting != again.resting)
+		abort();
+	return 0;
+}
