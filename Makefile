@@ -103,6 +103,9 @@ check-asan:
 		PROGRAM=build/asan/redlock-run \
 		CFLAGS='-O1 -g -fno-omit-frame-pointer $(SANITIZE)'
 
+model:
+	tests/model/check
+
 bench: $(PROGRAM)
 	@for b in start memory requests; do \
 		REDLOCK_RUN='$(abspath $(PROGRAM))' tests/bench/$$b || exit; done
@@ -137,7 +140,7 @@ clean:
 	rm -rf $B $(PROGRAM)
 
 FORCE:
-.PHONY: all deps demo check check-asan bench lint install uninstall \
+.PHONY: all deps demo check check-asan model bench lint install uninstall \
 	dist clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:

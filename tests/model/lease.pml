@@ -1,0 +1,446 @@
+/*
+ * The lease: acquire, renew, heal, release and the restart grace, with three
+ * servers, two clients and a discrete clock.
+ *
+ * Most requests are sent, executed and answered in one step.  Up to DELAYED at
+ * a time take as long as they like, there and back, while the clock, the
+ * servers and both clients go on.  A client may stand still between any two
+ * steps for any time, and may give up at any time.
+ *
+ * A time is kept as the ticks that are left of it, so the clock has no end.  A
+ * client uses two values in turn, each only when no trace is left of its last
+ * use: that is as good as new ones, and the number of attempts has no limit.
+ */
+
+#ifndef TTL
+#define TTL		2
+#endif
+#ifndef GRACE
+#define GRACE		TTL
+#endif
+#ifndef DELAYED
+#define DELAYED		1
+#endif
+#ifndef RESTARTS
+#define RESTARTS	0
+#endif
+#define ANY_NUMBER	99
+
+/* what a client is doing */
+#define IDLE		0
+#define TRYING		1
+#define HOLDING		2	/* now < D */
+#define LAPSED		3	/* D has passed, the client may not know it yet */
+
+/* requests and answers; the numbers are what a printed trace shows */
+#define NONE		0
+#define ACQUIRE		1
+#define RENEW		2
+#define RELEASE		3
+#define YES		1
+#define NO		2
+
+typedef Link {			/* between a client and a server */
+	unsigned vote : 2;	/* v: ticks until it ends, 0: none */
+	unsigned unripe : 2;	/* ticks until it counts */
+	unsigned request : 2;	/* a delayed request */
+	unsigned answer : 2;	/* and its answer, on the way back */
+	unsigned age : 2;	/* ticks since it was sent */
+	unsigned grace : 2;	/* ticks until the vote in the answer counts */
+	bit value;		/* what it was sent with */
+	bit release;		/* a release is queued behind it */
+	bit orphan		/* on a connection that its client has closed */
+};
+
+typedef Server {
+	unsigned key : 3;	/* OWNER, 0: free */
+	unsigned left : 2;	/* ticks until it expires */
+	unsigned up : 2;	/* ticks since the start, at most TTL */
+	Link link[2]
+};
+
+typedef Client {
+	unsigned phase : 2;
+	bit value;		/* of this attempt */
+	bit gap			/* the other one got the lock since we did */
+};
+
+Server server[3];
+Client client[2];
+byte delayed, restarts;
+bit yes;			/* what serve() answers */
+bit one_holder, no_gap, votes_backed, nothing_left;
+
+#include "servers.pml"
+
+#define S		server[i]
+#define L		server[i].link[c]
+#define C		client[c]
+
+#define OWNER(c, value)	(1 + 2 * c + value)
+#define TRACE(c, i, v)	(server[i].key == OWNER(c, v) || \
+			server[i].link[c].request != NONE && \
+			server[i].link[c].value == v)
+#define USED(c, v)	(TRACE(c, 0, v) || TRACE(c, 1, v) || TRACE(c, 2, v))
+
+#define COUNTS(c, i)	(server[i].link[c].vote > 0 && \
+			server[i].link[c].unripe == 0)
+#define ENOUGH(c)	(COUNTS(c, 0) + COUNTS(c, 1) + COUNTS(c, 2) >= QUORUM)
+
+/* An acquire sent while the lock is held heals, or fetches a late vote. */
+#define MAY(what)	(what == ACQUIRE && C.phase == TRYING || \
+			what == ACQUIRE && C.phase == HOLDING && L.vote == 0 || \
+			what == RENEW && C.phase >= HOLDING)
+#define CONNECTED	(L.request == NONE || L.orphan)
+#define UNRIPE		(S.up < GRACE -> GRACE - S.up : 0)
+
+inline forget(c, i)
+{
+	delayed = (L.request == NONE -> delayed : delayed - 1);
+	L.request = NONE; L.answer = NONE; L.age = 0; L.grace = 0;
+	L.value = 0; L.release = 0; L.orphan = 0
+}
+
+/* ---- the server's scripts, and what a client makes of an answer ---- */
+
+inline serve(c, i, what, with)
+{
+	yes = (S.key == OWNER(c, with) || S.key == 0 && what == ACQUIRE);
+#ifdef RENEW_CREATES
+	yes = (yes || S.key == 0 && what == RENEW);
+#endif
+#ifdef RELEASE_UNCHECKED
+	yes = (yes || what == RELEASE);
+#endif
+	if
+	:: yes ->
+		S.key = (what == RELEASE -> 0 : OWNER(c, with));
+		S.left = (what == RELEASE -> 0 : TTL)
+	:: else
+	fi
+}
+
+inline hear(c, i, good, elapsed, ripens)
+{
+	if
+	:: !(good) ->
+		L.vote = 0; L.unripe = 0
+	:: good && (C.phase == TRYING || C.phase == HOLDING) ->
+#ifdef LEASE_FROM_ANSWER
+		L.vote = TTL;
+#else
+		L.vote = TTL - elapsed;
+#endif
+		L.unripe = (L.vote > 0 -> ripens : 0);
+#ifdef HEAL_COUNTS_AT_ONCE
+		L.unripe = (C.phase == HOLDING -> 0 : L.unripe);
+#endif
+	:: else
+	fi
+}
+
+/* ---- a client's steps ---- */
+
+inline begin(c)
+{
+	d_step {
+		C.phase == IDLE && !(USED(c, 0) && USED(c, 1)) ->
+		printf("client %d: begins an attempt\n", c);
+		C.phase = TRYING;
+#ifndef VALUE_USED_AGAIN
+		C.value = (USED(c, 0) -> 1 : 0);
+#endif
+		done()
+	}
+}
+
+inline ask(c, i, what)
+{
+	d_step {
+		CONNECTED && MAY(what) ->
+		printf("client %d: request %d at server %d\n", c, what, NAME(i));
+		serve(c, i, what, C.value);
+		hear(c, i, yes, 0, UNRIPE);
+		done()
+	}
+}
+
+inline ask_unheard(c, i, what)
+{
+	d_step {
+		CONNECTED && MAY(what) ->
+		printf("client %d: request %d at server %d, never learns the answer\n",
+		    c, what, NAME(i));
+		serve(c, i, what, C.value);
+		done()
+	}
+}
+
+inline send(c, i, what)
+{
+	d_step {
+		L.request == NONE && delayed < DELAYED && MAY(what) ->
+		printf("client %d: sends request %d to server %d\n", c, what, NAME(i));
+		delayed++;
+		L.request = what;
+		L.value = C.value;
+		done()
+	}
+}
+
+inline execute(c, i)
+{
+	d_step {
+		L.request != NONE && L.answer == NONE ->
+		printf("server %d: executes client %d's request %d\n", NAME(i), c,
+		    L.request);
+		serve(c, i, L.request, L.value);
+		if
+		:: L.release ->
+			L.request = RELEASE; L.release = 0
+		:: !L.release && (L.request == RELEASE || L.orphan) ->
+			forget(c, i)
+		:: else ->
+			L.answer = (yes -> YES : NO);
+			L.grace = (yes -> UNRIPE : 0)
+		fi;
+		done()
+	}
+}
+
+inline receive(c, i)
+{
+	d_step {
+		L.answer != NONE ->
+		printf("client %d: hears from server %d\n", c, NAME(i));
+		hear(c, i, L.answer == YES, L.age, L.grace);
+		forget(c, i);
+		done()
+	}
+}
+
+inline start(c)
+{
+	d_step {
+		C.phase == TRYING && ENOUGH(c) ->
+		printf("client %d: starts COMMAND\n", c);
+		C.phase = HOLDING;
+		client[1 - c].gap = (client[1 - c].phase >= HOLDING);
+		done()
+	}
+}
+
+/* A renewal is late: it is left to itself, and the next one can be sent. */
+inline reconnect(c, i)
+{
+	d_step {
+		L.request == RENEW && !L.release && !L.orphan ->
+		printf("client %d: reconnects to server %d\n", c, NAME(i));
+		if
+		:: L.answer == NONE -> L.orphan = 1; L.age = 0
+		:: else -> forget(c, i)
+		fi;
+		done()
+	}
+}
+
+inline give_back(c, i)
+{
+	L.vote = 0; L.unripe = 0; L.age = 0;
+	if
+	:: L.answer != NONE -> forget(c, i)
+	:: else
+	fi;
+	if
+	:: CONNECTED ->
+		serve(c, i, RELEASE, C.value)
+	:: !CONNECTED && L.request != RELEASE ->
+#ifdef RELEASE_OVERTAKES
+		L.orphan = 1;
+		serve(c, i, RELEASE, C.value)
+#else
+		L.release = 1
+#endif
+	:: else
+	fi
+}
+
+/* The attempt is given up, or COMMAND is gone. */
+inline end(c)
+{
+	d_step {
+		C.phase != IDLE ->
+		printf("client %d: releases\n", c);
+		give_back(c, 0); give_back(c, 1); give_back(c, 2);
+		C.phase = IDLE; C.value = 0; C.gap = 0;
+		done()
+	}
+}
+
+/* ---- faults ---- */
+
+inline drop(c, i)
+{
+	if
+	:: L.answer == NONE -> forget(c, i)
+	:: else
+	fi
+}
+
+inline restart(i)
+{
+	d_step {
+		restarts < RESTARTS ->
+		printf("server %d: restarts empty\n", NAME(i));
+		restarts = (RESTARTS == ANY_NUMBER -> 0 : restarts + 1);
+		S.key = 0; S.left = 0; S.up = 0;
+		drop(0, i); drop(1, i);
+		done()
+	}
+}
+
+/* A connection is cut, and what was under way is lost ... */
+inline lose(c, i)
+{
+	d_step {
+		L.request != NONE ->
+		printf("client %d: loses request and connection to server %d\n",
+		    c, NAME(i));
+		forget(c, i);
+		done()
+	}
+}
+
+/* ... or still waits in the server. */
+inline cut(c, i)
+{
+	d_step {
+		L.request != NONE && L.answer == NONE && !L.orphan ->
+		printf("client %d: loses connection to server %d\n", c, NAME(i));
+		L.orphan = 1; L.age = 0;
+		done()
+	}
+}
+
+inline die(c, i)
+{
+	L.vote = 0; L.unripe = 0; L.age = 0;
+	if
+	:: L.answer != NONE -> forget(c, i)
+	:: else -> L.orphan = (L.request != NONE)
+	fi
+}
+
+inline crash(c)
+{
+	d_step {
+		C.phase != IDLE ->
+		printf("client %d: crashes with its COMMAND\n", c);
+		die(c, 0); die(c, 1); die(c, 2);
+		C.phase = IDLE; C.value = 0; C.gap = 0;
+		done()
+	}
+}
+
+/* ---- time ---- */
+
+#define DOWN(x)		x = (x > 0 -> x - 1 : 0)
+#define WAITED_FOR	(L.request != NONE && L.request != RELEASE && \
+			!L.release && !L.orphan)
+
+inline tick_link(c, i)
+{
+	DOWN(L.vote); DOWN(L.unripe); DOWN(L.grace);
+	L.unripe = (L.vote > 0 -> L.unripe : 0);
+	L.age = (WAITED_FOR && L.age < TTL -> L.age + 1 : L.age)
+}
+
+inline tick_server(i)
+{
+	DOWN(S.left);
+	S.key = (S.left > 0 -> S.key : 0);
+	S.up = (S.up < TTL -> S.up + 1 : TTL);
+	tick_link(0, i); tick_link(1, i)
+}
+
+inline tick()
+{
+	d_step {
+		true ->
+		printf("tick\n");
+		tick_server(0); tick_server(1); tick_server(2);
+		done()
+	}
+}
+
+/* ---- after every step ---- */
+
+/* Once D has passed, nothing that is heard or ripens later brings it back. */
+#ifdef LAPSE_NOT_FINAL
+#define LAPSE(c)	skip
+#else
+#define LAPSE(c)	client[c].phase = (client[c].phase == HOLDING && \
+			!ENOUGH(c) -> LAPSED : client[c].phase)
+#endif
+
+#define HELD(c)		(client[c].phase == HOLDING && ENOUGH(c))
+
+/* The key outlives the vote, unless the server has restarted since. */
+#define BACKED(c, i)	(client[c].phase == IDLE || \
+			server[i].link[c].vote == 0 || \
+			server[i].link[c].vote + server[i].up <= TTL || \
+			server[i].key == OWNER(c, client[c].value) && \
+			server[i].left >= server[i].link[c].vote)
+
+/* Nothing is left when all is released and nothing is under way. */
+#define CLEAN(c, i)	(client[c].phase != IDLE || \
+			server[i].link[c].request != NONE || \
+			server[i].key != OWNER(c, 0) && \
+			server[i].key != OWNER(c, 1))
+
+inline done()
+{
+	LAPSE(0); LAPSE(1);
+	yes = 0;
+	c_code { sort(); };
+
+	one_holder = !(HELD(0) && HELD(1));
+	no_gap = !(HELD(0) && client[0].gap || HELD(1) && client[1].gap);
+	votes_backed = BACKED(0, 0) && BACKED(0, 1) && BACKED(0, 2) &&
+	    BACKED(1, 0) && BACKED(1, 1) && BACKED(1, 2);
+	assert(one_holder);
+	assert(no_gap);
+	assert(votes_backed);
+#ifndef LOSS
+	nothing_left = CLEAN(0, 0) && CLEAN(0, 1) && CLEAN(0, 2) &&
+	    CLEAN(1, 0) && CLEAN(1, 1) && CLEAN(1, 2);
+	assert(nothing_left)
+#endif
+}
+
+init {
+	d_step {
+		server[0].up = TTL; server[1].up = TTL; server[2].up = TTL
+	};
+	do
+	EACH_CLIENT(begin)
+	EACH_REQUEST(ask, ACQUIRE)
+	EACH_REQUEST(ask, RENEW)
+	EACH_REQUEST(ask_unheard, ACQUIRE)
+	EACH_REQUEST(ask_unheard, RENEW)
+	EACH_REQUEST(send, ACQUIRE)
+	EACH_REQUEST(send, RENEW)
+	EACH_LINK(execute)
+	EACH_LINK(receive)
+	EACH_CLIENT(start)
+	EACH_LINK(reconnect)
+	EACH_CLIENT(end)
+	EACH_SERVER(restart)
+#ifdef LOSS
+	EACH_LINK(lose)
+	EACH_LINK(cut)
+	EACH_CLIENT(crash)
+#endif
+	:: tick()
+	od
+}
