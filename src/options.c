@@ -164,16 +164,15 @@ duration(struct setting s, int64_t fallback_ms, int64_t least_ms)
 static int
 exit_status(const char *text)
 {
-	char *end;
-	long n;
+	const char *p = text;
+	int n = 0;
 
-	errno = 0;
-	n = strtol(text, &end, 10);
-	if (errno != 0 || end == text || *end != '\0' || text[0] < '0' ||
-	    text[0] > '9' || n > 255)
+	for (; *p >= '0' && *p <= '9' && n <= 255; p++)
+		n = n * 10 + (*p - '0');
+	if (p == text || *p != '\0' || n > 255)
 		usage_error(
 		    "-E: '%s' is not an exit status from 0 to 255", text);
-	return (int)n;
+	return n;
 }
 
 static bool
@@ -350,6 +349,7 @@ options_parse(struct options *opt, int argc, char **argv)
 	struct setting redis = { "--redis", NULL };
 	const char *only_run = NULL; /* an option that --status has not */
 	int64_t tenth;
+	bool served = false;
 	int c;
 
 	memset(opt, 0, sizeof(*opt));
@@ -401,10 +401,11 @@ options_parse(struct options *opt, int argc, char **argv)
 			only_run = "--only-command";
 			break;
 		case 'r':
-			if (redis.value != NULL)
+			if (served)
 				usage_error("-r: '%s' is a second server; one "
 					    "server at a time",
 				    optarg);
+			served = true;
 			redis.value = optarg;
 			break;
 		case OPT_PREFIX:
