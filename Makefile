@@ -7,8 +7,9 @@ PREFIX ?= /usr/local
 CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 LDFLAGS ?= -Wl,-z,relro,-z,now
 
-SRCS = main.c options.c lock.c node.c owner.c child.c procs.c guard.c \
-	signals.c loop.c clock.c address.c status.c escape.c log.c
+SRCS = main.c options.c report.c lock.c acquire.c server.c node.c owner.c \
+	child.c procs.c guard.c signals.c loop.c clock.c address.c status.c \
+	show.c escape.c log.c
 SCRIPTS = acquire renew release status
 
 B = build
@@ -106,8 +107,13 @@ check-asan:
 model:
 	tests/model/check
 
+# For as long as SECONDS says; SEED=N repeats a run.
+chaos: $(PROGRAM)
+	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/chaos $(or $(SECONDS),60) \
+		$(SEED)
+
 bench: $(PROGRAM)
-	@for b in start memory requests; do \
+	@for b in start memory requests quorum; do \
 		REDLOCK_RUN='$(abspath $(PROGRAM))' tests/bench/$$b || exit; done
 
 lint: $B/scripts.h
@@ -140,7 +146,7 @@ clean:
 	rm -rf $B $(PROGRAM)
 
 FORCE:
-.PHONY: all deps demo check check-asan model bench lint install uninstall \
+.PHONY: all deps demo check check-asan model chaos bench lint install uninstall \
 	dist clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:

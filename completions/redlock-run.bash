@@ -3,10 +3,11 @@
 # Completion for bash.  What follows the options is a command of its own and is
 # completed as such.
 
-# Names of locks, if a server answers at once; arguments say which server.
+# Names of locks, if the servers answer at once; arguments say which servers.
 _redlock_run_names()
 {
-	timeout 0.3 redlock-run "$@" --status --json 2>/dev/null |
+	timeout 0.3 redlock-run "$@" --node-timeout 0.2 --restart-grace 0 \
+	    --status --json 2>/dev/null |
 		grep -o '{"name":"[^"\\]*"' | cut -d '"' -f 4
 }
 
@@ -62,7 +63,8 @@ _redlock_run()
 				server+=("${words[i - 1]}" "$value")
 			;;
 		-[kEt] | --key | --conflict-exit-code | --ttl | --at-least | \
-		    --at-most | --kill-after | --on-loss | --node-timeout)
+		    --at-most | --kill-after | --on-loss | --node-timeout | \
+		    --restart-grace)
 			((++i == n)) && option=${words[i - 1]}
 			;;
 		-?*) ;;
@@ -106,8 +108,9 @@ _redlock_run()
 		mapfile -t COMPREPLY < <(compgen -W '-k --key -n --nonblock
 		    -E --conflict-exit-code -t --ttl --at-least --at-most
 		    --kill-after --on-loss -o --only-command -r --redis --prefix
-		    --node-timeout --password-file -q --quiet -v --verbose
-		    --status --json -h --help -V --version' -- "$value")
+		    --node-timeout --restart-grace --password-file -q --quiet
+		    -v --verbose --status --json -h --help -V --version' \
+		    -- "$value")
 	else
 		_redlock_run_command "${at[n]}"
 	fi

@@ -16,7 +16,7 @@ function __redlock_run_command
                 return 0
             case -k --key -E --conflict-exit-code -t --ttl --at-least \
                     --at-most --kill-after --on-loss -r --redis --prefix \
-                    --node-timeout --password-file
+                    --node-timeout --restart-grace --password-file
                 set -e words[1]
             case '-?*'
             case '*'
@@ -31,7 +31,7 @@ function __redlock_run_has_command
     __redlock_run_command >/dev/null
 end
 
-# Names of locks, if a server answers at once.
+# Names of locks, if the servers answer at once.
 function __redlock_run_names
     set -l words (commandline -opc)
     set -l server
@@ -41,7 +41,8 @@ function __redlock_run_names
         end
         set -e words[1]
     end
-    timeout 0.3 redlock-run $server --status --json 2>/dev/null |
+    timeout 0.3 redlock-run $server --node-timeout 0.2 --restart-grace 0 \
+            --status --json 2>/dev/null |
         string match -ra '\{"name":"([^"\\\\]*)"' -g
 end
 
@@ -65,9 +66,10 @@ __redlock_run_option -l at-most -x -d 'Stop the command after that long'
 __redlock_run_option -l kill-after -x -d 'Time from SIGTERM to SIGKILL'
 __redlock_run_option -l on-loss -x -a 'stop warn' -d 'What happens when the lock is lost'
 __redlock_run_option -s o -l only-command -d 'Release when the command itself has ended'
-__redlock_run_option -s r -l redis -x -d 'The server'
+__redlock_run_option -s r -l redis -x -d 'A server; repeat it for a quorum'
 __redlock_run_option -l prefix -x -d 'What goes before the name in the key'
-__redlock_run_option -l node-timeout -x -d 'Time for one answer of the server'
+__redlock_run_option -l node-timeout -x -d 'Time for one answer of a server'
+__redlock_run_option -l restart-grace -x -d 'Time without a vote for servers that have started'
 __redlock_run_option -l password-file -r -F -d 'File with the password'
 __redlock_run_option -s q -l quiet -d 'Errors only'
 __redlock_run_option -s v -l verbose -d 'Say what happens'

@@ -8,8 +8,10 @@
  * and the deadline D is the q-th largest of them, q = N/2 + 1.  The lock is
  * held if and only if now < D.  One server is the same rule.
  *
- * After S. Sanfilippo, "Distributed locks with Redis" (Redlock); what differs
- * is that D alone decides, never an error and never a timer.
+ * After S. Sanfilippo, "Distributed locks with Redis" (Redlock).  What
+ * differs: D alone decides, never an error and never a timer; a server that
+ * may have forgotten a lock has no vote (restart grace); each tenure has a
+ * fence; and a vote that is split is settled in the order of tickets.
  */
 #ifndef LOCK_H
 #define LOCK_H
@@ -20,11 +22,11 @@
 #include "loop.h"
 #include "node.h"
 #include "owner.h"
+#include "server.h"
 
-#define LOCK_NAME  512 /* bytes, at most */
-#define LOCK_KEY   (2 * LOCK_NAME + 32)
-#define LOCK_VALUE 1024 /* as much of a value as scripts send */
-#define LOCK_WHY   1024
+#define LOCK_NAME 512 /* bytes, at most */
+#define LOCK_KEY  (2 * LOCK_NAME + 32)
+#define LOCK_WHY  1024
 
 enum lock_outcome {
 	LOCK_UNDECIDED,
@@ -32,6 +34,7 @@ enum lock_outcome {
 	LOCK_BUSY,        /* refusals made a majority impossible */
 	LOCK_UNREACHABLE, /* too few servers could be used */
 	LOCK_DENIED,      /* a server refused us */
+	LOCK_SAME_SERVER, /* two addresses lead to one server */
 	LOCK_CANCELLED    /* lock_cancel() */
 };
 
@@ -41,40 +44,6 @@ enum lock_release_result {
 	RELEASE_UNANSWERED /* it ends with its lease */
 };
 
-/* What a server asked about a lock says of it. */
-struct lock_view {
-	char value[LOCK_VALUE];
-	size_t len;
-	bool taken;
-	int64_t ttl_ms; /* -1: for ever */
-	int64_t now_ms; /* the server's wall clock */
-};
-
-/* A server and its part in the lock. */
-struct server {
-	struct lock *lock;
-	struct node node;
-	enum ask { ASK_NOTHING, ASK_ACQUIRE, ASK_RENEW, ASK_RELEASE } asked;
-	int64_t give_up_ms; /* when what was asked counts as unanswered */
-	int64_t next_ms;    /* when something is to be asked again */
-	int64_t valid_ms;   /* v_i */
-	bool ours;          /* its last answer was "yours" */
-	bool maybe_ours;    /* nothing rules out that our value is there */
-	bool opened;        /* a connection was begun, its end not yet seen */
-	bool reopen;        /* the connection has worked: reopen at once */
-	int releases;       /* times that a release was sent */
-	enum verdict {
-		VERDICT_OPEN,
-		VERDICT_YES,
-		VERDICT_NO,
-		VERDICT_UNABLE,
-		VERDICT_DENIED
-	} verdict,
-	    released;          /* on acquire or renewal; on the release */
-	char why[NODE_WHY];    /* of the last failure */
-	struct lock_view view; /* of the last refusal */
-};
-
 struct lock {
 	struct loop *loop;
 	struct server *servers;
@@ -82,32 +51,44 @@ struct lock {
 	int quorum;
 	int64_t ttl_ms;
 	int64_t node_timeout_ms;
+	int64_t grace_ms; /* restart grace; 0: none */
 	enum { PHASE_ACQUIRE, PHASE_HOLD, PHASE_RELEASE } phase;
 	int64_t phase_end_ms; /* acquire and release: until when, at most */
 	int64_t rest_ms;      /* release: stays taken that long */
 	bool cancelled;
-	bool slow;     /* too little of the lease was left */
-	int64_t fence; /* of this tenure; 0 before */
+	int64_t slowest_ms;  /* answer so far */
+	bool held;           /* lock_acquire() was successful */
+	bool slow;           /* too little of the lease was left */
+	const char *same[2]; /* the two addresses of LOCK_SAME_SERVER */
+	int64_t proposal;    /* of a fence: our wall clock, the same for all */
+	int64_t fence;       /* of this tenure; 0 before */
+	int64_t ticket;      /* our place in the queue; 0 before a refusal */
+	const struct owner *owner;
 	char key[LOCK_KEY];
 	char fence_key[LOCK_KEY];
-	char id[OWNER_ID];
+	char queue_key[LOCK_KEY];
+	char beat_key[LOCK_KEY];
 	char details[OWNER_DETAILS];
 };
 
 /* The q-th largest of n valid-until times. */
 int64_t lock_deadline_of(const int64_t valid_ms[], int n, int q);
 
-/* Writes the lock key, and the prefix of all keys beside it, of a name. */
-void lock_keys(const char *prefix, const char *name, char key[LOCK_KEY],
-    char fence_key[LOCK_KEY]);
+/*
+ * Writes the key of the lock name (suffix ""), or one beside it (suffix
+ * ":~fence", ...), which lies in the same slot of a Redis Cluster.
+ */
+void lock_key(char key[LOCK_KEY], const char *prefix, const char *name,
+    const char *suffix);
 
 /*
  * Prepares l, which stays in place, for name under prefix on the servers at
- * addresses (copied).  Returns 0, or -1 with errno.  lock_close() undoes it.
+ * addresses (copied).  A server that has been up for less than grace_ms has
+ * no vote.  Returns 0, or -1 with errno.  lock_close() undoes it.
  */
 int lock_init(struct lock *l, struct loop *, const char *prefix,
     const char *name, const struct address *addresses, int naddresses,
-    int64_t ttl_ms, int64_t node_timeout_ms);
+    int64_t ttl_ms, int64_t node_timeout_ms, int64_t grace_ms);
 
 /*
  * Looks up every server's addresses; may block as long as a resolver does.
@@ -127,6 +108,14 @@ enum lock_outcome lock_acquire(struct lock *, const struct owner *);
 /* Ends lock_acquire() at its next turn.  For callbacks. */
 void lock_cancel(struct lock *);
 
+/*
+ * For server.c: another server that turned out to be the same as s, or NULL;
+ * and whether a quorum of servers that never lost our key has said "yours" to
+ * questions sent after since_ms, so that until then nobody else had the lock.
+ */
+const struct server *lock_twin(const struct lock *, const struct server *s);
+bool lock_kept_since(const struct lock *, int64_t since_ms);
+
 /* D: the lock is held if and only if clock_now_ms() is before it. */
 int64_t lock_deadline_ms(const struct lock *);
 
@@ -145,7 +134,10 @@ enum lock_release_result lock_release(struct lock *, int64_t rest_ms);
 /* Tells the servers that nothing more comes, and frees everything. */
 void lock_close(struct lock *);
 
-/* What a server that refused us says of the lock; NULL if none did. */
+/*
+ * What a server that refused us says of the lock; NULL if none did, or too
+ * few to make a lock that was held a lost one.
+ */
 const struct lock_view *lock_view(const struct lock *);
 
 /*
@@ -153,8 +145,5 @@ const struct lock_view *lock_view(const struct lock *);
  * refused; ...".  Returns buf.
  */
 char *lock_why(const struct lock *, char buf[LOCK_WHY]);
-
-/* Reads a refusal (or the status script's answer); -1 if it is none. */
-int lock_view_read(struct lock_view *, const struct answer *);
 
 #endif

@@ -28,6 +28,7 @@
 #include "loop.h"
 #include "options.h"
 #include "owner.h"
+#include "report.h"
 #include "signals.h"
 #include "status.h"
 
@@ -50,6 +51,12 @@ struct run {
 	bool lost;
 	bool timed_out; /* --at-most has passed */
 };
+
+static int64_t
+earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
 
 /* SIGKILL lands that long before D. */
 static int64_t
@@ -110,35 +117,13 @@ signals_cb(void *arg, short revents)
 	}
 }
 
-/* The last answer that made a majority impossible, or the last silence. */
-static void
-describe_loss(const struct run *run, char *text, size_t size)
-{
-	char who[OWNER_WHO], why[LOCK_WHY];
-	const struct lock_view *view = lock_view(&run->lock);
-
-	if (view == NULL && lock_why(&run->lock, why)[0] == '\0')
-		snprintf(text, size,
-		    "the lease ran out while we were stopped or the machine "
-		    "slept");
-	else if (view == NULL)
-		snprintf(text, size, "it could not be renewed: %s", why);
-	else if (view->taken)
-		snprintf(text, size, "it is held by %s now",
-		    owner_who(who, view->value, view->len));
-	else
-		snprintf(text, size,
-		    "its key is gone from the server (deleted, evicted, "
-		    "flushed, or restarted without data)");
-}
-
 static void
 lose(struct run *run, int64_t kill_ms)
 {
 	char text[OWNER_WHO + LOCK_WHY];
 
 	run->lost = true;
-	describe_loss(run, text, sizeof(text));
+	report_loss(&run->lock, text, sizeof(text));
 	if (run->opt.warn_on_loss) {
 		warn("%s: lock lost: %s; %s runs on without it (--on-loss "
 		     "warn)",
@@ -167,18 +152,12 @@ lease_step(struct run *run, int64_t now)
 		/* Stopping.  What is left of the lease is the limit. */
 		return CLOCK_NEVER;
 	}
-	if (deadline == 0) {
-		/* A majority says "not yours". */
-		if (now + run->opt.kill_after_ms < kill_ms)
-			kill_ms = now + run->opt.kill_after_ms;
-		lose(run, kill_ms);
+	if (now >= deadline) {
+		/* It ran out while we were away, or servers say "not yours". */
+		lose(run, earlier(kill_ms, now + run->opt.kill_after_ms));
 		return now;
 	}
 	if (now >= term_ms && !run->opt.warn_on_loss) {
-		lose(run, kill_ms);
-		return now;
-	}
-	if (now >= deadline) {
 		lose(run, kill_ms);
 		return now;
 	}
@@ -233,12 +212,6 @@ stop_step(struct run *run)
 	signals_stop_ourselves(signo);
 }
 
-static int64_t
-earlier(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Answers have been read; now they and the clock are judged. */
 static int64_t
 run_step(struct run *run)
@@ -277,54 +250,6 @@ run_child(struct run *run)
 	if (run->timed_out)
 		return EXIT_AT_MOST;
 	return c->code == CLD_EXITED ? c->status : -c->status;
-}
-
-/* Who holds it, for how long, and how long yet. */
-static void
-say_busy(const struct run *run)
-{
-	const struct lock_view *v = lock_view(&run->lock);
-	char who[OWNER_WHO], held[DURATION_TEXT + 8] = "";
-	char lease[DURATION_TEXT + 16], text[DURATION_TEXT];
-	struct owner o;
-
-	if (v == NULL)
-		return;
-	if (v->ttl_ms < 0)
-		snprintf(lease, sizeof(lease), "without expiry");
-	else
-		snprintf(lease, sizeof(lease), "lease %s left",
-		    duration_format(v->ttl_ms, text));
-	if (owner_parse(&o, v->value, v->len) == 0 && o.resting) {
-		note("%s: resting for %s more after %s@%s (%s) (--at-least)",
-		    run->opt.name, duration_format(v->ttl_ms, text), o.user,
-		    o.host, o.command);
-		return;
-	}
-	if (o.token[0] != '\0')
-		snprintf(held, sizeof(held), " for %s",
-		    duration_format(v->now_ms - o.since_ms, text));
-	note("%s: held by %s%s, %s", run->opt.name,
-	    owner_who(who, v->value, v->len), held, lease);
-}
-
-static void
-say_failed(const struct run *run)
-{
-	const char *prefix = run->opt.prefix;
-	char why[LOCK_WHY];
-
-	lock_why(&run->lock, why);
-	if (strstr(why, "NOPERM") != NULL || strstr(why, "executing") != NULL)
-		warn("%s: not run: %s; the user needs ~%s* ~{%s* +eval +get "
-		     "+set +del +pexpire +pttl +time",
-		    run->opt.name, why, prefix, prefix);
-	else
-		warn("%s: not run: %s%s", run->opt.name, why,
-		    run->opt.default_server ?
-			" (the built-in default; -r or REDLOCK_REDIS name "
-			"another server)" :
-			"");
 }
 
 /* What COMMAND finds in its environment, over whatever was inherited. */
@@ -442,7 +367,7 @@ give_back(struct run *run, int status)
 		if (run->lost || !run->child.started)
 			break;
 		run->lost = true;
-		describe_loss(run, why, sizeof(why));
+		report_loss(&run->lock, why, sizeof(why));
 		warn("%s: lock lost before %s ended: %s", run->opt.name,
 		    run->owner.command, why);
 		return run->opt.warn_on_loss ? status : EXIT_LOST;
@@ -482,18 +407,22 @@ run_locked(struct run *run)
 		status = run_command(run);
 		return give_back(run, status);
 	case LOCK_BUSY:
-		say_busy(run);
+		report_busy(&run->opt, &run->lock);
 		return run->opt.conflict_status;
 	case LOCK_CANCELLED:
 		return -run->cancelled;
 	case LOCK_DENIED:
-		say_failed(run);
+		report_failed(&run->opt, &run->lock);
 		return EXIT_REFUSED;
+	case LOCK_SAME_SERVER:
+		warn("%s and %s are the same server; name each once",
+		    run->lock.same[0], run->lock.same[1]);
+		return EXIT_USAGE;
 	case LOCK_UNDECIDED:
 	case LOCK_UNREACHABLE:
 		break;
 	}
-	say_failed(run);
+	report_failed(&run->opt, &run->lock);
 	return EXIT_UNREACHABLE;
 }
 
@@ -515,7 +444,7 @@ main(int argc, char **argv)
 		die(EXIT_OS, "timerfd: %s", strerror(errno));
 	if (lock_init(&run.lock, &run.loop, run.opt.prefix, run.opt.name,
 		run.opt.addresses, run.opt.naddresses, run.opt.ttl_ms,
-		run.opt.node_timeout_ms) == -1)
+		run.opt.node_timeout_ms, run.opt.grace_ms) == -1)
 		die(EXIT_OS, "%s", strerror(errno));
 	if (lock_resolve(&run.lock) == -1) /* a resolver may be ^C'd */
 		die(EXIT_UNREACHABLE, "%s: not run: %s", run.opt.name,

@@ -31,7 +31,7 @@
 #define REPLY_MAX (1024 * 1024)
 
 /* Tags of the requests that a node makes for itself. */
-enum { TAG_AUTH = -1, TAG_SELECT = -2 };
+enum { TAG_AUTH = -1, TAG_SELECT = -2, TAG_INFO = -3 };
 
 #if HIREDIS_MAJOR < 1
 typedef int elements_t;
@@ -272,6 +272,8 @@ error_kind(const char *text)
 {
 	static const char *const denials[] = {
 		"NOAUTH",
+		/* A request of more than ten words, before AUTH. */
+		"ERR Protocol error: unauthenticated",
 		"WRONGPASS",
 		"ERR invalid password",
 		"ERR AUTH",
@@ -302,6 +304,46 @@ greeted(struct node *n, const struct answer *a)
 	}
 }
 
+/* The value of "name:value" in INFO's lines; false if it is not there. */
+static bool
+info_field(const char *info, const char *name, char *buf, size_t size)
+{
+	size_t len = strlen(name);
+	const char *line;
+
+	for (line = info; line != NULL; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, name, len) == 0 && line[len] == ':') {
+			line += len + 1;
+			snprintf(buf, size, "%.*s", (int)strcspn(line, "\r\n"),
+			    line);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* It has told who it is, and for how many whole seconds it has been up. */
+static void
+informed(struct node *n, const struct answer *a)
+{
+	const redisReply *r = a->reply;
+	char uptime[24];
+
+	if (a->kind != ANSWER_REPLY) {
+		snprintf(n->info_error, sizeof(n->info_error), "%s", a->text);
+		return;
+	}
+	if (r->str == NULL ||
+	    !info_field(r->str, "uptime_in_seconds", uptime, sizeof(uptime))) {
+		snprintf(n->info_error, sizeof(n->info_error),
+		    "it does not say how long it has been up");
+		return;
+	}
+	n->born_ms = clock_now_ms() - strtol(uptime, NULL, 10) * 1000;
+	info_field(r->str, "run_id", n->run_id, sizeof(n->run_id));
+}
+
 /* Each request ends here once; reply is NULL if the connection was lost. */
 static void
 reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
@@ -322,7 +364,9 @@ reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 		a.kind = ANSWER_REPLY;
 		n->untried = n->nips;
 	}
-	if (a.tag < 0)
+	if (a.tag == TAG_INFO)
+		informed(n, &a);
+	else if (a.tag < 0)
 		greeted(n, &a);
 	else
 		n->answer_cb(n->arg, &a);
@@ -349,6 +393,7 @@ greet(struct node *n)
 {
 	const char *auth[3] = { "AUTH" };
 	const char *select[2] = { "SELECT" };
+	const char *const info[2] = { "INFO", "server" };
 	char db[16];
 	int argc = 1;
 
@@ -373,6 +418,9 @@ greet(struct node *n)
 		}
 	}
 	n->state = NODE_READY;
+	/* Ahead of the first request, so its answer is there before. */
+	if (n->ask_info)
+		send_argv(n, TAG_INFO, 2, info);
 }
 
 static redisAsyncContext *
@@ -393,6 +441,8 @@ node_open(struct node *n)
 	n->why[0] = '\0';
 	n->head = n->tail = 0;
 	n->greeting = 0;
+	n->born_ms = 0;
+	n->run_id[0] = '\0';
 	n->again = n->established = false;
 	if (n->untried > 0)
 		n->untried--;
@@ -432,6 +482,12 @@ bool
 node_connected(const struct node *n)
 {
 	return n->ac != NULL && (n->ac->c.flags & REDIS_CONNECTED) != 0;
+}
+
+bool
+node_waits(const struct node *n)
+{
+	return n->ac != NULL && n->head != n->tail;
 }
 
 void

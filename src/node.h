@@ -16,7 +16,8 @@
 #include "loop.h"
 
 #define NODE_PENDING 32 /* requests on their way, at most */
-#define NODE_ARGS    8  /* keys and arguments of a script, at most */
+#define NODE_RUN_ID  48
+#define NODE_ARGS    12 /* keys and arguments of a script, at most */
 #define NODE_WHY     256
 #define NODE_IP      64
 
@@ -65,8 +66,12 @@ struct node {
 	struct redisAsyncContext *ac; /* NULL when down */
 	bool doomed;                  /* to be freed before the next turn */
 	bool again;                   /* failed, but is worth another try */
-	bool established;             /* the last connection was accepted */
-	int greeting;                 /* how far AUTH and SELECT have come */
+	bool ask_info;   /* who are you, since when: with each connection */
+	int64_t born_ms; /* when it started, at the latest; 0: unknown */
+	char run_id[NODE_RUN_ID];  /* empty: unknown */
+	char info_error[NODE_WHY]; /* why it is */
+	bool established;          /* the last connection was accepted */
+	int greeting;              /* how far AUTH and SELECT have come */
 	struct {
 		int tag;
 		int64_t sent_ms;
@@ -95,6 +100,9 @@ void node_open(struct node *);
 
 /* Whether the server has accepted the connection. */
 bool node_connected(const struct node *);
+
+/* Whether anything that was sent to it has not been answered yet. */
+bool node_waits(const struct node *);
 
 /*
  * Drops the connection; requests on their way get ANSWER_NONE, and why, which

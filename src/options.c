@@ -42,14 +42,18 @@ static const char usage[] =
     "  -o, --only-command        release when COMMAND itself exits, even if\n"
     "                            processes that it started live on\n"
     "\n"
-    "The server:\n"
+    "The servers:\n"
     "  -r, --redis URL           redis://[user[:password]@]host[:port][/db],\n"
     "                            unix:///path[?db=N] or host[:port]\n"
-    "                            (" ADDRESS_DEFAULT ")\n"
+    "                            (" ADDRESS_DEFAULT "); repeat it (3, 5, ...)\n"
+    "                            for a quorum of independent servers\n"
     "      --prefix TEXT         what goes before NAME in the key (redlock:)\n"
     "      --node-timeout DURATION\n"
     "                            how long a server may take to answer (a tenth\n"
     "                            of the TTL, at least 50ms, at most 3s)\n"
+    "      --restart-grace DURATION\n"
+    "                            with several servers: one that has been up for\n"
+    "                            less has no vote (60s)\n"
     "      --password-file FILE  the password, if the URL has none\n"
     "\n"
     "Asking and telling:\n"
@@ -62,8 +66,10 @@ static const char usage[] =
     "\n"
     "DURATION is a number with ms, s, m, h or d; a bare number is seconds.\n"
     "Also from the environment: REDLOCK_REDIS, REDLOCK_PREFIX, REDLOCK_TTL,\n"
-    "REDLOCK_KILL_AFTER, REDLOCK_NODE_TIMEOUT, REDLOCK_PASSWORD_FILE and\n"
-    "REDISCLI_AUTH.  Exit status: COMMAND's; 64 usage, 69 unreachable, 71 system,\n"
+    "REDLOCK_KILL_AFTER, REDLOCK_NODE_TIMEOUT, REDLOCK_RESTART_GRACE,\n"
+    "REDLOCK_PASSWORD_FILE and REDISCLI_AUTH.\n"
+    "\n"
+    "Exit status: COMMAND's; 64 usage, 69 unreachable, 71 system,\n"
     "75 busy, 77 refused, 79 lock lost, 124 --at-most passed, 126 and 127 COMMAND\n"
     "not executable, not found.  See redlock-run(1).\n";
 
@@ -75,6 +81,7 @@ enum {
 	OPT_PREFIX,
 	OPT_NODE_TIMEOUT,
 	OPT_PASSWORD_FILE,
+	OPT_RESTART_GRACE,
 	OPT_STATUS,
 	OPT_JSON
 };
@@ -93,6 +100,7 @@ static const struct option long_options[] = { { "key", required_argument, NULL,
 	{ "redis", required_argument, NULL, 'r' },
 	{ "prefix", required_argument, NULL, OPT_PREFIX },
 	{ "node-timeout", required_argument, NULL, OPT_NODE_TIMEOUT },
+	{ "restart-grace", required_argument, NULL, OPT_RESTART_GRACE },
 	{ "password-file", required_argument, NULL, OPT_PASSWORD_FILE },
 	{ "status", no_argument, NULL, OPT_STATUS },
 	{ "json", no_argument, NULL, OPT_JSON },
@@ -100,6 +108,8 @@ static const struct option long_options[] = { { "key", required_argument, NULL,
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' }, { NULL, 0, NULL, 0 } };
+
+#define SERVERS_MAX 31
 
 /* A value and where it came from, for messages. */
 struct setting {
@@ -280,31 +290,81 @@ find_password(struct setting option, char *password)
 	}
 }
 
-static void
-parse_server(struct options *opt, struct setting s, struct setting pw_file)
+static bool
+same_place(const struct address *a, const struct address *b)
 {
-	char masked[ADDRESS_TEXT], password[ADDRESS_SECRET];
+	return a->port == b->port && strcmp(a->host, b->host) == 0 &&
+	    strcmp(a->path, b->path) == 0;
+}
+
+static void
+add_server(struct options *opt, const char *name, const char *url)
+{
+	char masked[ADDRESS_TEXT];
+	struct address *a;
 	const char *why;
 
-	opt->addresses = calloc(1, sizeof(*opt->addresses));
-	if (opt->addresses == NULL)
+	if (opt->naddresses == SERVERS_MAX)
+		usage_error("%s: more than %d servers", name, SERVERS_MAX);
+	a = realloc(opt->addresses,
+	    (size_t)(opt->naddresses + 1) * sizeof(*opt->addresses));
+	if (a == NULL)
 		die(EXIT_OS, "%s", strerror(errno));
-	opt->naddresses = 1;
-	opt->default_server = s.value == NULL;
-	if (s.value == NULL)
-		s.value = ADDRESS_DEFAULT;
-	address_mask(masked, sizeof(masked), s.value);
-	why = address_parse(&opt->addresses[0], s.value);
+	opt->addresses = a;
+	a += opt->naddresses;
+	address_mask(masked, sizeof(masked), url);
+	why = address_parse(a, url);
 	if (why != NULL)
-		usage_error("%s: '%s' %s", s.name, masked, why);
+		usage_error("%s: '%s' %s", name, masked, why);
+	for (int i = 0; i < opt->naddresses; i++)
+		if (same_place(a, &opt->addresses[i]))
+			usage_error("%s: '%s' is named twice; each server has "
+				    "one vote",
+			    name, masked);
+	opt->naddresses++;
+}
+
+/* Servers that the command line does not name: the environment's, or ours. */
+static void
+find_servers(struct options *opt)
+{
+	struct setting s = environment("REDLOCK_REDIS");
+	char *copy, *word, *rest;
+
+	if (opt->naddresses > 0)
+		return;
+	if (s.value == NULL) {
+		opt->default_server = true;
+		add_server(opt, "-r", ADDRESS_DEFAULT);
+		return;
+	}
+	if ((copy = strdup(s.value)) == NULL)
+		die(EXIT_OS, "%s", strerror(errno));
+	for (rest = copy; (word = strsep(&rest, " \t\n")) != NULL;)
+		if (*word != '\0')
+			add_server(opt, s.name, word);
+	free(copy);
+	if (opt->naddresses == 0)
+		usage_error("%s names no server", s.name);
+}
+
+/* For every URL without a password of its own. */
+static void
+fill_passwords(struct options *opt, struct setting pw_file)
+{
+	char password[ADDRESS_SECRET];
+
 	find_password(pw_file, password);
-	if (opt->addresses[0].password[0] == '\0')
-		memcpy(opt->addresses[0].password, password, sizeof(password));
-	if (opt->addresses[0].user[0] != '\0' &&
-	    opt->addresses[0].password[0] == '\0')
-		usage_error("%s: '%s' has a user but no password, nor is there "
-			    "one elsewhere",
-		    s.name, masked);
+	for (int i = 0; i < opt->naddresses; i++) {
+		struct address *a = &opt->addresses[i];
+
+		if (a->password[0] == '\0')
+			memcpy(a->password, password, sizeof(password));
+		if (a->user[0] != '\0' && a->password[0] == '\0')
+			usage_error("'%s' has a user but no password, nor is "
+				    "there one elsewhere",
+			    a->text);
+	}
 }
 
 /* FNV-1a, as in draft-eastlake-fnv. */
@@ -315,6 +375,18 @@ fingerprint(uint64_t hash, const char *text)
 		hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
 	} while (*text++ != '\0');
 	return hash;
+}
+
+/* The order in which servers are named makes no difference. */
+static uint64_t
+site_of(const struct options *opt)
+{
+	const uint64_t basis = UINT64_C(14695981039346656037);
+	uint64_t servers = 0;
+
+	for (int i = 0; i < opt->naddresses; i++)
+		servers += fingerprint(basis, opt->addresses[i].text);
+	return fingerprint(servers ^ basis, opt->prefix);
 }
 
 /* What getopt did not like, as the user typed it. */
@@ -346,10 +418,10 @@ options_parse(struct options *opt, int argc, char **argv)
 	struct setting prefix = { "--prefix", NULL };
 	struct setting node_timeout = { "--node-timeout", NULL };
 	struct setting password_file = { "--password-file", NULL };
-	struct setting redis = { "--redis", NULL };
+	struct setting grace = { "--restart-grace", NULL };
 	const char *only_run = NULL; /* an option that --status has not */
+	char text[2][DURATION_TEXT];
 	int64_t tenth;
-	bool served = false;
 	int c;
 
 	memset(opt, 0, sizeof(*opt));
@@ -401,18 +473,16 @@ options_parse(struct options *opt, int argc, char **argv)
 			only_run = "--only-command";
 			break;
 		case 'r':
-			if (served)
-				usage_error("-r: '%s' is a second server; one "
-					    "server at a time",
-				    optarg);
-			served = true;
-			redis.value = optarg;
+			add_server(opt, "-r", optarg);
 			break;
 		case OPT_PREFIX:
 			prefix.value = optarg;
 			break;
 		case OPT_NODE_TIMEOUT:
 			node_timeout.value = optarg;
+			break;
+		case OPT_RESTART_GRACE:
+			grace.value = optarg;
 			break;
 		case OPT_PASSWORD_FILE:
 			password_file.value = optarg;
@@ -480,10 +550,21 @@ options_parse(struct options *opt, int argc, char **argv)
 	    opt->prefix[0] == '\0')
 		usage_error("--status with an empty prefix needs -k: every key "
 			    "would be a lock");
-	parse_server(opt, either(redis, "REDLOCK_REDIS"), password_file);
-	opt->site = fingerprint(
-	    fingerprint(UINT64_C(14695981039346656037), opt->addresses[0].text),
-	    opt->prefix);
+	find_servers(opt);
+	fill_passwords(opt, password_file);
+	opt->grace_ms = duration(either(grace, "REDLOCK_RESTART_GRACE"),
+	    opt->naddresses > 1 ? 60000 : 0, 0);
+	if (opt->mode == MODE_RUN && opt->grace_ms > 0 &&
+	    opt->ttl_ms > opt->grace_ms)
+		usage_error("--ttl: %s is more than the restart grace of %s "
+			    "(--restart-grace): a server that restarts could "
+			    "forget the lock",
+		    duration_format(opt->ttl_ms, text[0]),
+		    duration_format(opt->grace_ms, text[1]));
+	if (opt->naddresses % 2 == 0)
+		info("%d servers bear the loss of no more of them than %d do",
+		    opt->naddresses, opt->naddresses - 1);
+	opt->site = site_of(opt);
 }
 
 void

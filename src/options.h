@@ -16,6 +16,7 @@ struct options {
 	bool default_server; /* nobody named one */
 	const char *prefix;
 	int64_t ttl_ms;
+	int64_t grace_ms; /* restart grace; 0: none */
 	int64_t node_timeout_ms;
 	int64_t at_least_ms;
 	int64_t at_most_ms; /* 0: no limit */

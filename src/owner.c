@@ -62,8 +62,11 @@ owner_init(struct owner *o, const char *argv0)
 char *
 owner_id(const struct owner *o, unsigned int attempt, char buf[OWNER_ID])
 {
-	snprintf(
-	    buf, OWNER_ID, "%stoken=%s try=%u ", version, o->token, attempt);
+	size_t used = (size_t)snprintf(
+	    buf, OWNER_ID, "%stoken=%s try=", version, o->token);
+
+	if (attempt != 0)
+		snprintf(buf + used, OWNER_ID - used, "%u ", attempt);
 	return buf;
 }
 

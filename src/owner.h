@@ -39,7 +39,10 @@ struct owner {
  */
 void owner_init(struct owner *, const char *argv0);
 
-/* Writes the id of this owner's attempt.  Returns buf. */
+/*
+ * Writes the id of this owner's attempt, or, if that is 0, what the ids of all
+ * its attempts begin with.  Returns buf.
+ */
 char *owner_id(const struct owner *, unsigned int attempt, char buf[OWNER_ID]);
 
 /* Writes what follows since in the value.  Returns buf. */

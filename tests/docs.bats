@@ -82,7 +82,7 @@ options_of_fish() {
 
 @test "--help, the man page and the completions list the same options" {
 	options_of_help >help
-	[[ $(wc -l <help) -ge 19 ]]
+	[[ $(wc -l <help) -ge 20 ]]
 	diff help <(options_of_man)
 	diff help <(options_of_zsh)
 	diff help <(options_of_fish)
@@ -302,6 +302,19 @@ hold() {
 	[[ -z $(cat reply said) ]]
 }
 
+@test "bash completes -k from all servers that the line names" {
+	hold here
+	bash_complete redlock-run -r unix : //"$BATS_FILE_TMPDIR"/redis.sock \
+	    --restart-grace 5s -t 3s \
+	    -r unix : //"$BATS_FILE_TMPDIR"/other.sock -k ''
+	[[ $(sort reply) == $'elsewhere\neverywhere\nhere' ]]
+	# One of them is silent.
+	redis_freeze
+	bash_complete redlock-run -r unix : //"$BATS_FILE_TMPDIR"/redis.sock \
+	    -r unix : //"$BATS_FILE_TMPDIR"/other.sock -k ''
+	[[ $(sort reply) == $'elsewhere\neverywhere' ]]
+}
+
 @test "zsh completes options, locks, and the command's own words" {
 	command -v zsh || skip "zsh is not installed"
 	hold nightly
@@ -311,6 +324,10 @@ hold() {
 	zsh_complete 'redlock-run -qk ni' 'night\\ shift *nightly'
 	zsh_complete "redlock-run -r unix://$BATS_FILE_TMPDIR/other.sock -k e" \
 	    'elsewhere *everywhere'
+	zsh_complete "redlock-run -r unix://$BATS_FILE_TMPDIR/other.sock --redis=unix://$BATS_FILE_TMPDIR/redis.sock -k " \
+	    'elsewhere *everywhere *night\\ shift *nightly'
+	zsh_complete "redlock-run -r unix://$BATS_FILE_TMPDIR/other.sock -r unix://$BATS_FILE_TMPDIR/redis.sock -k " \
+	    'elsewhere *everywhere *night\\ shift *nightly'
 	touch file-of-mine file-of-yours
 	zsh_complete "redlock-run -k k -- cat $PWD/file" \
 	    'file-of-mine *file-of-yours'
@@ -330,6 +347,10 @@ hold() {
 	[[ $(cut -f 1 reply | sort) == $'night shift\nnightly' ]]
 	fish_complete "redlock-run -r unix://$BATS_FILE_TMPDIR/other.sock -k e"
 	[[ $(cut -f 1 reply | sort) == $'elsewhere\neverywhere' ]]
+	fish_complete "redlock-run -r unix://$BATS_FILE_TMPDIR/other.sock -r unix://$BATS_FILE_TMPDIR/redis.sock -k e"
+	[[ $(cut -f 1 reply | sort) == $'elsewhere\neverywhere' ]]
+	fish_complete 'redlock-run --restart-grace 5s -k k -- redlock-test-command --i'
+	[[ $(cut -f 1 reply) == --its-own ]]
 	fish_complete 'redlock-run -k k -- redlock-test-command --i'
 	[[ $(cut -f 1 reply) == --its-own ]]
 	fish_complete 'redlock-run -qk k redlock-test-command "a b" --i'
@@ -442,6 +463,55 @@ cron() {
 	grep -F "$(block REDLOCK_PID | sed -n 2p)" "$man"
 }
 
+# block_on BASE WORD: a block, with other ports in place of README's.
+block_on() {
+	block "$2" | sed "s/\<1679\([1-3]\)\>/$1\1/g"
+}
+
+# ports_free BASE: nobody answers on these.
+ports_free() {
+	local i
+	for i in 1 2 3; do
+		not redis-cli -p "$1$i" ping 2>/dev/null || return
+	done
+}
+
+# ours PORT: the server there is one that this test has started.
+ours() {
+	local pid
+	pid=$(<"$BATS_FILE_TMPDIR/readme-$1.server") &&
+		redis-cli -p "$1" info server | grep -q "^process_id:$pid\b"
+}
+
+@test "README's three servers hold a lock while one of them is shut down" {
+	local base i
+	unset REDLOCK_REDIS
+	base=$((2000 + RANDOM % 1200))
+	until ports_free "$base"; do
+		base=$((2000 + RANDOM % 1200))
+	done
+	# Should this fail, redis_stop_all() ends those that have such a file.
+	cat >bin/redis-server <<-END
+		#!/bin/sh
+		exec $(type -P redis-server) "\$@" --dir $PWD \
+		    --pidfile $BATS_FILE_TMPDIR/readme-\$4.server
+	END
+	chmod +x bin/redis-server
+	block_on "$base" --daemonize >start
+	grep -q -e "--port \$port" start
+	sh start 3>&- 4>&-
+	# The next block shuts servers down: not before they are known as ours.
+	for i in 1 2 3; do
+		eventually ours "$base$i"
+	done
+	block_on "$base" RESTART_GRACE >hold
+	sh hold >out 2>err 3>&- 4>&-
+	cat out err
+	grep -qE '^nightly +held .* sh ' out
+	[[ $(<err) == "redlock-run: redis://127.0.0.1:${base}2: "* ]]
+	eventually ports_free "$base"
+}
+
 @test "README's status table has the columns of the program's" {
 	hold nightly
 	diff <(block --status | sed -n 2p | tr -s ' ') \
@@ -450,6 +520,34 @@ cron() {
 	diff <(sed -n '/^\.Sh STATUS/,/^\.Sh EX/p' "$man" |
 		sed -nE 's/^\.It Sy ([A-Z]+) .*/\1/p') \
 	    <(redlock --status | sed -n 1p | tr -s ' ' '\n')
+}
+
+@test "the permissions in the man page are enough, and those that the program names" {
+	local permissions other=unix://$BATS_FILE_TMPDIR/other.sock
+	permissions=$(sed -n '/^~redlock:/,/^\.Ed/p' "$man" | grep -v '^\.' |
+		paste -sd ' ')
+	[[ $permissions == *' +'* ]]
+	# shellcheck disable=SC2086
+	redis acl setuser default reset on nopass $permissions
+	eventually redlock -k k -t 1s --restart-grace 1s -- true
+	run -1 redlock --status -k k
+	run -77 redlock --status
+	redis acl setuser default +scan
+	run -0 redlock --status
+	run -77 redlock -k k -r "$REDLOCK_REDIS?db=1" -- true
+	redis acl setuser default +select
+	redlock -k k -r "$REDLOCK_REDIS?db=1" -- true
+	# Among several servers, alone and against another candidate.
+	export REDLOCK_RESTART_GRACE=0
+	redlock -k k -r "$REDLOCK_REDIS" -r "$other" -- true
+	redis set redlock:k 'redlock-run/1 token=rival try=1 since=1 x'
+	redis zadd '{redlock:k}:~queue' 1 rival
+	redis hset '{redlock:k}:~beat' rival 9000000000000000
+	run -75 redlock -k k -r "$REDLOCK_REDIS" -r "$other" \
+	    --node-timeout 100ms -- true
+	redis acl setuser default -eval
+	run -77 redlock -k k -- true
+	[[ $output == *"$permissions" ]]
 }
 
 @test "the man page names the members that --json has" {

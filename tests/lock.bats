@@ -178,7 +178,7 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 	((calls <= took / 300 + 2))
 	((calls >= took / 600))
 	# what our own questions and the script's inside need, and no more
-	run -1 grep -vE '^(# Commandstats.*|cmdstat_(eval|get|pexpire|set|time|pttl|auth|exists|config.resetstat|info):.*|.?)$' \
+	run -1 grep -vE '^(# Commandstats.*|cmdstat_(eval|get|pexpire|set|time|pttl|zrange|auth|exists|config.resetstat|info):.*|.?)$' \
 	    <(tr -d '\r' <stats)
 	[ -z "$output" ]
 }

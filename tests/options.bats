@@ -134,11 +134,8 @@ password() {
 	wrong quiet -k a --quiet=yes -- true
 }
 
-@test "one run takes one lock and one server" {
+@test "one run takes one lock" {
 	wrong -k -k a -k b -- true
-	wrong -r -k a -r "unix:///a" -r "unix:///b" -- true
-	export REDLOCK_REDIS="$REDLOCK_REDIS redis://$tcp"
-	wrong "$tcp" -k a -- true
 }
 
 @test "--status takes no command" {

@@ -1,13 +1,60 @@
--- acquire: id, rest of the value, TTL in ms, fence proposal in us.
--- Answers 1 and the fence, or a refusal.  Repeating it is harmless.
-local last = fence()
-if ours then
-	redis.call('PEXPIRE', KEYS[1], ARGV[3])
-elseif not value then
-	redis.call('SET', KEYS[1], string.format('%ssince=%.0f %s', id, math.floor(now_us / 1000), ARGV[2]), 'NX', 'PX', ARGV[3])
-else
-	return refusal()
+-- acquire: id, token, rest of the value, TTL in ms, fence proposal in us,
+-- ticket in us (0: none yet), heartbeat in ms (0: do not queue).
+-- Answers 1, the fence and the number of living waiters with an earlier ticket;
+-- or a refusal, that number, and whether the owner is itself in the queue.
+-- Repeating it is harmless.
+local ticket, heartbeat = tonumber(ARGV[6]), tonumber(ARGV[7])
+
+-- Joins the queue or stays in it; without a ticket in the order of arrival.
+local function join()
+	if heartbeat == 0 then
+		return
+	end
+	if ticket > 0 then
+		redis.call('ZADD', queue, string.format('%.0f', ticket), token)
+	else
+		redis.call('ZADD', queue, 'NX', string.format('%.0f', now_us), token)
+	end
+	redis.call('HSET', beat, token, string.format('%.0f', now_us + heartbeat * 1e3))
+	redis.call('PEXPIRE', queue, 2 * heartbeat)
+	redis.call('PEXPIRE', beat, 2 * heartbeat)
 end
-local new = math.max(last + 1, math.min(tonumber(ARGV[4]), now_us + 6e7))
-fence_raise(last, new)
-return {1, new}
+
+-- How many are before us; those that no longer beat are dropped.
+local function earlier()
+	local n = 0
+	for _, waiter in ipairs(redis.call('ZRANGE', queue, 0, -1)) do
+		if waiter == token then
+			break
+		elseif tonumber(redis.call('HGET', beat, waiter) or 0) < now_us then
+			leave(waiter)
+		else
+			n = n + 1
+		end
+	end
+	return n
+end
+
+if ours then
+	redis.call('PEXPIRE', lock, ARGV[4])
+end
+if heartbeat > 0 and (value or ticket > 0) then
+	join()
+end
+local before = earlier()
+if not ours and (value or before > 0) then
+	local answer = refusal()
+	local owner = value and value:match('^redlock%-run/1 token=(%S+)')
+	answer[5] = before
+	answer[6] = owner and redis.call('ZSCORE', queue, owner) and 1 or 0
+	return answer
+elseif not ours then
+	redis.call('SET', lock, string.format('%ssince=%.0f %s', id, math.floor(now_us / 1000), ARGV[3]), 'NX', 'PX', ARGV[4])
+	join()
+end
+-- The counter is raised once in a tenure.
+local last = fence()
+if not ours or last == 0 then
+	last = fence_raise(last, math.max(last + 1, math.min(tonumber(ARGV[5]), now_us + 6e7)))
+end
+return {1, last, before}

@@ -1,13 +1,14 @@
--- release: id, ms that the lock stays taken yet.  Answers 1, or a refusal.
+-- release: id, token, ms that the lock stays taken yet, 1 to leave the queue.
+-- Answers 1, or a refusal.
 -- A resting lock has a value that is no longer our id, so that a renewal
 -- which comes late cannot prolong it.
-if not ours then
-	return refusal()
+if ours and tonumber(ARGV[3]) > 0 then
+	redis.call('PEXPIRE', lock, ARGV[3])
+	redis.call('SET', lock, 'rest ' .. value, 'XX', 'KEEPTTL')
+elseif ours then
+	redis.call('DEL', lock)
 end
-if tonumber(ARGV[2]) > 0 then
-	redis.call('PEXPIRE', KEYS[1], ARGV[2])
-	redis.call('SET', KEYS[1], 'rest ' .. value, 'XX', 'KEEPTTL')
-else
-	redis.call('DEL', KEYS[1])
+if ARGV[4] == '1' then
+	leave(token)
 end
-return {1}
+return ours and {1} or refusal()

@@ -1,4 +1,4 @@
--- status: an empty id.  Answers as a refusal does, and the fence.
+-- status: an empty id and token.  Answers as a refusal does, and the fence.
 local answer = refusal()
 answer[5] = fence()
 return answer

@@ -14,7 +14,7 @@ static struct options opt;
 
 static const char *const variables[] = { "REDLOCK_REDIS", "REDLOCK_PREFIX",
 	"REDLOCK_TTL", "REDLOCK_KILL_AFTER", "REDLOCK_NODE_TIMEOUT",
-	"REDLOCK_PASSWORD_FILE", "REDISCLI_AUTH" };
+	"REDLOCK_RESTART_GRACE", "REDLOCK_PASSWORD_FILE", "REDISCLI_AUTH" };
 
 static void
 clear_environment(void)
@@ -93,6 +93,7 @@ defaults(void)
 	SAME_TEXT(opt.prefix, "redlock:");
 	SAME_INT(opt.ttl_ms, 60000);
 	SAME_INT(opt.node_timeout_ms, 3000);
+	SAME_INT(opt.grace_ms, 0);
 	SAME_INT(opt.at_least_ms, 0);
 	SAME_INT(opt.at_most_ms, 0);
 	SAME_INT(opt.kill_after_ms, 5000);
@@ -144,6 +145,110 @@ node_timeouts(void)
 	}
 }
 
+/* Whether these are the servers, in this order; NULL ends them. */
+static void
+same_servers(const char *const texts[])
+{
+	int n = 0;
+
+	for (; texts[n] != NULL && n < opt.naddresses; n++)
+		SAME_TEXT(opt.addresses[n].text, texts[n]);
+	CHECK(texts[n] == NULL && n == opt.naddresses);
+	CHECK(!opt.default_server);
+}
+
+static void
+several_servers(void)
+{
+	static const char *const three[] = { "redis://a:6379", "redis://b:1",
+		"unix:///s?db=2", NULL };
+	static const char *const one[] = { "redis://h:6379", NULL };
+	char many[32 * 8] = "";
+
+	parse("-r a -r b:1 -r unix:///s?db=2");
+	same_servers(three);
+	setenv("REDLOCK_REDIS", " redis://a  b:1\tunix:///s?db=2\n", 1);
+	parse("");
+	same_servers(three);
+	parse("-r h");
+	same_servers(one);
+	setenv("REDLOCK_REDIS", " \t", 1);
+	CHECK(refuses(""));
+	setenv("REDLOCK_REDIS", "a b:x c", 1);
+	CHECK(refuses(""));
+	for (int i = 1; i <= 32; i++) {
+		setenv("REDLOCK_REDIS", many, 1);
+		snprintf(many + strlen(many), sizeof(many) - strlen(many),
+		    " h:%d", i);
+	}
+	parse("");
+	SAME_INT(opt.naddresses, 31);
+	setenv("REDLOCK_REDIS", many, 1);
+	CHECK(refuses(""));
+	clear_environment();
+}
+
+static void
+restart_graces(void)
+{
+	static const struct {
+		const char *line;
+		const char *environment;
+		int64_t want_ms; /* -1: refused */
+	} rows[] = {
+		{ "", NULL, 0 },
+		{ "-t 1h", NULL, 0 },
+		{ "--restart-grace 90", NULL, 90000 },
+		{ "", "90s", 90000 },
+		{ "-r a -r b", NULL, 60000 },
+		{ "-r a -r b -r c -t 60s", NULL, 60000 },
+		{ "-r a -r b -r c -t 61s", NULL, -1 },
+		{ "-r a -r b -r c -t 1h --restart-grace 0", NULL, 0 },
+		{ "-r a -r b -r c -t 1h", "0", 0 },
+		{ "-r a -r b -r c --restart-grace 2m", "3m", 120000 },
+		{ "-r a -r b -r c", "3m", 180000 },
+		{ "-r a -r b -r c", "59s", -1 },
+		{ "-r a -r b -r c -t 5s --restart-grace 5s", NULL, 5000 },
+		{ "-r a -r b -r c -t 5s --restart-grace 4999ms", NULL, -1 },
+		{ "-t 5s --restart-grace 4999ms", NULL, -1 },
+		{ "--status -r a -r b -t 61s", NULL, 60000 },
+		{ "--restart-grace x", NULL, -1 },
+		{ "--restart-grace -1", NULL, -1 },
+		{ "", "", -1 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].environment != NULL)
+			setenv("REDLOCK_RESTART_GRACE", rows[i].environment, 1);
+		if (rows[i].want_ms == -1) {
+			if (!refuses(rows[i].line))
+				tap_fail("'%s' is accepted", rows[i].line);
+		} else {
+			parse(rows[i].line);
+			SAME_INT(opt.grace_ms, rows[i].want_ms);
+		}
+		clear_environment();
+	}
+}
+
+static void
+servers_named_twice(void)
+{
+	static const char *const bad[] = { "-r a -r a", "-r a -r b -r a",
+		"-r a -r a:6379", "-r a -r redis://a/2",
+		"-r redis://u:p@a -r redis://v:q@a",
+		"-r unix:///s -r unix:///s", "-r unix:///s -r unix:///s?db=1" };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (!refuses(bad[i]))
+			tap_fail("'%s' is accepted", bad[i]);
+	setenv("REDLOCK_REDIS", "a b a:6379", 1);
+	CHECK(refuses(""));
+	clear_environment();
+	parse("-r a:1 -r a:2 -r unix:///a -r unix:///b");
+	SAME_INT(opt.naddresses, 4);
+}
+
 static void
 environments(void)
 {
@@ -186,6 +291,10 @@ passwords(void)
 	parse("-r redis://u@h");
 	SAME_TEXT(opt.addresses[0].user, "u");
 	SAME_TEXT(opt.addresses[0].password, "from-auth");
+	parse("-r a -r redis://u:own@b -r redis://u@c");
+	SAME_TEXT(opt.addresses[0].password, "from-auth");
+	SAME_TEXT(opt.addresses[1].password, "own");
+	SAME_TEXT(opt.addresses[2].password, "from-auth");
 	parse(line);
 	SAME_TEXT(opt.addresses[0].password, "from-file");
 	setenv("REDLOCK_PASSWORD_FILE", path, 1);
@@ -199,6 +308,8 @@ passwords(void)
 	CHECK(refuses(""));
 	clear_environment();
 	unlink(path);
+	CHECK(refuses("-r redis://u@h"));
+	CHECK(refuses("-r redis://u:own@a -r redis://u@b"));
 }
 
 static void
@@ -303,6 +414,12 @@ sites(void)
 	CHECK(site("-r 127.0.0.1:6379 --prefix redlock:") == ours);
 	CHECK(site("-r redis://:secret@127.0.0.1:6379/0") == ours);
 	CHECK(site("-t 7s --at-most 9 -o -q") == ours);
+	CHECK(site("--restart-grace 2m") == ours);
+	ours = site("-r a -r b");
+	CHECK(site("-r b -r redis://:p@a") == ours);
+	CHECK(site("-r a") != ours && site("-r b") != ours);
+	CHECK(site("-r a -r c") != ours && site("-r a -r b -r c") != ours);
+	ours = site("");
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (site(others[i]) == ours)
 			tap_fail("%s is the same", others[i]);
@@ -337,9 +454,14 @@ static const struct tap_test tests[] = {
 	{ "every option arrives", each_option },
 	{ "the node timeout is a tenth of the TTL, from 50 ms to 3 s",
 	    node_timeouts },
+	{ "several servers are read, in their order", several_servers },
+	{ "the restart grace is 60 s with several servers, and no TTL longer",
+	    restart_graces },
+	{ "a server named twice is refused", servers_named_twice },
 	{ "the environment is read, and the command line beats it",
 	    environments },
-	{ "the URL's own password beats the file, the file REDISCLI_AUTH",
+	{ "the URL's own password beats the file, the file REDISCLI_AUTH, and "
+	  "a user needs one",
 	    passwords },
 	{ "a password file has the password in its first line",
 	    password_files },

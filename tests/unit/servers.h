@@ -1,30 +1,58 @@
 /*
  * Made-up servers: the functions of node.h and loop.h without a socket, on a
  * clock that moves only while lock.c waits.  What a server answers is planned
- * in words, "yes+40 error lost": the n-th word is for the n-th request, the
- * last one for all that follow, and +40 is how many milliseconds it takes.
- * Or it follows from what the scripts do, after delays made up by chance.
+ * in words, "yes=7+40 error lost": the n-th word is for the n-th request, the
+ * last one for all that follow; see struct step.  Or, in the model, it follows
+ * from what the scripts do, after delays made up by chance.
  *
- * To be included behind lock.c, which has to be compiled with this clock:
- * see START below.  Requests on one connection are executed and answered in
- * their order; connections overtake each other, and what was sent is executed
- * even after the connection was closed, but not when the network cut it.
+ * To be included behind server.c, lock.c and acquire.c, which have to be
+ * compiled with this clock: see START below.  Requests on one connection are
+ * executed and answered in their order; connections overtake each other, and
+ * what was sent is executed even after the connection was closed, but not when
+ * the network cut it.
  */
 #ifndef SERVERS_H
 #define SERVERS_H
 
 #include "tap.h"
 
-#define START   INT64_C(1000000) /* the clock when a test begins */
-#define SERVERS 5
-#define FOREVER INT64_C(1000000000)
+#define START    INT64_C(1000000) /* the clock when a test begins */
+#define SERVERS  5
+#define REQUESTS 4096
+#define EVENTS   512
+#define FOREVER  INT64_C(1000000000)
 
-enum word { YES, NO, FREE, ERROR, DENIED, GARBAGE, LOST, SILENT };
+/* NO, OTHER and QUEUED refuse for three owners, the last one in the queue. */
+enum word {
+	YES,
+	NO,
+	OTHER,
+	QUEUED,
+	FREE,
+	ERROR,
+	DENIED,
+	GARBAGE,
+	LOST,
+	SILENT
+};
 
-static const char *const words[] = { "yes", "no", "free", "error", "denied",
-	"garbage", "lost", "silent", "now", "refused", "never" };
+static const char *const words[] = { "yes", "no", "other", "queued", "free",
+	"error", "denied", "garbage", "lost", "silent", "now", "refused",
+	"never" };
 
-static const char *const asks[] = { "", "acquire", "renew", "release" };
+/* A word of a plan: "yes!=7+40". */
+struct step {
+	int word;
+	int ms;     /* +40: it takes that long */
+	int number; /* =7: the fence; of a refusal, how fast its clock is, in us */
+	bool ahead; /* !: somebody has an earlier ticket */
+};
+
+/* An owner as the model has it, and what the queue knows of it. */
+struct waiter {
+	int64_t ticket_us; /* 0: not queued */
+	int64_t beat_us;
+};
 
 struct made_up {
 	struct node *node;
@@ -36,52 +64,90 @@ struct made_up {
 	int npending;
 	struct {
 		int tag;
+		enum ask ask;
 		int64_t sent_ms;
 	} pending[NODE_PENDING];
 	int64_t executed_ms; /* nothing on this connection before that */
 	int64_t answered_ms;
-	/* In the model: whose the key is, and until when. */
-	bool ours;
-	int64_t until_ms;
-	bool reached; /* it could be told so at the end */
+	/* What INFO says of it, and has said on this connection. */
+	int64_t started_ms;
+	const char *run_id;
+	const char *info_error;
+	int64_t uptime_s; /* -1: not asked yet */
+	/* In the model. */
+	int64_t down_ms;      /* down until then */
+	int64_t frozen_ms;    /* frozen until then */
+	int64_t skew_us;      /* of its wall clock */
+	char value[OWNER_ID]; /* whose the key is, by its id */
+	int64_t until_ms;     /* and until when */
+	int64_t fence;
+	struct waiter us, candidate;
+	int64_t rival_ms; /* until when the rival counts on it */
+	bool reached;     /* it could be told so at the end */
 };
+
+/* Ours, and what a server sends for them. */
+enum label { ACQUIRE, RENEW, RELEASE, LEAVE, YIELD };
+
+static const char *const labels[] = { "acquire", "renew", "release", "leave",
+	"yield" };
 
 struct request {
 	int server;
 	int connection;
+	int tag;
 	enum ask ask;
+	enum label label;
 	bool left; /* it waits for the connection otherwise */
 	int64_t at_ms;
 	char id[OWNER_ID];
-	char last[24]; /* its last argument */
-};
-
-struct event {
-	int64_t at_ms;
-	enum { CONNECTED, GREETED, EXECUTE, REPLY, DROP, CANCEL } kind;
-	int server;
-	int connection;
-	enum ask ask;
-	enum word word;
+	char args[5][24]; /* those behind the token */
 };
 
 /* What answer_int() and the others look into. */
 struct reply {
 	size_t count;
-	long long ints[5];
+	long long ints[6];
 	const char *text;
 };
+
+struct event {
+	int64_t at_ms;
+	enum {
+		CONNECTED,
+		GREETED,
+		EXECUTE,
+		REPLY,
+		DROP,
+		CANCEL,
+		RESTART,
+		FREEZE,
+		DELETE,
+		RIVAL
+	} kind;
+	int server;
+	int connection;
+	int request;
+	int ms; /* how long it lasts */
+	struct step step;
+	struct reply reply;
+};
+
+static struct request requests[REQUESTS];
+static struct event events[EVENTS];
+static char texts[SERVERS][OWNER_ID];
 
 static struct {
 	int64_t now_ms;
 	int idle; /* turns without an event in which no time passed */
 	struct made_up servers[SERVERS];
-	struct request requests[512];
 	int nrequests;
-	struct event events[512];
 	int nevents;
 	bool model;
-	bool cuts; /* in the model: the network cuts connections */
+	bool cuts;   /* in the model: the network cuts connections, */
+	bool faults; /* servers forget */
+	int greed;   /* what the rival takes of what is free, in per cent */
+	int64_t overlap_ms; /* when two first held the lock; 0: never */
 	uint64_t chance;
 	struct lock lock;
 	struct owner owner;
@@ -108,40 +174,66 @@ chance(int n)
 	return (int)((world.chance >> 33) % (uint64_t)n);
 }
 
-static void
-happens(int64_t at_ms, int kind, int server, enum ask ask, enum word word)
+static struct event *
+happens(int64_t at_ms, int kind, int server)
 {
-	if (world.nevents == sizeof(world.events) / sizeof(world.events[0]))
+	struct event *e = &events[world.nevents];
+
+	if (world.nevents++ == EVENTS)
 		abort();
-	world.events[world.nevents++] = (struct event){ .at_ms = at_ms,
+	*e = (struct event){ .at_ms = at_ms,
 		.kind = kind,
 		.server = server,
-		.connection = world.servers[server].connection,
-		.ask = ask,
-		.word = word };
+		.connection = world.servers[server].connection };
+	return e;
 }
 
 /* Takes the next word from a plan, but never the last. */
-static int
-next_word(const char **plan, int *ms)
+static struct step
+next_step(const char **plan)
 {
-	size_t len = strcspn(*plan, " +"), all = strcspn(*plan, " ");
-	int word = 0;
+	size_t len = strcspn(*plan, " +=!"), all = strcspn(*plan, " ");
+	const char *p = *plan + len;
+	struct step s = { 0 };
 
-	while (
-	    strlen(words[word]) != len || strncmp(words[word], *plan, len) != 0)
-		if (++word == sizeof(words) / sizeof(words[0]))
+	while (strlen(words[s.word]) != len ||
+	    strncmp(words[s.word], *plan, len) != 0)
+		if (++s.word == sizeof(words) / sizeof(words[0]))
 			abort();
-	*ms = (*plan)[len] == '+' ? atoi(*plan + len + 1) : 0;
+	for (; p < *plan + all; p++) {
+		if (*p == '+')
+			s.ms = atoi(p + 1);
+		else if (*p == '=')
+			s.number = atoi(p + 1);
+		else if (*p == '!')
+			s.ahead = true;
+	}
 	if ((*plan)[all] == ' ')
 		*plan += all + 1;
-	return word;
+	return s;
 }
 
 static struct made_up *
 made_up(const struct node *n)
 {
 	return &world.servers[n->address.port];
+}
+
+/* The first answer brings that of INFO, which was ahead of it. */
+static void
+informed(struct made_up *m)
+{
+	struct node *n = m->node;
+
+	if (!n->ask_info || m->uptime_s < 0)
+		return;
+	if (m->info_error != NULL) {
+		snprintf(
+		    n->info_error, sizeof(n->info_error), "%s", m->info_error);
+	} else if (n->born_ms == 0) {
+		n->born_ms = world.now_ms - m->uptime_s * 1000;
+		snprintf(n->run_id, sizeof(n->run_id), "%s", m->run_id);
+	}
 }
 
 static void
@@ -159,39 +251,74 @@ answer(struct made_up *m, enum answer_kind kind, const char *error,
 	m->node->answer_cb(m->node->arg, &a);
 }
 
-static void
-answer_in_words(struct made_up *m, enum word word)
+static int64_t
+server_us(const struct made_up *m)
 {
-	const int64_t server_ms = clock_wall_us() / 1000;
-	struct reply r = { 0 };
+	return clock_wall_us() + m->skew_us;
+}
 
-	if (word != ERROR && word != DENIED)
-		m->node->untried = m->node->nips;
-	switch (word) {
+/* A value as acquire writes it, of this try of an owner. */
+static const char *
+value_of(const char *token, int try)
+{
+	static char text[128];
+
+	snprintf(text, sizeof(text),
+	    "redlock-run/1 token=%s try=%d since=1 pid=1 host=h user=u "
+	    "command=c",
+	    token, try);
+	return text;
+}
+
+static struct reply
+reply_in_words(const struct made_up *m, const struct step *s, enum ask ask)
+{
+	const int server = (int)(m - world.servers);
+	struct reply r = { ask == ASK_ACQUIRE ? 6 : 4, { 0 }, NULL };
+
+	r.ints[2] = s->word == FREE ? -2 : 700;
+	r.ints[3] = server_us(m) + s->number;
+	r.ints[4] = s->ahead;
+	switch (s->word) {
 	case YES:
-		r.count = m->pending[0].tag == ASK_ACQUIRE ? 2 : 1;
-		r.ints[0] = 1;
-		r.ints[1] = 1000 + (m - world.servers);
-		break;
+		return (struct reply){ ask == ASK_ACQUIRE ? 3 :
+			    ask == ASK_RENEW              ? 2 :
+							    1,
+			{ 1, s->number != 0 ? s->number : 1000, s->ahead },
+			NULL };
 	case NO:
-		r = (struct reply){ 4, { 0, 0, 700, server_ms }, "a thief" };
+		r.text = value_of("thief", server);
 		break;
-	case FREE:
-		r = (struct reply){ 4, { 0, 0, -2, server_ms }, NULL };
+	case OTHER:
+		r.text = "another";
+		break;
+	case QUEUED:
+		r.text = value_of("candidate", server);
+		r.ints[5] = 1;
 		break;
 	case GARBAGE:
-		r = (struct reply){ 1, { 7 }, NULL };
-		break;
-	case ERROR:
+		return (struct reply){ 1, { 7 }, NULL };
+	}
+	return r;
+}
+
+static void
+answered(struct made_up *m, const struct event *e)
+{
+	struct reply r = e->reply;
+
+	informed(m);
+	if (e->step.word == ERROR) {
 		answer(m, ANSWER_UNABLE, "LOADING it loads", NULL);
 		return;
-	case DENIED:
+	}
+	if (e->step.word == DENIED) {
 		answer(m, ANSWER_DENIED, "NOPERM it may not", NULL);
 		return;
-	case LOST:
-	case SILENT:
-		return;
 	}
+	m->node->untried = m->node->nips;
+	if (!world.model)
+		r = reply_in_words(m, &e->step, requests[e->request].ask);
 	answer(m, ANSWER_REPLY, NULL, &r);
 }
 
@@ -208,79 +335,256 @@ go_down(struct made_up *m, const char *why)
 		answer(m, ANSWER_NONE, n->why, NULL);
 }
 
-/* What the script does.  Somebody else may hold the key for a while. */
-static enum word
-execute(struct made_up *m, enum ask ask)
+/* Whether a waiter is alive and in the queue. */
+static bool
+waits(const struct made_up *m, const struct waiter *w)
 {
-	bool there = m->until_ms > world.now_ms;
+	return w->ticket_us != 0 && w->beat_us >= server_us(m);
+}
 
-	if (there ? !m->ours : ask != ASK_ACQUIRE)
-		return there ? NO : FREE;
-	m->ours = true;
-	m->until_ms = ask == ASK_RELEASE ? 0 : world.now_ms + world.lock.ttl_ms;
-	return YES;
+static struct reply
+refusal(const struct made_up *m, const char *value)
+{
+	return (struct reply){ 4,
+		{ 0, 0, value == NULL ? -2 : m->until_ms - world.now_ms,
+		    server_us(m) },
+		value };
+}
+
+static struct reply
+execute_acquire(
+    struct made_up *m, const struct request *r, const char *value, bool ours)
+{
+	int64_t ttl_ms = atoll(r->args[1]), proposal = atoll(r->args[2]);
+	int64_t ticket_us = atoll(r->args[3]), most = server_us(m) + 60000000;
+	bool heartbeat = atoll(r->args[4]) > 0, before;
+	struct waiter *us = &m->us;
+	struct reply answer;
+
+	if (heartbeat && (value != NULL || ticket_us > 0)) {
+		if (ticket_us > 0 || us->ticket_us == 0)
+			us->ticket_us =
+			    ticket_us > 0 ? ticket_us : server_us(m);
+		us->beat_us = server_us(m) + atoll(r->args[4]) * 1000;
+	}
+	before = waits(m, &m->candidate) &&
+	    (us->ticket_us == 0 || m->candidate.ticket_us < us->ticket_us);
+	if (!ours && (value != NULL || before)) {
+		answer = refusal(m, value);
+		answer.count = 6;
+		answer.ints[4] = before;
+		answer.ints[5] = value != NULL &&
+		    (strstr(value, "TOKEN") != NULL ?
+			    us->ticket_us != 0 :
+			    strstr(value, "candidate") != NULL &&
+				m->candidate.ticket_us != 0);
+		return answer;
+	}
+	if (!ours && heartbeat && us->ticket_us == 0) {
+		us->ticket_us = server_us(m);
+		us->beat_us = server_us(m) + atoll(r->args[4]) * 1000;
+	}
+	if (!ours || m->fence == 0) {
+		int64_t f = proposal < most ? proposal : most;
+
+		m->fence = f > m->fence + 1 ? f : m->fence + 1;
+	}
+	snprintf(m->value, sizeof(m->value), "%s", r->id);
+	m->until_ms = world.now_ms + ttl_ms;
+	return (struct reply){ 3, { 1, m->fence, before }, NULL };
+}
+
+/* What the scripts do.  Somebody else may hold the key for a while. */
+static struct reply
+execute(struct made_up *m, const struct request *r)
+{
+	const char *value = m->until_ms > world.now_ms ? m->value : NULL;
+	bool ours = value != NULL && strncmp(value, r->id, strlen(r->id)) == 0;
+
+	switch (r->ask) {
+	case ASK_ACQUIRE:
+		return execute_acquire(m, r, value, ours);
+	case ASK_RENEW:
+		if (!ours)
+			break;
+		m->until_ms = world.now_ms + atoll(r->args[0]);
+		if (atoll(r->args[1]) > m->fence)
+			m->fence = atoll(r->args[1]);
+		if (r->args[2][0] == '1')
+			m->us.ticket_us = 0;
+		return (struct reply){ 2, { 1, m->fence }, NULL };
+	case ASK_RELEASE:
+	case ASK_LEAVE:
+	case ASK_NOTHING:
+		if (r->args[1][0] == '1')
+			m->us.ticket_us = 0;
+		if (!ours)
+			break;
+		m->until_ms = 0;
+		return (struct reply){ 1, { 1 }, NULL };
+	}
+	return refusal(m, value);
 }
 
 /* A request leaves this host. */
 static void
-leave(struct made_up *m, struct request *r)
+leave_host(struct made_up *m, struct request *r)
 {
+	struct step step = { .word = YES };
+	struct event *e;
 	int64_t at_ms;
-	int ms, word = YES;
 
 	r->left = true;
 	r->at_ms = world.now_ms;
 	if (world.model)
-		ms = chance(8) == 0 ? chance(600) : chance(20);
+		step.ms = chance(8) == 0 ? chance(600) : chance(20);
 	else
-		word = next_word(&m->plan, &ms);
-	at_ms = world.now_ms + (word == SILENT ? FOREVER : ms);
+		step = next_step(&m->plan);
+	at_ms = world.now_ms + (step.word == SILENT ? FOREVER : step.ms);
+	if (at_ms < m->frozen_ms)
+		at_ms = m->frozen_ms;
 	if (at_ms < m->executed_ms)
 		at_ms = m->executed_ms;
 	m->executed_ms = at_ms;
-	happens(at_ms, EXECUTE, r->server, r->ask, (enum word)word);
+	e = happens(at_ms, EXECUTE, r->server);
+	e->connection = r->connection;
+	e->request = (int)(r - requests);
+	e->step = step;
 	if (world.cuts && chance(20) == 0)
-		happens(world.now_ms + chance(100), DROP, r->server,
-		    ASK_NOTHING, YES);
+		happens(world.now_ms + chance(100), DROP, r->server);
 }
 
 static void
 executed(struct made_up *m, const struct event *e)
 {
-	enum word word = e->word;
+	struct event *answer;
+	struct reply reply = { 0 };
 	int64_t at_ms = world.now_ms;
 
 	if (world.model) {
-		word = execute(m, e->ask);
+		reply = execute(m, &requests[e->request]);
 		at_ms += chance(15);
+		if (reply.text != NULL)
+			reply.text = strstr(reply.text, "TOKEN") != NULL ?
+			    memcpy(texts[e->server], reply.text,
+				sizeof(texts[0])) :
+			    strstr(reply.text, "candidate") != NULL ?
+			    "candidate" :
+			    "rival";
 	}
 	if (e->connection != m->connection)
 		return;
-	if (word == LOST) {
+	if (e->step.word == LOST) {
 		go_down(m, "Connection reset");
 		return;
 	}
+	/* By its clock's whole seconds. */
+	if (m->uptime_s < 0)
+		m->uptime_s = world.now_ms / 1000 - m->started_ms / 1000;
 	if (at_ms < m->answered_ms)
 		at_ms = m->answered_ms;
 	m->answered_ms = at_ms;
-	happens(at_ms, REPLY, e->server, e->ask, word);
+	answer = happens(at_ms, REPLY, e->server);
+	answer->request = e->request;
+	answer->step = e->step;
+	answer->reply = reply;
 }
 
 /* The network takes with it what has not been executed. */
 static void
-dropped(struct made_up *m, const struct event *e)
+dropped(struct made_up *m, const struct event *e, bool all)
 {
 	int kept = 0;
 
 	for (int i = 0; i < world.nevents; i++)
-		if (world.events[i].server != e->server ||
-		    world.events[i].connection != e->connection ||
-		    world.events[i].kind != EXECUTE)
-			world.events[kept++] = world.events[i];
+		if (events[i].server != e->server ||
+		    (events[i].connection != e->connection && !all) ||
+		    events[i].kind != EXECUTE)
+			events[kept++] = events[i];
 	world.nevents = kept;
-	if (e->connection == m->connection && m->node->state != NODE_DOWN)
+	if ((all || e->connection == m->connection) &&
+	    m->node->state != NODE_DOWN)
 		go_down(m,
-		    e->word == YES ? "Connection reset" : "Connection refused");
+		    e->step.word == YES ? "Connection reset" :
+					  "Connection refused");
+}
+
+/* It is gone for a while, and has forgotten everything when it is back. */
+static void
+restarted(struct made_up *m, const struct event *e)
+{
+	dropped(m, e, true);
+	m->down_ms = m->started_ms = world.now_ms + e->ms;
+	m->frozen_ms = m->until_ms = m->fence = 0;
+	m->us.ticket_us = m->candidate.ticket_us = 0;
+}
+
+static void
+frozen(struct made_up *m, const struct event *e)
+{
+	m->frozen_ms = world.now_ms + e->ms;
+	if (m->executed_ms < m->frozen_ms)
+		m->executed_ms = m->frozen_ms;
+	for (int i = 0; i < world.nevents; i++)
+		if (events[i].server == e->server &&
+		    events[i].kind == EXECUTE && events[i].at_ms < m->frozen_ms)
+			events[i].at_ms = m->frozen_ms;
+}
+
+/* Whether our key is there, and one that we count. */
+static bool
+backed(int server)
+{
+	const struct made_up *m = &world.servers[server];
+
+	return m->until_ms > world.now_ms &&
+	    strstr(m->value, "TOKEN") != NULL &&
+	    world.lock.servers[server].valid_ms > world.now_ms;
+}
+
+/* Somebody deletes our key by hand; a majority has it yet. */
+static void
+deleted(struct made_up *m)
+{
+	int left = 0;
+
+	for (int i = 0; i < world.lock.nservers; i++)
+		left += backed(i) && &world.servers[i] != m;
+	if (left >= world.lock.quorum && strstr(m->value, "TOKEN") != NULL)
+		m->until_ms = 0;
+}
+
+/*
+ * The rival takes what is free, without the queue, where its own account of
+ * the server's age lets it; and counts on it for a whole TTL, whatever becomes
+ * of the server.  Now and then it gives everything back.
+ */
+static void
+rival_acts(void)
+{
+	const struct lock *l = &world.lock;
+	bool gives = chance(60) == 0;
+
+	for (int i = 0; i < l->nservers; i++) {
+		struct made_up *m = &world.servers[i];
+		int64_t age_ms =
+		    (world.now_ms / 1000 - m->started_ms / 1000) * 1000;
+		bool there = m->until_ms > world.now_ms;
+		bool its = there && strcmp(m->value, "rival") == 0;
+
+		if (gives) {
+			m->rival_ms = 0;
+			m->until_ms = its ? 0 : m->until_ms;
+			continue;
+		}
+		if (world.now_ms < m->down_ms || world.now_ms < m->frozen_ms ||
+		    age_ms < l->grace_ms + 1000 || (there && !its) ||
+		    chance(100) >= world.greed)
+			continue;
+		snprintf(m->value, sizeof(m->value), "rival");
+		m->until_ms = m->rival_ms = world.now_ms + l->ttl_ms;
+	}
+	happens(world.now_ms + 1 + chance(60), RIVAL, 0);
 }
 
 static void
@@ -296,10 +600,10 @@ happen(const struct event *e)
 			break;
 		m->node->established = true;
 		for (int i = 0; i < world.nrequests; i++)
-			if (world.requests[i].server == e->server &&
-			    world.requests[i].connection == e->connection &&
-			    !world.requests[i].left)
-				leave(m, &world.requests[i]);
+			if (requests[i].server == e->server &&
+			    requests[i].connection == e->connection &&
+			    !requests[i].left)
+				leave_host(m, &requests[i]);
 		break;
 	case GREETED:
 		if (current)
@@ -310,13 +614,25 @@ happen(const struct event *e)
 		break;
 	case REPLY:
 		if (current && m->npending > 0)
-			answer_in_words(m, e->word);
+			answered(m, e);
 		break;
 	case DROP:
-		dropped(m, e);
+		dropped(m, e, false);
 		break;
 	case CANCEL:
 		lock_cancel(&world.lock);
+		break;
+	case RESTART:
+		restarted(m, e);
+		break;
+	case FREEZE:
+		frozen(m, e);
+		break;
+	case DELETE:
+		deleted(m);
+		break;
+	case RIVAL:
+		rival_acts();
 		break;
 	}
 }
@@ -328,15 +644,14 @@ take_event(struct event *e, int64_t until_ms)
 	int first = -1;
 
 	for (int i = 0; i < world.nevents; i++)
-		if (world.events[i].at_ms <= until_ms &&
-		    (first == -1 ||
-			world.events[i].at_ms < world.events[first].at_ms))
+		if (events[i].at_ms <= until_ms &&
+		    (first == -1 || events[i].at_ms < events[first].at_ms))
 			first = i;
 	if (first == -1)
 		return false;
-	*e = world.events[first];
+	*e = events[first];
 	world.nevents--;
-	memmove(world.events + first, world.events + first + 1,
+	memmove(events + first, events + first + 1,
 	    (size_t)(world.nevents - first) * sizeof(*e));
 	return true;
 }
@@ -345,13 +660,37 @@ take_event(struct event *e, int64_t until_ms)
 static int64_t
 true_deadline_ms(void)
 {
+	const struct lock *l = &world.lock;
 	int64_t until_ms[SERVERS] = { 0 };
+	char id[OWNER_ID];
 
-	for (int i = 0; i < world.lock.nservers; i++)
-		if (world.servers[i].ours)
+	for (int i = 0; i < l->nservers; i++)
+		if (strcmp(world.servers[i].value,
+			owner_id(&world.owner, l->servers[i].try, id)) == 0)
 			until_ms[i] = world.servers[i].until_ms;
-	return lock_deadline_of(
-	    until_ms, world.lock.nservers, world.lock.quorum);
+	return lock_deadline_of(until_ms, l->nservers, l->quorum);
+}
+
+/* What D claims is compared with the servers, in every moment of the model. */
+static void
+judge(void)
+{
+	const struct lock *l = &world.lock;
+	int64_t deadline_ms = lock_deadline_ms(l);
+	int rivals = 0;
+
+	if (!world.model || l->phase == PHASE_RELEASE ||
+	    deadline_ms <= world.now_ms)
+		return;
+	if (!world.faults && deadline_ms > true_deadline_ms())
+		tap_fail("at %lld D is %lld, in truth it is %lld",
+		    (long long)(world.now_ms - START),
+		    (long long)(deadline_ms - START),
+		    (long long)(true_deadline_ms() - START));
+	for (int i = 0; i < l->nservers; i++)
+		rivals += world.servers[i].rival_ms > world.now_ms;
+	if (l->held && rivals >= l->quorum && world.overlap_ms == 0)
+		world.overlap_ms = world.now_ms - START;
 }
 
 void
@@ -361,6 +700,7 @@ loop_turn(struct loop *loop, int64_t wake_ms)
 	bool any = false;
 
 	(void)loop;
+	judge();
 	while (take_event(&e, any ? world.now_ms : wake_ms)) {
 		if (e.at_ms > world.now_ms)
 			world.now_ms = e.at_ms;
@@ -379,13 +719,7 @@ loop_turn(struct loop *loop, int64_t wake_ms)
 	}
 	if (!any && wake_ms > world.now_ms)
 		world.now_ms = wake_ms;
-	if (world.model && world.lock.phase != PHASE_RELEASE &&
-	    lock_deadline_ms(&world.lock) > world.now_ms &&
-	    lock_deadline_ms(&world.lock) > true_deadline_ms())
-		tap_fail("at %lld D is %lld, in truth it is %lld",
-		    (long long)(world.now_ms - START),
-		    (long long)(lock_deadline_ms(&world.lock) - START),
-		    (long long)(true_deadline_ms() - START));
+	judge();
 }
 
 void
@@ -416,36 +750,49 @@ node_open(struct node *n)
 {
 	struct made_up *m = made_up(n);
 	const int server = n->address.port;
-	int ms, word = next_word(&m->connects, &ms);
+	struct step s = next_step(&m->connects);
+	bool refused = strcmp(words[s.word], "refused") == 0;
+	bool at_once = strcmp(words[s.word], "now") == 0;
 
 	if (n->state != NODE_DOWN)
 		tap_fail("a second connection is opened");
 	m->connection++;
 	m->executed_ms = m->answered_ms = 0;
-	n->why[0] = '\0';
+	m->uptime_s = -1;
+	n->why[0] = n->run_id[0] = '\0';
+	n->born_ms = 0;
 	n->established = n->again = false;
 	if (n->untried > 0)
 		n->untried--;
-	if (strcmp(words[word], "refused") == 0 && ms == 0) {
+	if (world.now_ms < m->down_ms || (refused && s.ms == 0)) {
 		go_down(m, "Connection refused");
 		return;
 	}
 	n->state = m->greeting_ms > 0 ? NODE_GREETING : NODE_READY;
 	if (m->greeting_ms > 0)
-		happens(world.now_ms + ms + m->greeting_ms, GREETED, server,
-		    ASK_NOTHING, YES);
-	if (strcmp(words[word], "refused") == 0)
-		happens(world.now_ms + ms, DROP, server, ASK_NOTHING, NO);
-	else if (strcmp(words[word], "now") == 0 && ms == 0)
+		happens(world.now_ms + s.ms + m->greeting_ms, GREETED, server);
+	if (refused)
+		happens(world.now_ms + s.ms, DROP, server)->step.word = NO;
+	else if (at_once && s.ms == 0)
 		n->established = true;
-	else if (strcmp(words[word], "now") == 0)
-		happens(world.now_ms + ms, CONNECTED, server, ASK_NOTHING, YES);
+	else if (at_once)
+		happens(world.now_ms + s.ms, CONNECTED, server);
 }
 
 bool
 node_connected(const struct node *n)
 {
 	return n->state != NODE_DOWN && n->established;
+}
+
+bool
+node_waits(const struct node *n)
+{
+	const struct made_up *m = &world.servers[n->address.port];
+
+	return n->state != NODE_DOWN &&
+	    (m->npending > 0 ||
+		(n->ask_info && n->state == NODE_READY && m->uptime_s < 0));
 }
 
 void
@@ -473,38 +820,57 @@ node_release(struct node *n)
 	node_close(n, NULL);
 }
 
+static enum label
+label_of(enum ask ask, const char *const script_args[])
+{
+	if (ask == ASK_ACQUIRE || ask == ASK_RENEW)
+		return ask == ASK_ACQUIRE ? ACQUIRE : RENEW;
+	if (script_args[1][0] == '0')
+		return YIELD;
+	return world.lock.phase == PHASE_RELEASE ? RELEASE : LEAVE;
+}
+
 int
 node_eval(struct node *n, int tag, const char *script, int nkeys, int argc,
     const char *const argv[])
 {
 	struct made_up *m = made_up(n);
-	struct request *r = &world.requests[world.nrequests];
+	struct request *r = &requests[world.nrequests];
+	enum ask ask = strcmp(script, script_acquire) == 0 ? ASK_ACQUIRE :
+	    strcmp(script, script_renew) == 0              ? ASK_RENEW :
+							     ASK_RELEASE;
 
 	if (n->state != NODE_READY || m->npending == NODE_PENDING)
 		return -1;
-	if (world.nrequests++ ==
-	    sizeof(world.requests) / sizeof(world.requests[0])) {
+	if (world.nrequests++ == REQUESTS) {
 		printf("# it asks without end\n");
 		exit(1);
 	}
-	if (m->npending > 0 && tag != ASK_RELEASE)
+	if (m->npending > 0 && ask != ASK_RELEASE &&
+	    m->pending[m->npending - 1].ask != ASK_RELEASE)
 		tap_fail("a second request is on its way");
-	CHECK(nkeys == 2);
+	if (m->npending > 0 && tag <= m->pending[m->npending - 1].tag)
+		tap_fail("two requests on their way have one number");
+	CHECK(nkeys == 4);
 	CHECK(strcmp(argv[0], "p:n") == 0);
 	CHECK(strcmp(argv[1], "{p:n}:~fence") == 0);
-	CHECK(script ==
-	    (tag == ASK_ACQUIRE      ? script_acquire :
-		    tag == ASK_RENEW ? script_renew :
-				       script_release));
+	CHECK(strcmp(argv[2], "{p:n}:~queue") == 0);
+	CHECK(strcmp(argv[3], "{p:n}:~beat") == 0);
+	CHECK(strcmp(argv[5], "TOKEN") == 0);
+	CHECK(argc == (ask == ASK_ACQUIRE ? 11 : ask == ASK_RENEW ? 9 : 8));
 	m->pending[m->npending].tag = tag;
+	m->pending[m->npending].ask = ask;
 	m->pending[m->npending++].sent_ms = world.now_ms;
 	*r = (struct request){ .server = n->address.port,
 		.connection = m->connection,
-		.ask = (enum ask)tag };
-	snprintf(r->id, sizeof(r->id), "%s", argv[2]);
-	snprintf(r->last, sizeof(r->last), "%s", argv[argc - 1]);
+		.tag = tag,
+		.ask = ask,
+		.label = label_of(ask, argv + 6) };
+	snprintf(r->id, sizeof(r->id), "%s", argv[4]);
+	for (int i = 6; i < argc; i++)
+		snprintf(r->args[i - 6], sizeof(r->args[0]), "%s", argv[i]);
 	if (n->established)
-		leave(m, r);
+		leave_host(m, r);
 	return 0;
 }
 
@@ -535,10 +901,12 @@ answer_count(const struct answer *a)
 	return r != NULL ? r->count : 0;
 }
 
-/* A world of n servers that say yes to everything, at once. */
+/* A world of n old servers that say yes to everything, at once. */
 static void
-begin(int n, int64_t ttl_ms, int64_t node_timeout_ms)
+begin_with_grace(
+    int n, int64_t ttl_ms, int64_t node_timeout_ms, int64_t grace_ms)
 {
+	static const char *const run_ids[] = { "a", "b", "c", "d", "e" };
 	struct address addresses[SERVERS] = { 0 };
 
 	memset(&world, 0, sizeof(world));
@@ -546,13 +914,21 @@ begin(int n, int64_t ttl_ms, int64_t node_timeout_ms)
 	for (int i = 0; i < n; i++) {
 		world.servers[i].plan = "yes";
 		world.servers[i].connects = "now";
+		world.servers[i].run_id = run_ids[i];
+		world.servers[i].started_ms = -FOREVER;
 		addresses[i].port = i;
 		snprintf(addresses[i].text, ADDRESS_TEXT, "server%d", i);
 	}
 	snprintf(world.owner.token, OWNER_TOKEN, "TOKEN");
 	if (lock_init(&world.lock, NULL, "p:", "n", addresses, n, ttl_ms,
-		node_timeout_ms) == -1)
+		node_timeout_ms, grace_ms) == -1)
 		abort();
+}
+
+static void
+begin(int n, int64_t ttl_ms, int64_t node_timeout_ms)
+{
+	begin_with_grace(n, ttl_ms, node_timeout_ms, 0);
 }
 
 static enum lock_outcome
@@ -579,6 +955,15 @@ deadline(void)
 	return ms == 0 ? 0 : ms - START;
 }
 
+/* The same for one server's vote. */
+static int64_t
+valid(int server)
+{
+	int64_t ms = world.lock.servers[server].valid_ms;
+
+	return ms == 0 ? 0 : ms - START;
+}
+
 /* Holds the lock until then. */
 static void
 hold(int64_t until_ms)
@@ -599,7 +984,41 @@ hold(int64_t until_ms)
 static void
 cut(int server, int64_t at_ms)
 {
-	happens(START + at_ms, DROP, server, ASK_NOTHING, YES);
+	happens(START + at_ms, DROP, server);
+}
+
+/* The n-th request to a server that left this host; one of zeros after all. */
+static const struct request *
+nth(int server, int n)
+{
+	static const struct request none;
+
+	for (int i = 0; i < world.nrequests; i++)
+		if (requests[i].server == server && requests[i].left &&
+		    n-- == 0)
+			return &requests[i];
+	return &none;
+}
+
+/* Which of them is the first of that kind, and how many there are. */
+static int
+first(int server, enum label label)
+{
+	int n = 0;
+
+	while (nth(server, n)->left && nth(server, n)->label != label)
+		n++;
+	return n;
+}
+
+static int
+count(int server, enum label label)
+{
+	int n = 0;
+
+	for (int i = 0; nth(server, i)->left; i++)
+		n += nth(server, i)->label == label;
+	return n;
 }
 
 /* All that was sent to a server: "acquire@0/1 renew@333/1", connection last. */
@@ -607,18 +1026,14 @@ static const char *
 sent(int server)
 {
 	static char text[4096];
+	const struct request *r;
 	size_t used = 0;
 
 	text[0] = '\0';
-	for (int i = 0; i < world.nrequests; i++) {
-		const struct request *r = &world.requests[i];
-
-		if (r->server == server && r->left)
-			used += (size_t)snprintf(text + used,
-			    sizeof(text) - used, "%s%s@%lld/%d",
-			    used > 0 ? " " : "", asks[r->ask],
-			    (long long)(r->at_ms - START), r->connection);
-	}
+	for (int i = 0; (r = nth(server, i))->left && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+		    "%s%s@%lld/%d", used > 0 ? " " : "", labels[r->label],
+		    (long long)(r->at_ms - START), r->connection);
 	return text;
 }
 

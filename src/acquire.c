@@ -1,0 +1,208 @@
+/*
+ * How a lock is got: the votes are counted, a vote that is split is settled,
+ * a fence is agreed on.  Like lock.c it knows the servers by what they said.
+ */
+#include <string.h>
+
+#include "clock.h"
+#include "lock.h"
+
+/* Whether two of the servers turn out to be one, under two names. */
+static bool
+same_server(struct lock *l)
+{
+	for (int i = 0; i < l->nservers; i++) {
+		const struct server *s = &l->servers[i];
+		const struct server *twin = lock_twin(l, s);
+
+		if (twin == NULL)
+			continue;
+		l->same[0] = s->node.address.text;
+		l->same[1] = twin->node.address.text;
+		return true;
+	}
+	return false;
+}
+
+static bool
+same_owner(const struct lock_view *a, const struct lock_view *b)
+{
+	struct owner x, y;
+
+	if (owner_parse(&x, a->value, a->len) == 0 &&
+	    owner_parse(&y, b->value, b->len) == 0)
+		return strcmp(x.token, y.token) == 0;
+	return a->len == b->len && memcmp(a->value, b->value, a->len) == 0;
+}
+
+/*
+ * Whether the refusals do not come to "busy" yet: several owners share the
+ * votes, or one is still in the queue and so a candidate as we are.
+ */
+static bool
+contested(const struct lock *l)
+{
+	const struct lock_view *first = NULL;
+
+	for (int i = 0; i < l->nservers; i++) {
+		const struct lock_view *v = &l->servers[i].view;
+
+		if (l->servers[i].verdict != VERDICT_NO)
+			continue;
+		if (!v->taken || v->queued)
+			return true;
+		if (first != NULL && !same_owner(first, v))
+			return true;
+		first = v;
+	}
+	return false;
+}
+
+/*
+ * The vote is split.  Our ticket is the latest of the times at which servers
+ * refused us; presented everywhere, it makes all servers agree on an order.
+ */
+static void
+begin_contest(struct lock *l, int64_t now)
+{
+	l->phase_end_ms = now + CONTEST_TIMEOUTS * l->node_timeout_ms;
+	for (int i = 0; i < l->nservers; i++) {
+		struct server *s = &l->servers[i];
+
+		if (s->verdict == VERDICT_NO && s->view.now_us > l->ticket)
+			l->ticket = s->view.now_us;
+		s->next_ms = s->verdict == VERDICT_OPEN ? s->next_ms : now;
+	}
+}
+
+/*
+ * Whoever is told of an earlier ticket gives its votes back, so that those
+ * with the earliest get them.  What a server said before our last vote may be
+ * over by now; it is asked again soon.
+ */
+static void
+contend(struct lock *l)
+{
+	int64_t won_ms = 0;
+	bool earlier = false;
+
+	for (int i = 0; i < l->nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if (s->verdict == VERDICT_YES && s->won_ms > won_ms)
+			won_ms = s->won_ms;
+	}
+	for (int i = 0; i < l->nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if ((s->verdict == VERDICT_YES || s->verdict == VERDICT_NO) &&
+		    s->earlier > 0 && s->sent_ms > won_ms)
+			earlier = true;
+	}
+	for (int i = 0; i < l->nservers && earlier; i++)
+		if (l->servers[i].verdict == VERDICT_YES)
+			server_yield(&l->servers[i]);
+}
+
+/*
+ * The fence of this tenure is the largest among the votes.  The servers that
+ * have less get it written back, by a renewal and so only if the lock is
+ * still ours there.  Returns how many votes have it.
+ */
+static int
+raise_fence(struct lock *l)
+{
+	int fenced = 0;
+
+	for (int i = 0; i < l->nservers; i++)
+		if (l->servers[i].verdict == VERDICT_YES &&
+		    l->servers[i].fence > l->fence)
+			l->fence = l->servers[i].fence;
+	for (int i = 0; i < l->nservers; i++) {
+		struct server *s = &l->servers[i];
+
+		if (s->verdict != VERDICT_YES)
+			continue;
+		if (s->fence == l->fence)
+			fenced++;
+		else
+			s->next_ms = 0;
+	}
+	return fenced;
+}
+
+/* Enough votes, enough refusals, or too few servers left for either. */
+static enum lock_outcome
+acquire_outcome(struct lock *l, int64_t now)
+{
+	int count[VERDICT_DENIED + 1] = { 0 }, fenced, yes, no, open;
+	bool over = now >= l->phase_end_ms, excluded;
+
+	if (l->cancelled)
+		return LOCK_CANCELLED;
+	if (same_server(l))
+		return LOCK_SAME_SERVER;
+	for (int i = 0; i < l->nservers; i++)
+		count[l->servers[i].verdict]++;
+	yes = count[VERDICT_YES];
+	no = count[VERDICT_NO];
+	open = count[VERDICT_OPEN];
+	if (yes >= l->quorum) {
+		fenced = raise_fence(l);
+		if (fenced < l->quorum && !over)
+			return LOCK_UNDECIDED;
+		if (fenced >= l->quorum &&
+		    lock_deadline_ms(l) - now >= l->ttl_ms / 2)
+			return LOCK_HELD;
+		l->slow = true;
+		return LOCK_UNREACHABLE;
+	}
+	if (l->ticket == 0 && yes + open >= l->quorum && !over)
+		return LOCK_UNDECIDED;
+	excluded = no > l->nservers - l->quorum;
+	if (excluded && !contested(l))
+		return LOCK_BUSY;
+	if (yes + no >= l->quorum && l->ticket == 0) {
+		begin_contest(l, now);
+		return LOCK_UNDECIDED;
+	}
+	/* Too late for a majority, those that are still open say why. */
+	if ((yes + no >= l->quorum || open > 0) && !over) {
+		if (l->ticket != 0)
+			contend(l);
+		return LOCK_UNDECIDED;
+	}
+	if (yes + no >= l->quorum && contested(l))
+		return LOCK_BUSY;
+	return count[VERDICT_DENIED] > 0 ? LOCK_DENIED : LOCK_UNREACHABLE;
+}
+
+enum lock_outcome
+lock_acquire(struct lock *l, const struct owner *owner)
+{
+	enum lock_outcome outcome;
+	int64_t wake;
+
+	l->owner = owner;
+	owner_details(owner, l->details);
+	l->proposal = clock_wall_us();
+	l->phase = PHASE_ACQUIRE;
+	l->phase_end_ms = clock_now_ms() + l->node_timeout_ms;
+	for (;;) {
+		lock_step(l);
+		outcome = acquire_outcome(l, clock_now_ms());
+		if (outcome != LOCK_UNDECIDED)
+			break;
+		/* What the outcome changed may be due at once. */
+		wake = lock_step(l);
+		loop_turn(
+		    l->loop, wake < l->phase_end_ms ? wake : l->phase_end_ms);
+	}
+	if (outcome != LOCK_HELD) {
+		lock_release(l, 0);
+		return outcome;
+	}
+	l->phase = PHASE_HOLD;
+	l->held = true;
+	return outcome;
+}

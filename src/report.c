@@ -1,0 +1,85 @@
+/*
+ * The sentences about a lock that somebody may be woken by at night: what
+ * happened, to which lock and server, and what to do.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+#include "owner.h"
+#include "report.h"
+
+/* The last answer that made a majority impossible, or the last silence. */
+void
+report_loss(const struct lock *l, char *text, size_t size)
+{
+	char who[OWNER_WHO], why[LOCK_WHY];
+	const struct lock_view *view = lock_view(l);
+
+	if (view == NULL && lock_why(l, why)[0] == '\0')
+		snprintf(text, size,
+		    "the lease ran out while we were stopped or the machine "
+		    "slept");
+	else if (view == NULL)
+		snprintf(text, size, "it could not be renewed: %s", why);
+	else if (view->taken)
+		snprintf(text, size, "it is held by %s now",
+		    owner_who(who, view->value, view->len));
+	else
+		snprintf(text, size,
+		    "its key is gone from the server (deleted, evicted, "
+		    "flushed, or restarted without data)");
+}
+
+/* Who holds it, for how long, and how long yet. */
+void
+report_busy(const struct options *opt, const struct lock *l)
+{
+	const struct lock_view *v = lock_view(l);
+	char who[OWNER_WHO], held[DURATION_TEXT + 8] = "";
+	char lease[DURATION_TEXT + 16], text[DURATION_TEXT];
+	struct owner o;
+
+	if (v == NULL || !v->taken) {
+		note("%s: several want it at once, and another got it",
+		    opt->name);
+		return;
+	}
+	if (v->ttl_ms < 0)
+		snprintf(lease, sizeof(lease), "without expiry");
+	else
+		snprintf(lease, sizeof(lease), "lease %s left",
+		    duration_format(v->ttl_ms, text));
+	if (owner_parse(&o, v->value, v->len) == 0 && o.resting) {
+		note("%s: resting for %s more after %s@%s (%s) (--at-least)",
+		    opt->name, duration_format(v->ttl_ms, text), o.user, o.host,
+		    o.command);
+		return;
+	}
+	if (o.token[0] != '\0')
+		snprintf(held, sizeof(held), " for %s",
+		    duration_format(v->now_us / 1000 - o.since_ms, text));
+	note("%s: held by %s%s, %s", opt->name,
+	    owner_who(who, v->value, v->len), held, lease);
+}
+
+void
+report_failed(const struct options *opt, const struct lock *l)
+{
+	const char *prefix = opt->prefix;
+	char why[LOCK_WHY];
+
+	lock_why(l, why);
+	if (strstr(why, "NOPERM") != NULL || strstr(why, "executing") != NULL)
+		warn("%s: not run: %s; the user needs ~%s* ~{%s* +eval +get "
+		     "+set +del +pexpire +pttl +time +zadd +zrem +zrange "
+		     "+zscore +hset +hget +hdel +info",
+		    opt->name, why, prefix, prefix);
+	else
+		warn("%s: not run: %s%s", opt->name, why,
+		    opt->default_server ?
+			" (the built-in default; -r or REDLOCK_REDIS name "
+			"another server)" :
+			"");
+}

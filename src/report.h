@@ -1,0 +1,19 @@
+/* What a run tells people about its lock. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include <stddef.h>
+
+#include "lock.h"
+#include "options.h"
+
+/* Says who holds the lock, for how long, and how long yet; not with -q. */
+void report_busy(const struct options *, const struct lock *);
+
+/* Says why the lock could not be had, and where it helps, what to do. */
+void report_failed(const struct options *, const struct lock *);
+
+/* Writes why the lock is lost, as the end of a sentence. */
+void report_loss(const struct lock *, char *text, size_t size);
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * One server and its part in the lock.  Everything here but the callback that
+ * a server sets itself is for lock.c, and not for callbacks.
+ */
+#ifndef SERVER_H
+#define SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "node.h"
+
+#define LOCK_VALUE       1024 /* as much of a value as scripts send */
+#define POLL_MS          20   /* while a vote is split, and up to twice that */
+#define CONTEST_TIMEOUTS 3    /* node timeouts that a split vote may take, */
+#define BEAT_TIMEOUTS    2    /* and after which a candidate counts as dead */
+
+struct lock;
+
+/* What a server asked about a lock says of it. */
+struct lock_view {
+	char value[LOCK_VALUE];
+	size_t len;
+	bool taken;
+	int64_t ttl_ms; /* -1: for ever */
+	int64_t now_us; /* the server's wall clock */
+	bool queued;    /* its owner is in the queue: no holder yet */
+};
+
+/* A server and its part in the lock. */
+struct server {
+	struct lock *lock;
+	struct node node;
+	enum ask {
+		ASK_NOTHING,
+		ASK_ACQUIRE,
+		ASK_RENEW,
+		ASK_LEAVE, /* the queue, of a lock that is not ours here */
+		ASK_RELEASE
+	} asked;
+	int64_t give_up_ms;  /* when what was asked counts as unanswered */
+	int64_t next_ms;     /* when something is to be asked again */
+	int64_t valid_ms;    /* v_i */
+	int64_t yours_ms;    /* when what was last answered "yours" was sent */
+	int64_t unproven_ms; /* since when our key is there but does not count;
+				0: it does */
+	int64_t won_ms;      /* when it became ours */
+	int64_t fence;       /* its counter, while it is ours */
+	unsigned int try;    /* the attempt that our value here is of */
+	int sequence;        /* the number of the last question */
+	bool ours;           /* its last answer was "yours" */
+	bool maybe_ours;     /* nothing rules out that our value is there */
+	bool maybe_queued;   /* nor that we are in its queue */
+	bool heals;          /* the acquire on its way was sent while held */
+	bool opened;         /* a connection was begun, its end not yet seen */
+	bool heard;          /* it has answered on this connection */
+	bool behind;         /* the release went out behind other questions */
+	bool reopen;         /* the connection has worked: reopen at once */
+	int64_t opened_ms;
+	int64_t sent_ms; /* the last question that was answered */
+	int earlier;     /* living waiters with an earlier ticket than ours */
+	int releases;    /* times that a release was sent */
+	enum verdict {
+		VERDICT_OPEN,
+		VERDICT_YES,
+		VERDICT_NO,
+		VERDICT_UNABLE,
+		VERDICT_DENIED
+	} verdict,
+	    released;          /* on acquire or renewal; on the release */
+	char why[NODE_WHY];    /* of the last failure */
+	struct lock_view view; /* of the last refusal */
+};
+
+/* Fills zeroed memory; a server stays in place.  node_release() undoes it. */
+void server_init(
+    struct server *, struct lock *, const struct address *, bool ask_info);
+
+/* Begins a connection. */
+void server_open(struct server *, int64_t now_ms);
+
+/* Does what is due; returns when it wants to be called again at the latest. */
+int64_t server_step(struct server *, int64_t now_ms);
+
+/*
+ * Gives our vote here back, behind whatever is on its way, and stays in the
+ * queue.  What is asked next, a little later, is a new attempt.
+ */
+void server_yield(struct server *);
+
+/*
+ * Readies it for the release.  An acquire that never left this host needs
+ * none; one that did is followed on its connection.  Returns whether there is
+ * anything to give back.
+ */
+bool server_begin_release(struct server *, int64_t now_ms);
+
+/* Notes that it has failed, and why. */
+void server_failed(struct server *, enum verdict, const char *why);
+
+/* Reads a refusal (or the status script's answer); -1 if it is none. */
+int lock_view_read(struct lock_view *, const struct answer *);
+
+#endif

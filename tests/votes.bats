@@ -1,0 +1,289 @@
+#!/usr/bin/env bats
+# Several servers: votes that are split, and the fence that a majority agrees
+# on.
+# shellcheck disable=SC2154,SC2016
+
+load lib
+load servers
+
+setup_file() { five_servers; }
+setup() { fresh_servers; }
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+## Votes that are split
+
+# contend [STATUS]: four want the lock at the same moment, and do not wait for
+# it.  One of them runs, or one after the other, never two at once; the others
+# find it busy, or end with STATUS.
+contend() {
+	local pids=() urls i n status other=${1:-75}
+
+	read -ra urls <<<"$REDLOCK_REDIS"
+
+	rm -f go ran overlap
+	for i in 1 2 3 4; do
+		# each begins with another server
+		n=$((i % ${#urls[@]}))
+		(
+			REDLOCK_REDIS="${urls[*]:n} ${urls[*]:0:n}"
+			until [ -e go ]; do :; done
+			redlock -n -k a -- sh -c '
+				mkdir inside || echo >>overlap
+				echo >>ran
+				sleep 0.1
+				rmdir inside' 2>"err.$i"
+		) &
+		pids+=($!)
+	done
+	touch go
+	for i in "${pids[@]}"; do
+		status=0
+		wait "$i" || status=$?
+		if ((status != 0 && status != 75 && status != other)); then
+			echo "status $status"
+			cat err.*
+			return 1
+		fi
+	done >&2
+	[ ! -e overlap ]
+	[ -s ran ]
+}
+
+@test "two servers and four contenders: one of them runs" {
+	servers 1 2
+	for _ in {1..6}; do
+		contend
+		eventually only_fences 1 2
+	done
+}
+
+@test "three servers, one of them down, and four contenders: one of them runs" {
+	redis_kill s2
+	for _ in {1..6}; do
+		contend 69
+		eventually only_fences 1 3
+	done
+}
+
+@test "three servers and four contenders: one of them runs" {
+	for _ in {1..6}; do
+		contend
+		eventually only_fences 1 2 3
+	done
+}
+
+@test "four servers and four contenders: one of them runs" {
+	servers 1 2 3 4
+	for _ in {1..6}; do
+		contend
+		eventually only_fences 1 2 3 4
+	done
+}
+
+# candidate TICKET: another one has the vote of the first server, and is in its
+# queue with that ticket, alive for ten seconds.
+candidate() {
+	redis_at s1 set redlock:a "redlock-run/1 token=rival try=1 since=1 x" \
+	    px 60000
+	queues 1 "$1"
+}
+
+# queues N TICKET: it is in the queue of server N.
+queues() {
+	redis_at "s$1" hset '{redlock:a}:~beat' rival $(($(now_us) + 10000000))
+	redis_at "s$1" zadd '{redlock:a}:~queue' "$2" rival
+}
+
+# candidate_leaves: the queues.
+candidate_leaves() {
+	local i
+	for i in 1 2; do
+		redis_at "s$i" zrem '{redlock:a}:~queue' rival
+		redis_at "s$i" hdel '{redlock:a}:~beat' rival
+	done
+}
+
+# candidate_gone: it gives its vote back, too.
+candidate_gone() {
+	redis_at s1 del redlock:a
+	candidate_leaves
+}
+
+value_at() {
+	redis_at "s$1" get redlock:a
+}
+
+voted_for_us() {
+	[[ $(value_at "$1") == *" token="*" pid=$bg_pid "* ]]
+}
+
+# For a while, seen again and again.
+stays() {
+	local end=$(($(now_us) + 500000))
+	while (($(now_us) < end)); do
+		"$@" || return
+	done
+}
+
+@test "a split vote: the earlier ticket keeps its vote, and runs when the other gives way" {
+	servers 1 2
+	candidate 9000000000000000
+	redlock_bg -k a --node-timeout 3s -- true
+	eventually voted_for_us 2
+	stays voted_for_us 2
+	redis_at s1 del redlock:a
+	redlock_ended 0
+	candidate_gone
+	eventually only_fences 1 2
+}
+
+# taken_again N FENCE: since it had that fence, server N has been taken anew.
+taken_again() {
+	(($(redis_at "s$1" get '{redlock:a}:~fence') > $2))
+}
+
+@test "a split vote: the later ticket gives way, and runs if the earlier one is gone" {
+	servers 1 2
+	candidate 1
+	redlock_bg -k a --node-timeout 3s -- true
+	eventually taken_again 2 0
+	eventually taken_again 2 "$(redis_at s2 get '{redlock:a}:~fence')"
+	queues 2 1
+	eventually not voted_for_us 2
+	stays not voted_for_us 2
+	candidate_gone
+	redlock_ended 0
+	eventually only_fences 1 2
+}
+
+@test "a split vote: when one of the candidates has won it is busy at once" {
+	servers 1 2
+	candidate 9000000000000000
+	redlock_bg -k a --node-timeout 3s -- true
+	eventually voted_for_us 2
+	candidate_leaves
+	redlock_ended 75
+	grep -q 'held by' "$bg_err"
+	candidate_gone
+	eventually only_fences 1 2
+}
+
+@test "a split vote: three node timeouts, then it is busy" {
+	local start
+
+	servers 1 2
+	candidate 9000000000000000
+	start=$(now_us)
+	run -75 --separate-stderr redlock -k a --node-timeout 200ms -- true
+	(($(now_us) - start > 600000))
+	candidate_gone
+	eventually only_fences 1 2
+}
+
+@test "a split vote: a candidate that is dead is not waited for" {
+	servers 1 2
+	candidate 1
+	redis_at s1 del redlock:a
+	redis_at s1 hset '{redlock:a}:~beat' rival 1
+	queues 2 1
+	redis_at s2 hset '{redlock:a}:~beat' rival 1
+	redlock -k a -- true
+	eventually only_fences 1 2
+}
+
+## The fence
+
+# next_fence: takes the lock once more; its fence is larger than $fence, and
+# becomes it.
+next_fence() {
+	local last=$fence
+
+	fence=$(redlock -k a -- sh -c 'echo "$REDLOCK_FENCE"')
+	echo "$fence after $last"
+	((fence > last))
+}
+
+@test "the fence grows, whichever majority answers" {
+	local fence=0 i
+
+	for i in 1 2 3 1 3 2; do
+		redis_stop "s$i"
+		next_fence
+		next_fence
+		redis_spawn "s$i"
+		eventually redis_at "s$i" ping
+		next_fence
+	done
+}
+
+@test "the fence grows though a minority has lost its own" {
+	local fence=0 i
+
+	for i in 1 2 3 2 1; do
+		redis_at "s$i" flushall
+		next_fence
+		redis_freeze "s$((i % 3 + 1))"
+		next_fence
+		redis_thaw "s$((i % 3 + 1))"
+		next_fence
+	done
+}
+
+# agreed N...: takes the lock and prints its fence, if two of these servers
+# have it when COMMAND runs.
+agreed() {
+	redlock -k a -- bash -c '
+		n=0
+		dir=$1
+		shift
+		for i; do
+			[ "$(redis-cli -s "$dir/s$i.sock" get \
+			    "{redlock:a}:~fence")" != "$REDLOCK_FENCE" ] ||
+				n=$((n + 1))
+		done
+		[ "$n" -ge 2 ] && echo "$REDLOCK_FENCE"' \
+	    bash "$BATS_FILE_TMPDIR" "$@"
+}
+
+@test "counters that drifted apart: the fence is larger than each, and a majority has it before COMMAND runs" {
+	local ahead down other far fence
+
+	for ahead in 1 2 3; do
+		# of the two that are left both are needed
+		down=$((ahead % 3 + 1))
+		other=$((down % 3 + 1))
+		redis_freeze "s$down"
+		far=$(($(now_us) + ahead * 3600000000))
+		redis_at "s$ahead" set '{redlock:a}:~fence' "$far"
+		fence=$(agreed "$ahead" "$other")
+		echo "$fence, one server had $far"
+		((fence > far))
+		redis_thaw "s$down"
+		eventually redis_at "s$down" ping
+		fence=$(agreed 1 2 3)
+		((fence > far))
+	done
+}
+
+@test "a majority has the fence before COMMAND runs" {
+	local fence=0 i last
+
+	for i in {1..10}; do
+		last=$fence
+		fence=$(agreed 1 2 3)
+		((fence > last))
+		redis_at "s$((i % 3 + 1))" del '{redlock:a}:~fence'
+	done
+}
+
+@test "a fence that is no number counts as none" {
+	local fence
+
+	redis_at s1 set '{redlock:a}:~fence' nonsense
+	redis_at s2 set '{redlock:a}:~fence' -5
+	fence=$(agreed 1 2 3)
+	((fence > 1000000000000000))
+	redis_at s3 rpush '{redlock:b}:~fence' x
+	redlock -k b -- true
+}
