@@ -32,6 +32,7 @@
 #include "signals.h"
 #include "status.h"
 
+#define SITE_TEXT      24
 #define GUARD_AFTER_MS 2 /* promised: from the fifth millisecond on */
 
 struct run {
@@ -252,11 +253,17 @@ run_child(struct run *run)
 	return c->code == CLD_EXITED ? c->status : -c->status;
 }
 
+static void
+site_text(const struct options *opt, char text[SITE_TEXT])
+{
+	snprintf(text, SITE_TEXT, "%016" PRIx64, opt->site);
+}
+
 /* What COMMAND finds in its environment, over whatever was inherited. */
 static int
 export_lock(const struct run *run)
 {
-	char fence[24], pid[16], site[24];
+	char fence[24], pid[16], site[SITE_TEXT];
 	const struct {
 		const char *name;
 		const char *value;
@@ -270,12 +277,64 @@ export_lock(const struct run *run)
 
 	snprintf(fence, sizeof(fence), "%" PRId64, run->lock.fence);
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	snprintf(site, sizeof(site), "%016" PRIx64, run->opt.site);
+	site_text(&run->opt, site);
 	for (size_t i = 0; i < sizeof(vars) / sizeof(vars[0]); i++)
 		if (unsetenv(vars[i].name) == -1 ||
 		    setenv(vars[i].name, vars[i].value, 1) == -1)
 			return -1;
 	return 0;
+}
+
+/* Whether names, one a line, has name among them. */
+static bool
+listed(const char *names, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = names; p != NULL; p = strchr(p, '\n')) {
+		p += *p == '\n';
+		if (strncmp(p, name, len) == 0 &&
+		    (p[len] == '\n' || p[len] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * If a run of the same site that we descend from holds the lock, COMMAND is
+ * its business: it becomes this process.  What the environment says of that
+ * run counts only if the servers confirm it; a daemon hands it on for years.
+ */
+static void
+run_nested(const struct options *opt)
+{
+	const char *names = getenv("REDLOCK_KEY");
+	const char *token = getenv("REDLOCK_TOKEN");
+	const char *site = getenv("REDLOCK_SITE");
+	char own[SITE_TEXT], parent[16];
+
+	site_text(opt, own);
+	if (names == NULL || token == NULL || site == NULL ||
+	    strcmp(site, own) != 0 || !listed(names, opt->name))
+		return;
+	if (!status_holds(opt, token)) {
+		note("%s: REDLOCK_TOKEN says that we run under it, the servers "
+		     "do not; asking for it as usual",
+		    opt->name);
+		return;
+	}
+	info("%s: held already, by process %s; no second lease", opt->name,
+	    getenv("REDLOCK_PID") != NULL ? getenv("REDLOCK_PID") : "?");
+	if (opt->at_most_ms != 0 || opt->at_least_ms != 0)
+		note("%s: held already; --at-least and --at-most have no "
+		     "effect inside",
+		    opt->name);
+	snprintf(parent, sizeof(parent), "%d", (int)getppid());
+	if (setenv("REDLOCK_PID", parent, 1) == -1)
+		die(EXIT_OS, "%s", strerror(errno));
+	execvp(opt->command[0], opt->command);
+	die(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC, "%s: %s",
+	    opt->command[0], strerror(errno));
 }
 
 /*
@@ -440,6 +499,7 @@ main(int argc, char **argv)
 		options_release(&run.opt);
 		return status;
 	}
+	run_nested(&run.opt);
 	if (loop_init(&run.loop) == -1)
 		die(EXIT_OS, "timerfd: %s", strerror(errno));
 	if (lock_init(&run.lock, &run.loop, run.opt.prefix, run.opt.name,

@@ -341,28 +341,49 @@ status_release(struct status *st)
 	loop_release(&st->loop);
 }
 
+/* Finds out all that there is to know; status_release() undoes it. */
+static void
+status_read(struct status *st, const struct options *opt)
+{
+	memset(st, 0, sizeof(*st));
+	st->opt = opt;
+	if (loop_init(&st->loop) == -1)
+		die(EXIT_OS, "timerfd: %s", strerror(errno));
+	sources_init(st);
+	if (opt->name != NULL)
+		add_entry(st, opt->name, strlen(opt->name));
+	else
+		all_sources(st);
+	st->reading = true;
+	sort_entries(st);
+	for (size_t i = 0; i < st->nentries; i++)
+		st->entries[i].opinions = need(calloc(
+		    (size_t)st->nsources, sizeof(*st->entries[i].opinions)));
+	all_sources(st);
+	for (size_t i = 0; i < st->nentries; i++)
+		judge_entry(st, &st->entries[i]);
+}
+
+bool
+status_holds(const struct options *opt, const char *token)
+{
+	struct status st;
+	bool holds;
+
+	status_read(&st, opt);
+	holds = st.entries[0].state == STATE_HELD &&
+	    strcmp(st.entries[0].agreed->owner.token, token) == 0;
+	status_release(&st);
+	return holds;
+}
+
 int
 status_run(const struct options *opt)
 {
-	struct status st = { .opt = opt };
+	struct status st;
 	int result, failures;
 
-	if (loop_init(&st.loop) == -1)
-		die(EXIT_OS, "timerfd: %s", strerror(errno));
-	sources_init(&st);
-	if (opt->name != NULL)
-		add_entry(&st, opt->name, strlen(opt->name));
-	else
-		all_sources(&st);
-	st.reading = true;
-	sort_entries(&st);
-	for (size_t i = 0; i < st.nentries; i++)
-		st.entries[i].opinions = need(calloc(
-		    (size_t)st.nsources, sizeof(*st.entries[i].opinions)));
-	all_sources(&st);
-	for (size_t i = 0; i < st.nentries; i++)
-		judge_entry(&st, &st.entries[i]);
-
+	status_read(&st, opt);
 	result = report_failures(&st, &failures);
 	if (opt->json)
 		show_json(&st);

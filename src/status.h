@@ -65,4 +65,7 @@ struct status {
  */
 int status_run(const struct options *opt);
 
+/* Whether the lock opt->name is held by the run that has this token. */
+bool status_holds(const struct options *opt, const char *token);
+
 #endif

@@ -1,0 +1,189 @@
+#!/usr/bin/env bats
+# redlock-run inside redlock-run: the same lock needs no second lease.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031
+
+load lib
+
+setup_file() { redis_start; }
+setup() {
+	redis_reset
+	cd "$BATS_TEST_TMPDIR" || return
+}
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+
+@test "a run inside the run that holds the lock is no deadlock and not busy" {
+	run -7 --separate-stderr redlock -k a -- \
+	    "$REDLOCK_RUN" -k a -- sh -c 'echo in; exit 7'
+	[ "$output" = in ]
+	[ -z "$stderr" ]
+	not held a
+}
+
+@test "the inner run becomes its command: no second lease, no release" {
+	redlock -k a -- sh -c '
+		outer=$(redis-cli -s "$1" get redlock:a)
+		"$2" -k a -- sh -c "echo \$PPID" >parent
+		[ "$(cat parent)" = $$ ] || exit 10
+		[ "$(redis-cli -s "$1" get redlock:a)" = "$outer" ]' \
+	    sh "$BATS_FILE_TMPDIR/redis.sock" "$REDLOCK_RUN"
+	not held a
+}
+
+@test "COMMAND's parent is in REDLOCK_PID, the rest is the outer run's" {
+	redlock -k a -- sh -c '
+		env | grep ^REDLOCK | grep -v _PID | sort >outer
+		"$1" -k a -- sh -c "
+			[ \$REDLOCK_PID = \$PPID ] || exit 10
+			env | grep ^REDLOCK | grep -v _PID | sort >inner"
+		' sh "$REDLOCK_RUN"
+	diff outer inner
+}
+
+@test "a script that wraps itself does so once, also inside another run" {
+	cat >self <<-'END'
+		#!/bin/sh
+		[ "$REDLOCK_PID" = "$PPID" ] ||
+			exec "$REDLOCK_RUN" -k a -- "$0" "$@"
+		echo "ran $*" >>ran
+	END
+	chmod +x self
+	export REDLOCK_RUN
+	./self x
+	redlock -k a -- sh -c './self y; ./self z'
+	[ "$(cat ran)" = $'ran x\nran y\nran z' ]
+}
+
+@test "three deep" {
+	redlock -k a -- "$REDLOCK_RUN" -k a -- "$REDLOCK_RUN" -k a -- \
+	    touch started
+	[ -e started ]
+}
+
+@test "what the inner command cannot execute or find: 126, 127" {
+	run -127 --separate-stderr redlock -k a -- "$REDLOCK_RUN" -k a -- ./no
+	says ./no
+	touch no
+	run -126 --separate-stderr redlock -k a -- "$REDLOCK_RUN" -k a -- ./no
+	says ./no
+}
+
+@test "another lock is taken as usual" {
+	redlock -k a -- "$REDLOCK_RUN" -k b -- sh -c '
+		redis-cli -s "$1" exists redlock:a redlock:b >held' sh \
+	    "$BATS_FILE_TMPDIR/redis.sock"
+	[ "$(cat held)" = 2 ]
+	not held b
+}
+
+@test "the same name under another prefix, or on another server, is another lock" {
+	redis_start other
+	redlock -k a -- "$REDLOCK_RUN" --prefix other: -k a -- sh -c '
+		redis-cli -s "$1" exists redlock:a other:a >held' sh \
+	    "$BATS_FILE_TMPDIR/redis.sock"
+	[ "$(cat held)" = 2 ]
+	redlock -k a -- "$REDLOCK_RUN" -k a \
+	    -r "unix://$BATS_FILE_TMPDIR/other.sock" -- sh -c '
+		redis-cli -s "$1" exists redlock:a >held' sh \
+	    "$BATS_FILE_TMPDIR/other.sock"
+	[ "$(cat held)" = 1 ]
+	redis_stop other
+}
+
+# inherit: a command whose environment is that of a run that is over.
+inherit() {
+	redlock -k a -- env -0 >old
+	mapfile -d '' -t inherited < <(grep -z ^REDLOCK_ old)
+}
+
+@test "an environment that is out of date: it says so, and takes the lock as usual" {
+	local inherited
+
+	inherit
+	run -0 --separate-stderr env "${inherited[@]}" "$REDLOCK_RUN" -k a -- \
+	    sh -c 'echo "$REDLOCK_TOKEN"'
+	says 'the servers do not'
+	[[ ${inherited[*]} != *"$output"* ]]
+	run -0 --separate-stderr env "${inherited[@]}" "$REDLOCK_RUN" -q -k a \
+	    -- true
+	silent
+}
+
+@test "an environment that is out of date: another's lock is busy" {
+	local inherited
+
+	inherit
+	hold a
+	run -75 --separate-stderr env "${inherited[@]}" "$REDLOCK_RUN" -k a -- \
+	    touch started
+	[ ! -e started ]
+	let_go
+}
+
+@test "an environment that is out of date: a lock that rests is busy" {
+	local inherited
+
+	redlock -k a --at-least 1h -- env -0 >old
+	mapfile -d '' -t inherited < <(grep -z ^REDLOCK_ old)
+	run -75 --separate-stderr env "${inherited[@]}" "$REDLOCK_RUN" -k a -- \
+	    touch started
+	[ ! -e started ]
+}
+
+@test "part of that environment, or nonsense in it, is not believed" {
+	hold a
+	local token
+	token=$(redis get redlock:a | sed 's/.*token=\([^ ]*\).*/\1/')
+	REDLOCK_TOKEN=$token run -75 redlock -k a -- touch started
+	REDLOCK_TOKEN=$token REDLOCK_KEY=a run -75 redlock -k a -- touch started
+	REDLOCK_TOKEN=$token REDLOCK_KEY=a REDLOCK_SITE=x \
+	    run -75 redlock -k a -- touch started
+	[ ! -e started ]
+	let_go
+}
+
+@test "one of several names that the outer run has is enough" {
+	local site token
+
+	site=$(redlock -k a -- sh -c 'echo "$REDLOCK_SITE"')
+	hold b
+	token=$(redis get redlock:b | sed 's/.*token=\([^ ]*\).*/\1/')
+	export REDLOCK_SITE=$site REDLOCK_TOKEN=$token
+	REDLOCK_KEY=$'a\nb\nc' redlock -k b -- touch started
+	[ -e started ]
+	REDLOCK_KEY=$'a\nbb\nc' run -75 redlock -k b -- true
+	REDLOCK_KEY=$'bb\nb' redlock -k b -- true
+	unset REDLOCK_SITE REDLOCK_TOKEN
+	let_go
+}
+
+@test "inside, the limits of time have no effect, and that is said" {
+	run -0 --separate-stderr redlock -k a -- \
+	    "$REDLOCK_RUN" -k a --at-least 1h -- true
+	says --at-least
+	not held a
+	run -0 --separate-stderr redlock -k a -- \
+	    "$REDLOCK_RUN" -q -k a --at-most 1h -- true
+	silent
+}
+
+@test "servers that cannot be asked do not confirm it" {
+	local inherited
+
+	inherit
+	redis_stop
+	run -69 --separate-stderr env "${inherited[@]}" "$REDLOCK_RUN" -k a -- \
+	    touch started
+	[ ! -e started ]
+	redis_spawn
+}
+
+@test "the inner command is stopped like any other process of COMMAND" {
+	redlock_bg -k a -t 900ms --kill-after 100ms -- \
+	    "$REDLOCK_RUN" -k a -- sh -c 'echo $$ >pid; exec sleep 1000'
+	eventually test -s pid
+	redis del redlock:a
+	redlock_ended 79
+	gone "$(cat pid)"
+}
