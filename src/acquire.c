@@ -133,7 +133,7 @@ raise_fence(struct lock *l)
 
 /* Enough votes, enough refusals, or too few servers left for either. */
 static enum lock_outcome
-acquire_outcome(struct lock *l, int64_t now)
+judge_votes(struct lock *l, int64_t now)
 {
 	int count[VERDICT_DENIED + 1] = { 0 }, fenced, yes, no, open;
 	bool over = now >= l->phase_end_ms, excluded;
@@ -177,32 +177,24 @@ acquire_outcome(struct lock *l, int64_t now)
 	return count[VERDICT_DENIED] > 0 ? LOCK_DENIED : LOCK_UNREACHABLE;
 }
 
-enum lock_outcome
-lock_acquire(struct lock *l, const struct owner *owner)
+void
+lock_begin(struct lock *l, const struct owner *owner)
 {
-	enum lock_outcome outcome;
-	int64_t wake;
-
 	l->owner = owner;
 	owner_details(owner, l->details);
 	l->proposal = clock_wall_us();
 	l->phase = PHASE_ACQUIRE;
 	l->phase_end_ms = clock_now_ms() + l->node_timeout_ms;
-	for (;;) {
-		lock_step(l);
-		outcome = acquire_outcome(l, clock_now_ms());
-		if (outcome != LOCK_UNDECIDED)
-			break;
-		/* What the outcome changed may be due at once. */
-		wake = lock_step(l);
-		loop_turn(
-		    l->loop, wake < l->phase_end_ms ? wake : l->phase_end_ms);
+}
+
+enum lock_outcome
+lock_outcome(struct lock *l)
+{
+	enum lock_outcome outcome = judge_votes(l, clock_now_ms());
+
+	if (outcome == LOCK_HELD) {
+		l->phase = PHASE_HOLD;
+		l->held = true;
 	}
-	if (outcome != LOCK_HELD) {
-		lock_release(l, 0);
-		return outcome;
-	}
-	l->phase = PHASE_HOLD;
-	l->held = true;
 	return outcome;
 }

@@ -35,7 +35,7 @@ lock_deadline_of(const int64_t valid_ms[], int n, int q)
 int64_t
 lock_deadline_ms(const struct lock *l)
 {
-	int64_t valid_ms[LOOP_WATCHES];
+	int64_t valid_ms[LOCK_SERVERS];
 
 	for (int i = 0; i < l->nservers; i++)
 		valid_ms[i] = l->servers[i].valid_ms;
@@ -84,6 +84,7 @@ lock_init(struct lock *l, struct loop *loop, const char *prefix,
 	if (l->servers == NULL)
 		return -1;
 	l->loop = loop;
+	l->name = name;
 	l->nservers = naddresses;
 	l->quorum = naddresses / 2 + 1;
 	l->ttl_ms = ttl_ms;
@@ -168,7 +169,7 @@ lock_cancel(struct lock *l)
  * gets the time that the others took, several times over.
  */
 static int64_t
-stragglers_end_ms(const struct lock *l, int64_t begun_ms)
+stragglers_end_ms(const struct lock *l)
 {
 	int64_t end_ms = 0, t;
 
@@ -178,7 +179,7 @@ stragglers_end_ms(const struct lock *l, int64_t begun_ms)
 		if (!s->behind || s->releases == 0 ||
 		    s->released != VERDICT_OPEN)
 			continue;
-		t = s->heard ? begun_ms + STRAGGLE_MS :
+		t = s->heard ? l->release_ms + STRAGGLE_MS :
 			       s->opened_ms + 4 * l->slowest_ms + 2;
 		if (t > end_ms)
 			end_ms = t;
@@ -186,42 +187,64 @@ stragglers_end_ms(const struct lock *l, int64_t begun_ms)
 	return end_ms < l->phase_end_ms ? end_ms : l->phase_end_ms;
 }
 
-enum lock_release_result
-lock_release(struct lock *l, int64_t rest_ms)
+void
+lock_begin_release(struct lock *l, int64_t rest_ms)
 {
-	int64_t now = clock_now_ms(), wake, end_ms;
-	int count[VERDICT_DENIED + 1], asked = 0, needed, lost;
+	int64_t now = clock_now_ms();
 
 	l->phase = PHASE_RELEASE;
 	l->rest_ms = rest_ms;
+	l->release_ms = now;
 	l->phase_end_ms = now + l->node_timeout_ms;
 	/* The kernel delivers what is sent: nobody who interrupts us waits. */
 	if (l->cancelled && l->node_timeout_ms > CANCEL_MS)
 		l->phase_end_ms = now + CANCEL_MS;
+	l->releases = 0;
 	for (int i = 0; i < l->nservers; i++)
 		if (server_begin_release(&l->servers[i], now))
-			asked++;
-	needed = asked < l->quorum ? asked : l->quorum;
-	lost = l->nservers - l->quorum + 1;
-	for (;;) {
-		wake = lock_step(l);
-		memset(count, 0, sizeof(count));
-		for (int i = 0; i < l->nservers; i++)
-			if (l->servers[i].releases > 0)
-				count[l->servers[i].released]++;
-			else
-				count[VERDICT_OPEN]++;
-		end_ms = l->phase_end_ms;
-		if (count[VERDICT_YES] >= needed || count[VERDICT_NO] >= lost ||
-		    count[VERDICT_OPEN] == l->nservers - asked)
-			end_ms = stragglers_end_ms(l, now);
-		if (clock_now_ms() >= end_ms)
-			break;
-		loop_turn(l->loop, wake < end_ms ? wake : end_ms);
+			l->releases++;
+}
+
+/* The result as it stands, and whether nothing can change it any more. */
+static enum lock_release_result
+release_result(const struct lock *l, bool *decided)
+{
+	int yes = 0, no = 0, answered = 0;
+	int needed = l->releases < l->quorum ? l->releases : l->quorum;
+
+	for (int i = 0; i < l->nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if (s->releases == 0 || s->released == VERDICT_OPEN)
+			continue;
+		answered++;
+		yes += s->released == VERDICT_YES;
+		no += s->released == VERDICT_NO;
 	}
-	if (count[VERDICT_NO] >= lost)
+	*decided = true;
+	if (no > l->nservers - l->quorum)
 		return RELEASE_NOT_OURS;
-	return count[VERDICT_YES] >= needed ? RELEASE_DONE : RELEASE_UNANSWERED;
+	if (yes >= needed)
+		return RELEASE_DONE;
+	*decided = answered == l->releases;
+	return RELEASE_UNANSWERED;
+}
+
+enum lock_release_result
+lock_release_result(const struct lock *l)
+{
+	bool decided;
+
+	return release_result(l, &decided);
+}
+
+int64_t
+lock_release_end_ms(const struct lock *l)
+{
+	bool decided;
+
+	release_result(l, &decided);
+	return decided ? stragglers_end_ms(l) : l->phase_end_ms;
 }
 
 void

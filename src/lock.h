@@ -24,9 +24,10 @@
 #include "owner.h"
 #include "server.h"
 
-#define LOCK_NAME 512 /* bytes, at most */
-#define LOCK_KEY  (2 * LOCK_NAME + 32)
-#define LOCK_WHY  1024
+#define LOCK_NAME    512 /* bytes, at most */
+#define LOCK_KEY     (2 * LOCK_NAME + 32)
+#define LOCK_WHY     1024
+#define LOCK_SERVERS 31 /* at most */
 
 enum lock_outcome {
 	LOCK_UNDECIDED,
@@ -39,13 +40,14 @@ enum lock_outcome {
 };
 
 enum lock_release_result {
-	RELEASE_DONE,      /* given back, or there was nothing to give */
-	RELEASE_NOT_OURS,  /* it had been somebody else's, or nobody's */
-	RELEASE_UNANSWERED /* it ends with its lease */
+	RELEASE_DONE,       /* given back, or there was nothing to give */
+	RELEASE_UNANSWERED, /* or with errors; it ends with its lease */
+	RELEASE_NOT_OURS    /* it had been somebody else's, or nobody's */
 };
 
 struct lock {
 	struct loop *loop;
+	const char *name;
 	struct server *servers;
 	int nservers;
 	int quorum;
@@ -55,9 +57,11 @@ struct lock {
 	enum { PHASE_ACQUIRE, PHASE_HOLD, PHASE_RELEASE } phase;
 	int64_t phase_end_ms; /* acquire and release: until when, at most */
 	int64_t rest_ms;      /* release: stays taken that long */
+	int64_t release_ms;   /* when it began */
+	int releases;         /* and on how many servers */
 	bool cancelled;
 	int64_t slowest_ms;  /* answer so far */
-	bool held;           /* lock_acquire() was successful */
+	bool held;           /* LOCK_HELD was the outcome */
 	bool slow;           /* too little of the lease was left */
 	const char *same[2]; /* the two addresses of LOCK_SAME_SERVER */
 	int64_t proposal;    /* of a fence: our wall clock, the same for all */
@@ -96,16 +100,18 @@ int lock_init(struct lock *l, struct loop *, const char *prefix,
  */
 int lock_resolve(struct lock *);
 
-/*
- * Begins to connect, so that the servers work while owner is made.
- * lock_acquire() then turns the loop until the matter is decided.  Unless it
- * returns LOCK_HELD, whatever may have been left on a server is given back
- * before it returns, within one more node timeout.
- */
+/* Begins to connect, so that the servers work while an owner is made. */
 void lock_connect(struct lock *);
-enum lock_outcome lock_acquire(struct lock *, const struct owner *);
 
-/* Ends lock_acquire() at its next turn.  For callbacks. */
+/*
+ * Begins to take the lock for owner, which stays.  From then on lock_step()
+ * and lock_outcome() are called in turn, until the outcome is no longer
+ * LOCK_UNDECIDED, or phase_end_ms has come and changed it.
+ */
+void lock_begin(struct lock *, const struct owner *);
+enum lock_outcome lock_outcome(struct lock *);
+
+/* The next outcome is LOCK_CANCELLED.  For callbacks. */
 void lock_cancel(struct lock *);
 
 /*
@@ -120,16 +126,20 @@ bool lock_kept_since(const struct lock *, int64_t since_ms);
 int64_t lock_deadline_ms(const struct lock *);
 
 /*
- * Does what is due while the lock is held: renewals, reconnections.  Returns
- * when it wants to be called again at the latest.  Not for callbacks.
+ * Does what is due: questions, renewals, reconnections.  Returns when it wants
+ * to be called again at the latest.  Not for callbacks.
  */
 int64_t lock_step(struct lock *);
 
 /*
- * Gives the lock back, or leaves it taken for rest_ms more, and waits until a
- * quorum has answered, at most one node timeout.
+ * Begins to give back whatever a server may have of ours, or to leave the lock
+ * taken for rest_ms more.  Then lock_step() is called until the time has come
+ * that lock_release_end_ms() tells after each turn: when a quorum has
+ * answered, or one node timeout is over.
  */
-enum lock_release_result lock_release(struct lock *, int64_t rest_ms);
+void lock_begin_release(struct lock *, int64_t rest_ms);
+int64_t lock_release_end_ms(const struct lock *);
+enum lock_release_result lock_release_result(const struct lock *);
 
 /* Tells the servers that nothing more comes, and frees everything. */
 void lock_close(struct lock *);

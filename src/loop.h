@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define LOOP_WATCHES 64
+#define LOOP_WATCHES 1024
 
 struct loop_watch {
 	int fd;       /* -1: not watched */

@@ -23,7 +23,7 @@
 #include "clock.h"
 #include "exitcode.h"
 #include "guard.h"
-#include "lock.h"
+#include "locks.h"
 #include "log.h"
 #include "loop.h"
 #include "options.h"
@@ -40,7 +40,7 @@ struct run {
 	struct loop loop;
 	struct signals signals;
 	struct loop_watch signal_watch;
-	struct lock lock;
+	struct locks locks;
 	struct owner owner;
 	struct child child;
 	struct guard guard;
@@ -113,7 +113,7 @@ signals_cb(void *arg, short revents)
 				child_signal(&run->child, &si);
 		} else if (signals_terminates(signo) && run->cancelled == 0) {
 			run->cancelled = signo;
-			lock_cancel(&run->lock);
+			locks_cancel(&run->locks);
 		}
 	}
 }
@@ -124,14 +124,14 @@ lose(struct run *run, int64_t kill_ms)
 	char text[OWNER_WHO + LOCK_WHY];
 
 	run->lost = true;
-	report_loss(&run->lock, text, sizeof(text));
+	report_loss(run->locks.about, text, sizeof(text));
 	if (run->opt.warn_on_loss) {
 		warn("%s: lock lost: %s; %s runs on without it (--on-loss "
 		     "warn)",
-		    run->opt.name, text, run->owner.command);
+		    run->locks.about->name, text, run->owner.command);
 		return;
 	}
-	warn("%s: lock lost: %s; stopping %s", run->opt.name, text,
+	warn("%s: lock lost: %s; stopping %s", run->locks.about->name, text,
 	    run->owner.command);
 	child_stop(&run->child, kill_ms);
 }
@@ -140,7 +140,7 @@ lose(struct run *run, int64_t kill_ms)
 static int64_t
 lease_step(struct run *run, int64_t now)
 {
-	int64_t deadline = lock_deadline_ms(&run->lock);
+	int64_t deadline = locks_deadline_ms(&run->locks);
 	int64_t kill_ms, term_ms;
 
 	if (deadline > now && deadline != run->deadline_ms) {
@@ -222,7 +222,7 @@ run_step(struct run *run)
 	if (run->child.stopped_by != 0)
 		stop_step(run);
 	now = clock_now_ms();
-	wake = lock_step(&run->lock);
+	wake = locks_step(&run->locks);
 	wake = earlier(wake, lease_step(run, now));
 	wake = earlier(wake, at_most_step(run, now));
 	wake = earlier(wake, child_step(&run->child));
@@ -263,19 +263,28 @@ site_text(const struct options *opt, char text[SITE_TEXT])
 static int
 export_lock(const struct run *run)
 {
-	char fence[24], pid[16], site[SITE_TEXT];
+	char fences[LOCKS_MAX * 24], names[LOCKS_MAX * (LOCK_NAME + 1)];
+	char pid[16], site[SITE_TEXT];
 	const struct {
 		const char *name;
 		const char *value;
 	} vars[] = {
-		{ "REDLOCK_KEY", run->opt.name },
+		{ "REDLOCK_KEY", names },
 		{ "REDLOCK_TOKEN", run->owner.token },
-		{ "REDLOCK_FENCE", fence },
+		{ "REDLOCK_FENCE", fences },
 		{ "REDLOCK_PID", pid },
 		{ "REDLOCK_SITE", site },
 	};
+	size_t nlen = 0, flen = 0;
 
-	snprintf(fence, sizeof(fence), "%" PRId64, run->lock.fence);
+	for (int i = 0; i < run->locks.n; i++) {
+		const struct lock *l = &run->locks.lock[i];
+
+		nlen += (size_t)snprintf(names + nlen, sizeof(names) - nlen,
+		    "%s%s", i > 0 ? "\n" : "", l->name);
+		flen += (size_t)snprintf(fences + flen, sizeof(fences) - flen,
+		    "%s%" PRId64, i > 0 ? " " : "", l->fence);
+	}
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	site_text(&run->opt, site);
 	for (size_t i = 0; i < sizeof(vars) / sizeof(vars[0]); i++)
@@ -311,18 +320,34 @@ run_nested(const struct options *opt)
 	const char *names = getenv("REDLOCK_KEY");
 	const char *token = getenv("REDLOCK_TOKEN");
 	const char *site = getenv("REDLOCK_SITE");
+	const char *held[LOCKS_MAX], *other = NULL;
+	struct options inherited = *opt;
 	char own[SITE_TEXT], parent[16];
 
 	site_text(opt, own);
 	if (names == NULL || token == NULL || site == NULL ||
-	    strcmp(site, own) != 0 || !listed(names, opt->name))
+	    strcmp(site, own) != 0)
 		return;
-	if (!status_holds(opt, token)) {
+	inherited.names = held;
+	inherited.nnames = 0;
+	for (int i = 0; i < opt->nnames; i++)
+		if (listed(names, opt->names[i]))
+			held[inherited.nnames++] = opt->names[i];
+		else
+			other = opt->names[i];
+	if (inherited.nnames == 0)
+		return;
+	if (!status_holds(&inherited, token)) {
 		note("%s: REDLOCK_TOKEN says that we run under it, the servers "
 		     "do not; asking for it as usual",
 		    opt->name);
 		return;
 	}
+	if (other != NULL)
+		die(EXIT_USAGE,
+		    "%s: held already by the run around this one, but %s is "
+		    "not; take them together",
+		    held[0], other);
 	info("%s: held already, by process %s; no second lease", opt->name,
 	    getenv("REDLOCK_PID") != NULL ? getenv("REDLOCK_PID") : "?");
 	if (opt->at_most_ms != 0 || opt->at_least_ms != 0)
@@ -377,10 +402,12 @@ run_command(struct run *run)
 	struct options *opt = &run->opt;
 	int64_t now = clock_now_ms();
 
-	run->deadline_ms = lock_deadline_ms(&run->lock);
+	run->deadline_ms = locks_deadline_ms(&run->locks);
 	run->acquired_ms = now;
-	info("%s: acquired in %" PRId64 "ms, fence %" PRId64, opt->name,
-	    now - run->asked_ms, run->lock.fence);
+	for (int i = 0; i < run->locks.n; i++)
+		info("%s: acquired in %" PRId64 "ms, fence %" PRId64,
+		    run->locks.lock[i].name, now - run->asked_ms,
+		    run->locks.lock[i].fence);
 	signals_cb(run, 0); /* the last moment for one to be in time */
 	if (run->cancelled != 0)
 		return -run->cancelled;
@@ -413,7 +440,7 @@ give_back(struct run *run, int status)
 
 	if (run->child.started && !run->lost)
 		rest_ms = run->acquired_ms + run->opt.at_least_ms - now;
-	switch (lock_release(&run->lock, rest_ms > 0 ? rest_ms : 0)) {
+	switch (locks_release(&run->locks, rest_ms > 0 ? rest_ms : 0)) {
 	case RELEASE_DONE:
 		if (rest_ms > 0)
 			info("%s: stays taken for %s more", run->opt.name,
@@ -426,16 +453,16 @@ give_back(struct run *run, int status)
 		if (run->lost || !run->child.started)
 			break;
 		run->lost = true;
-		report_loss(&run->lock, why, sizeof(why));
-		warn("%s: lock lost before %s ended: %s", run->opt.name,
-		    run->owner.command, why);
+		report_loss(run->locks.about, why, sizeof(why));
+		warn("%s: lock lost before %s ended: %s",
+		    run->locks.about->name, run->owner.command, why);
 		return run->opt.warn_on_loss ? status : EXIT_LOST;
 	case RELEASE_UNANSWERED:
 		if (run->lost)
 			break;
 		warn("%s: the release was not answered (%s); the lock ends "
 		     "with its lease, in at most %s",
-		    run->opt.name, lock_why(&run->lock, why),
+		    run->locks.about->name, lock_why(run->locks.about, why),
 		    duration_format(run->opt.ttl_ms, text));
 		break;
 	}
@@ -450,46 +477,69 @@ static int
 run_locked(struct run *run)
 {
 	enum lock_outcome outcome;
+	const struct lock *about;
 	int status;
 
 	run->asked_ms = clock_now_ms();
-	lock_connect(&run->lock);
+	locks_connect(&run->locks);
 	owner_init(&run->owner, run->opt.command[0]);
 	if (child_init(&run->child, run->owner.token, run->opt.only_command) ==
 	    -1) {
 		warn("prctl: %s", strerror(errno));
 		return EXIT_OS;
 	}
-	outcome = lock_acquire(&run->lock, &run->owner);
+	outcome = locks_acquire(&run->locks, &run->owner);
+	about = run->locks.about;
 	switch (outcome) {
 	case LOCK_HELD:
 		status = run_command(run);
 		return give_back(run, status);
 	case LOCK_BUSY:
-		report_busy(&run->opt, &run->lock);
+		report_busy(about);
 		return run->opt.conflict_status;
 	case LOCK_CANCELLED:
 		return -run->cancelled;
 	case LOCK_DENIED:
-		report_failed(&run->opt, &run->lock);
+		report_failed(&run->opt, about);
 		return EXIT_REFUSED;
 	case LOCK_SAME_SERVER:
 		warn("%s and %s are the same server; name each once",
-		    run->lock.same[0], run->lock.same[1]);
+		    about->same[0], about->same[1]);
 		return EXIT_USAGE;
 	case LOCK_UNDECIDED:
 	case LOCK_UNREACHABLE:
 		break;
 	}
-	report_failed(&run->opt, &run->lock);
+	report_failed(&run->opt, about);
 	return EXIT_UNREACHABLE;
+}
+
+/* A resolver may block, and be interrupted: signals are not ours yet. */
+static void
+init_locks(struct run *run)
+{
+	const struct options *opt = &run->opt;
+	char why[LOCK_WHY];
+
+	if (locks_init(&run->locks, &run->loop, opt->nnames) == -1)
+		die(EXIT_OS, "%s", strerror(errno));
+	for (int i = 0; i < opt->nnames; i++) {
+		struct lock *l = &run->locks.lock[i];
+
+		if (lock_init(l, &run->loop, opt->prefix, opt->names[i],
+			opt->addresses, opt->naddresses, opt->ttl_ms,
+			opt->node_timeout_ms, opt->grace_ms) == -1)
+			die(EXIT_OS, "%s", strerror(errno));
+		if (lock_resolve(l) == -1)
+			die(EXIT_UNREACHABLE, "%s: not run: %s", l->name,
+			    lock_why(l, why));
+	}
 }
 
 int
 main(int argc, char **argv)
 {
 	struct run run = { 0 };
-	char why[LOCK_WHY];
 	int status;
 
 	fill_streams();
@@ -502,13 +552,7 @@ main(int argc, char **argv)
 	run_nested(&run.opt);
 	if (loop_init(&run.loop) == -1)
 		die(EXIT_OS, "timerfd: %s", strerror(errno));
-	if (lock_init(&run.lock, &run.loop, run.opt.prefix, run.opt.name,
-		run.opt.addresses, run.opt.naddresses, run.opt.ttl_ms,
-		run.opt.node_timeout_ms, run.opt.grace_ms) == -1)
-		die(EXIT_OS, "%s", strerror(errno));
-	if (lock_resolve(&run.lock) == -1) /* a resolver may be ^C'd */
-		die(EXIT_UNREACHABLE, "%s: not run: %s", run.opt.name,
-		    lock_why(&run.lock, why));
+	init_locks(&run);
 	if (signals_take(&run.signals) == -1)
 		die(EXIT_OS, "signalfd: %s", strerror(errno));
 	run.signal_watch = (struct loop_watch){ .fd = run.signals.fd,
@@ -520,7 +564,7 @@ main(int argc, char **argv)
 
 	status = run_locked(&run);
 
-	lock_close(&run.lock);
+	locks_close(&run.locks);
 	close(run.signals.fd);
 	loop_release(&run.loop);
 	options_release(&run.opt);

@@ -16,18 +16,18 @@
 
 #include "clock.h"
 #include "exitcode.h"
-#include "lock.h"
+#include "locks.h"
 #include "log.h"
 #include "options.h"
 
 static const char usage[] =
     "usage: redlock-run [OPTION]... -k NAME [--] COMMAND [ARG]...\n"
-    "       redlock-run --status [-k NAME] [--json]\n"
+    "       redlock-run --status [-k NAME]... [--json]\n"
     "\n"
     "Runs COMMAND while holding the lock NAME in Redis, or says who holds it.\n"
     "\n"
     "The lock:\n"
-    "  -k, --key NAME            the lock\n"
+    "  -k, --key NAME            the lock; repeat it to take several, all or none\n"
     "  -n, --nonblock            do not wait for it (this is the default)\n"
     "  -E, --conflict-exit-code N\n"
     "                            exit status when it is busy (75)\n"
@@ -108,8 +108,6 @@ static const struct option long_options[] = { { "key", required_argument, NULL,
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' }, { NULL, 0, NULL, 0 } };
-
-#define SERVERS_MAX 31
 
 /* A value and where it came from, for messages. */
 struct setting {
@@ -221,6 +219,47 @@ check_name(const char *name)
 		usage_error("-k: '%s' has a '}' but no {tag}", name);
 }
 
+/* In its place: bytewise order, whatever order they were given in. */
+static void
+add_name(struct options *opt, const char *name)
+{
+	const char **names;
+	int i = opt->nnames;
+
+	check_name(name);
+	if (opt->nnames == LOCKS_MAX)
+		usage_error("-k: more than %d locks", LOCKS_MAX);
+	names = realloc(
+	    opt->names, (size_t)(opt->nnames + 1) * sizeof(*opt->names));
+	if (names == NULL)
+		die(EXIT_OS, "%s", strerror(errno));
+	opt->names = names;
+	for (; i > 0 && strcmp(names[i - 1], name) >= 0; i--) {
+		if (strcmp(names[i - 1], name) == 0)
+			usage_error("-k: '%s' is named twice", name);
+		names[i] = names[i - 1];
+	}
+	names[i] = name;
+	opt->nnames++;
+}
+
+static char *
+joined_names(const struct options *opt)
+{
+	size_t size = 1, used = 0;
+	char *text;
+
+	for (int i = 0; i < opt->nnames; i++)
+		size += strlen(opt->names[i]) + 2;
+	if ((text = malloc(size)) == NULL)
+		die(EXIT_OS, "%s", strerror(errno));
+	text[0] = '\0';
+	for (int i = 0; i < opt->nnames; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s",
+		    i > 0 ? ", " : "", opt->names[i]);
+	return text;
+}
+
 static void
 check_prefix(struct setting s)
 {
@@ -304,8 +343,8 @@ add_server(struct options *opt, const char *name, const char *url)
 	struct address *a;
 	const char *why;
 
-	if (opt->naddresses == SERVERS_MAX)
-		usage_error("%s: more than %d servers", name, SERVERS_MAX);
+	if (opt->naddresses == LOCK_SERVERS)
+		usage_error("%s: more than %d servers", name, LOCK_SERVERS);
 	a = realloc(opt->addresses,
 	    (size_t)(opt->naddresses + 1) * sizeof(*opt->addresses));
 	if (a == NULL)
@@ -431,12 +470,7 @@ options_parse(struct options *opt, int argc, char **argv)
 		    argc, argv, short_options, long_options, NULL)) != -1) {
 		switch (c) {
 		case 'k':
-			check_name(optarg);
-			if (opt->name != NULL)
-				usage_error("-k: '%s' is a second name; one "
-					    "lock at a time",
-				    optarg);
-			opt->name = optarg;
+			add_name(opt, optarg);
 			break;
 		case 'n':
 			only_run = "--nonblock";
@@ -518,7 +552,7 @@ options_parse(struct options *opt, int argc, char **argv)
 	} else {
 		if (opt->json)
 			usage_error("--json goes with --status");
-		if (opt->name == NULL)
+		if (opt->nnames == 0)
 			usage_error("which lock? -k NAME is missing");
 		if (argc == optind)
 			usage_error("which command? COMMAND is missing");
@@ -546,7 +580,7 @@ options_parse(struct options *opt, int argc, char **argv)
 	if (prefix.value != NULL)
 		check_prefix(prefix);
 	opt->prefix = prefix.value != NULL ? prefix.value : "redlock:";
-	if (opt->mode == MODE_STATUS && opt->name == NULL &&
+	if (opt->mode == MODE_STATUS && opt->nnames == 0 &&
 	    opt->prefix[0] == '\0')
 		usage_error("--status with an empty prefix needs -k: every key "
 			    "would be a lock");
@@ -565,11 +599,16 @@ options_parse(struct options *opt, int argc, char **argv)
 		info("%d servers bear the loss of no more of them than %d do",
 		    opt->naddresses, opt->naddresses - 1);
 	opt->site = site_of(opt);
+	opt->name = joined_names(opt);
 }
 
 void
 options_release(struct options *opt)
 {
 	free(opt->addresses);
+	free(opt->names);
+	free(opt->name);
 	opt->addresses = NULL;
+	opt->names = NULL;
+	opt->name = NULL;
 }

@@ -9,7 +9,9 @@
 
 struct options {
 	enum { MODE_RUN, MODE_STATUS } mode;
-	const char *name;          /* the lock; NULL: --status of all */
+	const char **names;        /* of the locks, in bytewise order */
+	int nnames;                /* 0: --status of all */
+	char *name;                /* all of them, for messages: "a, b" */
 	char **command;            /* in argv; NULL-terminated */
 	struct address *addresses; /* the servers, with their passwords */
 	int naddresses;

@@ -34,7 +34,7 @@ report_loss(const struct lock *l, char *text, size_t size)
 
 /* Who holds it, for how long, and how long yet. */
 void
-report_busy(const struct options *opt, const struct lock *l)
+report_busy(const struct lock *l)
 {
 	const struct lock_view *v = lock_view(l);
 	char who[OWNER_WHO], held[DURATION_TEXT + 8] = "";
@@ -42,8 +42,8 @@ report_busy(const struct options *opt, const struct lock *l)
 	struct owner o;
 
 	if (v == NULL || !v->taken) {
-		note("%s: several want it at once, and another got it",
-		    opt->name);
+		note(
+		    "%s: several want it at once, and another got it", l->name);
 		return;
 	}
 	if (v->ttl_ms < 0)
@@ -53,15 +53,15 @@ report_busy(const struct options *opt, const struct lock *l)
 		    duration_format(v->ttl_ms, text));
 	if (owner_parse(&o, v->value, v->len) == 0 && o.resting) {
 		note("%s: resting for %s more after %s@%s (%s) (--at-least)",
-		    opt->name, duration_format(v->ttl_ms, text), o.user, o.host,
+		    l->name, duration_format(v->ttl_ms, text), o.user, o.host,
 		    o.command);
 		return;
 	}
 	if (o.token[0] != '\0')
 		snprintf(held, sizeof(held), " for %s",
 		    duration_format(v->now_us / 1000 - o.since_ms, text));
-	note("%s: held by %s%s, %s", opt->name,
-	    owner_who(who, v->value, v->len), held, lease);
+	note("%s: held by %s%s, %s", l->name, owner_who(who, v->value, v->len),
+	    held, lease);
 }
 
 void
@@ -75,9 +75,9 @@ report_failed(const struct options *opt, const struct lock *l)
 		warn("%s: not run: %s; the user needs ~%s* ~{%s* +eval +get "
 		     "+set +del +pexpire +pttl +time +zadd +zrem +zrange "
 		     "+zscore +hset +hget +hdel +info",
-		    opt->name, why, prefix, prefix);
+		    l->name, why, prefix, prefix);
 	else
-		warn("%s: not run: %s%s", opt->name, why,
+		warn("%s: not run: %s%s", l->name, why,
 		    opt->default_server ?
 			" (the built-in default; -r or REDLOCK_REDIS name "
 			"another server)" :

@@ -8,7 +8,7 @@
 #include "options.h"
 
 /* Says who holds the lock, for how long, and how long yet; not with -q. */
-void report_busy(const struct options *, const struct lock *);
+void report_busy(const struct lock *);
 
 /* Says why the lock could not be had, and where it helps, what to do. */
 void report_failed(const struct options *, const struct lock *);

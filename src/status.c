@@ -249,7 +249,7 @@ same_opinion(const struct opinion *a, const struct opinion *b)
 static void
 judge_entry(const struct status *st, struct entry *e)
 {
-	int64_t ttl_ms[LOOP_WATCHES];
+	int64_t ttl_ms[LOCK_SERVERS];
 
 	e->ttl_ms = -1;
 	for (int i = 0; i < st->nsources && e->agreed == NULL; i++) {
@@ -350,9 +350,9 @@ status_read(struct status *st, const struct options *opt)
 	if (loop_init(&st->loop) == -1)
 		die(EXIT_OS, "timerfd: %s", strerror(errno));
 	sources_init(st);
-	if (opt->name != NULL)
-		add_entry(st, opt->name, strlen(opt->name));
-	else
+	for (int i = 0; i < opt->nnames; i++)
+		add_entry(st, opt->names[i], strlen(opt->names[i]));
+	if (opt->nnames == 0)
 		all_sources(st);
 	st->reading = true;
 	sort_entries(st);
@@ -368,11 +368,12 @@ bool
 status_holds(const struct options *opt, const char *token)
 {
 	struct status st;
-	bool holds;
+	bool holds = true;
 
 	status_read(&st, opt);
-	holds = st.entries[0].state == STATE_HELD &&
-	    strcmp(st.entries[0].agreed->owner.token, token) == 0;
+	for (size_t i = 0; i < st.nentries; i++)
+		holds = holds && st.entries[i].state == STATE_HELD &&
+		    strcmp(st.entries[i].agreed->owner.token, token) == 0;
 	status_release(&st);
 	return holds;
 }
@@ -391,10 +392,13 @@ status_run(const struct options *opt)
 		show_table(&st);
 	if (fflush(stdout) == EOF)
 		die(EXIT_OS, "standard output: %s", strerror(errno));
-	for (size_t i = 0; i < st.nentries && opt->name != NULL; i++) {
-		if (st.entries[i].state == STATE_UNKNOWN && result == 0)
+	for (size_t i = 0; i < st.nentries && opt->nnames > 0; i++) {
+		enum state state = st.entries[i].state;
+
+		if (state == STATE_UNKNOWN &&
+		    (result == 0 || result == EXIT_FREE))
 			result = EXIT_UNREACHABLE;
-		else if (st.entries[i].state == STATE_FREE && result == 0)
+		else if (state == STATE_FREE && result == 0)
 			result = EXIT_FREE;
 	}
 	status_release(&st);

@@ -59,13 +59,13 @@ struct status {
 };
 
 /*
- * Prints the state of the lock opt->name, or of all locks under the prefix,
- * on standard output.  Returns the exit status: 0, EXIT_FREE if the one asked
- * for is free, EXIT_UNREACHABLE or EXIT_REFUSED with a message.
+ * Prints the state of the locks opt->names, or, if it names none, of all under
+ * the prefix, on standard output.  Returns the exit status: 0, EXIT_FREE if one
+ * asked for is free, EXIT_UNREACHABLE or EXIT_REFUSED with a message.
  */
 int status_run(const struct options *opt);
 
-/* Whether the lock opt->name is held by the run that has this token. */
+/* Whether all of opt->names are held by the run that has this token. */
 bool status_holds(const struct options *opt, const char *token);
 
 #endif

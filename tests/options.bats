@@ -134,9 +134,6 @@ password() {
 	wrong quiet -k a --quiet=yes -- true
 }
 
-@test "one run takes one lock" {
-	wrong -k -k a -k b -- true
-}
 
 @test "--status takes no command" {
 	wrong status --status -- true

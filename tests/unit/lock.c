@@ -14,6 +14,7 @@
 #include "../../src/server.c"
 #include "../../src/lock.c"
 #include "../../src/acquire.c"
+#include "../../src/locks.c"
 #include "servers.h"
 #include "tap.h"
 
@@ -250,7 +251,7 @@ errors_change_nothing(void)
 		SAME_INT(deadline(), 533 + 988);
 		SAME_TEXT(
 		    sent(0), "acquire@0/1 renew@333/1 renew@433/1 renew@533/1");
-		SAME_INT(lock_release(&world.lock, 0), RELEASE_DONE);
+		SAME_INT(released(0), RELEASE_DONE);
 		lock_close(&world.lock);
 	}
 }
@@ -293,7 +294,7 @@ not_yours(void)
 		CHECK(holder().taken == (i == 0));
 		hold(5000);
 		SAME_INT(deadline(), 0);
-		SAME_INT(lock_release(&world.lock, 0), RELEASE_DONE);
+		SAME_INT(released(0), RELEASE_DONE);
 		SAME_TEXT(sent(0), "acquire@0/1 renew@333/1");
 		lock_close(&world.lock);
 	}
@@ -421,7 +422,7 @@ late_renewal(void)
 		world.servers[0].plan = plans[i];
 		SAME_INT(acquire(), LOCK_HELD);
 		hold(340);
-		SAME_INT(lock_release(&world.lock, 0), RELEASE_DONE);
+		SAME_INT(released(0), RELEASE_DONE);
 		SAME_INT(now(), 363);
 		SAME_INT(deadline(), 988);
 		CHECK(lock_view(&world.lock) == NULL);
@@ -547,7 +548,7 @@ releases(void)
 	begin(1, 1000, 100);
 	world.servers[0].plan = "yes yes+20";
 	SAME_INT(acquire(), LOCK_HELD);
-	SAME_INT(lock_release(&world.lock, 0), RELEASE_DONE);
+	SAME_INT(released(0), RELEASE_DONE);
 	SAME_INT(now(), 20);
 	SAME_TEXT(sent(0), "acquire@0/1 release@0/1");
 	SAME_TEXT(requests[1].args[0], "0");
@@ -556,7 +557,7 @@ releases(void)
 
 	begin(1, 1000, 100);
 	SAME_INT(acquire(), LOCK_HELD);
-	SAME_INT(lock_release(&world.lock, 700), RELEASE_DONE);
+	SAME_INT(released(700), RELEASE_DONE);
 	SAME_TEXT(requests[1].args[0], "700");
 	lock_close(&world.lock);
 }
@@ -567,14 +568,14 @@ release_not_ours(void)
 	begin(1, 1000, 100);
 	world.servers[0].plan = "yes no";
 	SAME_INT(acquire(), LOCK_HELD);
-	SAME_INT(lock_release(&world.lock, 0), RELEASE_NOT_OURS);
+	SAME_INT(released(0), RELEASE_NOT_OURS);
 	CHECK(holder().taken);
 	lock_close(&world.lock);
 
 	begin(1, 1000, 100);
 	world.servers[0].plan = "yes free";
 	SAME_INT(acquire(), LOCK_HELD);
-	SAME_INT(lock_release(&world.lock, 0), RELEASE_NOT_OURS);
+	SAME_INT(released(0), RELEASE_NOT_OURS);
 	lock_close(&world.lock);
 }
 
@@ -584,7 +585,7 @@ release_repeated(void)
 	begin(1, 1000, 100);
 	world.servers[0].plan = "yes lost+5 no";
 	SAME_INT(acquire(), LOCK_HELD);
-	SAME_INT(lock_release(&world.lock, 0), RELEASE_DONE);
+	SAME_INT(released(0), RELEASE_DONE);
 	SAME_TEXT(sent(0), "acquire@0/1 release@0/1 release@5/2");
 	lock_close(&world.lock);
 
@@ -593,7 +594,7 @@ release_repeated(void)
 	cut(0, 200);
 	world.servers[0].connects = "refused refused now";
 	hold(250);
-	SAME_INT(lock_release(&world.lock, 0), RELEASE_DONE);
+	SAME_INT(released(0), RELEASE_DONE);
 	CHECK(strcmp(sent(0), "acquire@0/1 release@260/4") == 0);
 	lock_close(&world.lock);
 }
@@ -608,7 +609,7 @@ release_unanswered(void)
 		begin(1, 1000, 100);
 		world.servers[0].plan = plans[i];
 		SAME_INT(acquire(), LOCK_HELD);
-		SAME_INT(lock_release(&world.lock, 0), RELEASE_UNANSWERED);
+		SAME_INT(released(0), RELEASE_UNANSWERED);
 		CHECK(now() <= 100);
 		lock_close(&world.lock);
 	}
@@ -616,7 +617,7 @@ release_unanswered(void)
 	world.servers[0].connects = "now refused";
 	SAME_INT(acquire(), LOCK_HELD);
 	cut(0, 0);
-	SAME_INT(lock_release(&world.lock, 0), RELEASE_UNANSWERED);
+	SAME_INT(released(0), RELEASE_UNANSWERED);
 	SAME_INT(now(), 100);
 	lock_close(&world.lock);
 }
@@ -805,7 +806,7 @@ minority_fails(void)
 		hold(5000);
 		CHECK(deadline() >= 4662 + 988);
 		CHECK(lock_view(&world.lock) == NULL);
-		SAME_INT(lock_release(&world.lock, 0), RELEASE_DONE);
+		SAME_INT(released(0), RELEASE_DONE);
 		lock_close(&world.lock);
 	}
 }
@@ -1366,7 +1367,7 @@ release_of_many(void)
 			hold(1);
 			want =
 			    refusals >= lost ? RELEASE_NOT_OURS : RELEASE_DONE;
-			SAME_INT(lock_release(&world.lock, 0), want);
+			SAME_INT(released(0), want);
 			most = want == RELEASE_DONE ?
 			    refusals + world.lock.quorum :
 			    lost;
@@ -1381,7 +1382,7 @@ release_of_many(void)
 	    "yes yes lost+30 free+5", "yes yes error", "yes yes yes+50" });
 	SAME_INT(acquire(), LOCK_HELD);
 	hold(1);
-	SAME_INT(lock_release(&world.lock, 0), RELEASE_DONE);
+	SAME_INT(released(0), RELEASE_DONE);
 	SAME_INT(now(), 51);
 	SAME_INT(count(2, RELEASE), 2);
 	lock_close(&world.lock);
@@ -1390,7 +1391,7 @@ release_of_many(void)
 	plan((const char *const[]){ "yes yes silent", "yes yes error", "yes" });
 	SAME_INT(acquire(), LOCK_HELD);
 	hold(1);
-	SAME_INT(lock_release(&world.lock, 0), RELEASE_UNANSWERED);
+	SAME_INT(released(0), RELEASE_UNANSWERED);
 	SAME_INT(now(), 251);
 	SAME_INT(count(1, RELEASE), 1);
 	lock_close(&world.lock);
@@ -1416,7 +1417,7 @@ stragglers(void)
 		world.servers[2].plan = rows[i].plan;
 		SAME_INT(acquire(), LOCK_HELD);
 		hold(340);
-		SAME_INT(lock_release(&world.lock, 0), RELEASE_DONE);
+		SAME_INT(released(0), RELEASE_DONE);
 		SAME_INT(now(), rows[i].end_ms);
 		lock_close(&world.lock);
 	}
@@ -1425,7 +1426,7 @@ stragglers(void)
 	begin(3, 1000, 100);
 	plan((const char *const[]){ "yes+5", "yes+5", "silent" });
 	SAME_INT(acquire(), LOCK_HELD);
-	SAME_INT(lock_release(&world.lock, 0), RELEASE_DONE);
+	SAME_INT(released(0), RELEASE_DONE);
 	SAME_INT(now(), 4 * 5 + 2);
 	lock_close(&world.lock);
 }
@@ -1523,7 +1524,7 @@ live(int hold_ms)
 	if (outcome == LOCK_HELD) {
 		CHECK(deadline() - now() >= 500);
 		hold(now() + chance(hold_ms));
-		lock_release(&world.lock, 0);
+		released(0);
 	}
 	for (int i = 0; i < world.lock.nservers; i++)
 		world.servers[i].reached =

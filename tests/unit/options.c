@@ -125,7 +125,14 @@ each_option(void)
 	parse("--status --json");
 	SAME_INT(opt.mode, MODE_STATUS);
 	CHECK(opt.json);
-	CHECK(opt.name == NULL);
+	CHECK(opt.nnames == 0);
+	parse("-k b -k B -kab -k a");
+	SAME_INT(opt.nnames, 5);
+	SAME_TEXT(opt.names[0], "B");
+	SAME_TEXT(opt.names[1], "a");
+	SAME_TEXT(opt.names[2], "ab");
+	SAME_TEXT(opt.names[3], "b");
+	SAME_TEXT(opt.name, "B, a, ab, b, n");
 }
 
 static void

@@ -150,6 +150,7 @@ static struct {
 	int64_t overlap_ms; /* when two first held the lock; 0: never */
 	uint64_t chance;
 	struct lock lock;
+	struct locks locks; /* that one alone */
 	struct owner owner;
 } world;
 
@@ -936,8 +937,15 @@ acquire(void)
 {
 	if (lock_resolve(&world.lock) == -1)
 		return LOCK_UNREACHABLE;
-	lock_connect(&world.lock);
-	return lock_acquire(&world.lock, &world.owner);
+	world.locks = (struct locks){ .lock = &world.lock, .n = 1 };
+	locks_connect(&world.locks);
+	return locks_acquire(&world.locks, &world.owner);
+}
+
+static enum lock_release_result
+released(int64_t rest_ms)
+{
+	return locks_release(&world.locks, rest_ms);
 }
 
 static int64_t

@@ -1,0 +1,140 @@
+/*
+ * Several locks: the only place where the loop is turned for them.
+ */
+#include <stdlib.h>
+
+#include "clock.h"
+#include "locks.h"
+
+int
+locks_init(struct locks *ls, struct loop *loop, int n)
+{
+	ls->loop = loop;
+	ls->n = n;
+	ls->begun = 0;
+	ls->lock = calloc((size_t)n, sizeof(*ls->lock));
+	ls->about = ls->lock;
+	return ls->lock == NULL ? -1 : 0;
+}
+
+void
+locks_connect(struct locks *ls)
+{
+	for (int i = 0; i < ls->n; i++)
+		lock_connect(&ls->lock[i]);
+}
+
+int64_t
+locks_step(struct locks *ls)
+{
+	int64_t wake = CLOCK_NEVER, t;
+
+	for (int i = 0; i < ls->n; i++)
+		if ((t = lock_step(&ls->lock[i])) < wake)
+			wake = t;
+	return wake;
+}
+
+int64_t
+locks_deadline_ms(struct locks *ls)
+{
+	int64_t deadline = CLOCK_NEVER, t;
+
+	for (int i = 0; i < ls->begun; i++)
+		if ((t = lock_deadline_ms(&ls->lock[i])) < deadline) {
+			deadline = t;
+			ls->about = &ls->lock[i];
+		}
+	return deadline;
+}
+
+/* One lock more, while those before it are kept. */
+static enum lock_outcome
+acquire_next(struct locks *ls, const struct owner *owner)
+{
+	struct lock *l = &ls->lock[ls->begun];
+	enum lock_outcome outcome;
+	int64_t wake;
+
+	lock_begin(l, owner);
+	for (;;) {
+		locks_step(ls);
+		if (clock_now_ms() >= locks_deadline_ms(ls))
+			return LOCK_UNREACHABLE;
+		ls->about = l;
+		outcome = lock_outcome(l);
+		if (outcome != LOCK_UNDECIDED)
+			break;
+		/* What the outcome changed may be due at once. */
+		wake = locks_step(ls);
+		loop_turn(
+		    ls->loop, wake < l->phase_end_ms ? wake : l->phase_end_ms);
+	}
+	ls->begun++;
+	return outcome;
+}
+
+enum lock_outcome
+locks_acquire(struct locks *ls, const struct owner *owner)
+{
+	enum lock_outcome outcome = LOCK_HELD;
+	const struct lock *about;
+
+	while (outcome == LOCK_HELD && ls->begun < ls->n)
+		outcome = acquire_next(ls, owner);
+	if (outcome != LOCK_HELD) {
+		about = ls->about;
+		locks_release(ls, 0);
+		ls->about = about;
+	}
+	return outcome;
+}
+
+void
+locks_cancel(struct locks *ls)
+{
+	for (int i = 0; i < ls->n; i++)
+		lock_cancel(&ls->lock[i]);
+}
+
+enum lock_release_result
+locks_release(struct locks *ls, int64_t rest_ms)
+{
+	enum lock_release_result result = RELEASE_DONE, r;
+	int64_t now, wake, end_ms;
+
+	for (int i = 0; i < ls->n; i++)
+		lock_begin_release(&ls->lock[i], rest_ms);
+	for (;;) {
+		wake = locks_step(ls);
+		end_ms = 0;
+		now = clock_now_ms();
+		for (int i = 0; i < ls->n; i++) {
+			int64_t t = lock_release_end_ms(&ls->lock[i]);
+
+			if (t > end_ms)
+				end_ms = t;
+			if (t > now && t < wake)
+				wake = t;
+		}
+		if (now >= end_ms)
+			break;
+		loop_turn(ls->loop, wake);
+	}
+	for (int i = 0; i < ls->n; i++) {
+		r = lock_release_result(&ls->lock[i]);
+		if (r > result) {
+			result = r;
+			ls->about = &ls->lock[i];
+		}
+	}
+	return result;
+}
+
+void
+locks_close(struct locks *ls)
+{
+	for (int i = 0; i < ls->n; i++)
+		lock_close(&ls->lock[i]);
+	free(ls->lock);
+}

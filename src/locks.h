@@ -1,0 +1,57 @@
+/*
+ * The locks of one run: all or none.  They are taken one after the other in
+ * the order they stand in, so that two runs that want the same ones cannot
+ * wait for each other, and what is held is renewed meanwhile.  One is the
+ * usual number, and no special case.
+ */
+#ifndef LOCKS_H
+#define LOCKS_H
+
+#include "lock.h"
+
+#define LOCKS_MAX 32
+
+struct locks {
+	struct loop *loop;
+	struct lock *lock;
+	int n;
+	int begun;                /* the first so many have been asked for */
+	const struct lock *about; /* the one that an outcome is about */
+};
+
+/*
+ * Allocates n locks; the caller puts each in order with lock_init().  Returns
+ * 0, or -1 with errno.  locks_release_memory() undoes it.
+ */
+int locks_init(struct locks *, struct loop *, int n);
+
+/* Begins to connect to all servers of all locks. */
+void locks_connect(struct locks *);
+
+/*
+ * Takes all, turning the loop until that is decided.  Unless it returns
+ * LOCK_HELD, whatever may have been left on a server is given back before it
+ * returns, within one more node timeout, and ->about says which lock it was.
+ */
+enum lock_outcome locks_acquire(struct locks *, const struct owner *);
+
+/* Ends locks_acquire() at its next turn.  For callbacks. */
+void locks_cancel(struct locks *);
+
+/* The earliest D, and in ->about whose it is. */
+int64_t locks_deadline_ms(struct locks *);
+
+/* lock_step() for all. */
+int64_t locks_step(struct locks *);
+
+/*
+ * Gives all back, or leaves them taken for rest_ms more, and waits until it is
+ * known what became of that, at most one node timeout.  The worst result
+ * counts; ->about has it.
+ */
+enum lock_release_result locks_release(struct locks *, int64_t rest_ms);
+
+/* Tells the servers that nothing more comes, and frees everything. */
+void locks_close(struct locks *);
+
+#endif

@@ -1,0 +1,202 @@
+#!/usr/bin/env bats
+# Several locks under one run: all or none.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031
+
+load lib
+load faults
+load servers
+
+setup_file() {
+	redis_start
+	five_servers
+	write_helpers
+}
+setup() {
+	redis_reset
+	fresh_servers
+	unset REDLOCK_RESTART_GRACE
+	tell "unix://$BATS_FILE_TMPDIR/redis.sock"
+}
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+# held NAME...: all of these (for `hold`, the first of them).
+held() {
+	local name
+	for name; do
+		[ "$(redis exists "redlock:$name")" = 1 ] || return 1
+	done
+}
+
+none_left() {
+	not grep -qvE '^$|:~fence$' <<<"$(redis keys '*')"
+}
+
+@test "all of them are held while COMMAND runs, and given back" {
+	redlock -k b -k a -k c -- sh -c '
+		redis-cli -s "$1" exists redlock:a redlock:b redlock:c >held' \
+	    sh "$BATS_FILE_TMPDIR/redis.sock"
+	[ "$(cat held)" = 3 ]
+	none_left
+}
+
+@test "one token, the names in bytewise order, a fence for each in that order" {
+	redlock -k b -- true
+	run -0 redlock -k z -k b -k B -- sh -c '
+		echo "$REDLOCK_KEY" >keys
+		echo "$REDLOCK_FENCE" >fences
+		for i in B b z; do
+			redis-cli -s "$1" get "{redlock:$i}:~fence"
+			redis-cli -s "$1" get "redlock:$i" | grep -c "$REDLOCK_TOKEN"
+		done' sh "$BATS_FILE_TMPDIR/redis.sock"
+	[ "$(cat keys)" = $'B\nb\nz' ]
+	[ "$output" = "$(tr ' ' '\n' <fences | sed 's/$/\n1/')" ]
+}
+
+@test "if one is busy none is kept, and it says which" {
+	hold b
+	run -75 --separate-stderr redlock -k a -k b -k c -- touch started
+	says 'b: held by'
+	[ ! -e started ]
+	not held a
+	not held c
+	let_go
+	none_left
+}
+
+@test "if one cannot be had none is kept" {
+	redis rpush redlock:c x
+	run -75 redlock -k a -k b -k c -- touch started
+	[ ! -e started ]
+	not held a
+	not held b
+	redis del redlock:c
+	redis acl setuser default reset on nopass +@all '~redlock:[ab]' '~{redlock:*'
+	run -77 --separate-stderr redlock -k a -k b -k c -- touch started
+	[ ! -e started ]
+	not held a
+	not held b
+}
+
+@test "a second run that wants one of them is kept out" {
+	hold a -k b
+	eventually held a b
+	run -75 redlock -k b -- true
+	run -75 redlock -k c -k a -- true
+	let_go
+	none_left
+}
+
+@test "two runs that name them in different order do not get in each other's way" {
+	local i pids=()
+
+	for i in {1..20}; do
+		redlock -k a -k b -- true &
+		pids+=($!)
+		redlock -k b -k a -- true &
+		pids+=($!)
+	done 2>/dev/null
+	for i in "${pids[@]}"; do
+		wait "$i" || [ $? -eq 75 ]
+	done
+	none_left
+}
+
+@test "one that is lost is a loss: 79, COMMAND is stopped, the others are given back" {
+	watch -k b -t 3s --kill-after 100ms
+	redis set redlock:b thief px 600000
+	redlock_ended 79
+	grep -q 'b: lock lost: it is held by another client' "$bg_err"
+	witnesses_gone
+	[ "$(redis get redlock:b)" = thief ]
+	redis del redlock:b
+	none_left
+}
+
+@test "each of them is renewed" {
+	hold a -k b -k c -t 1500ms
+	sleep 3
+	held a b c
+	let_go
+	none_left
+}
+
+@test "a server that is frozen: COMMAND is dead before the first lease ends" {
+	watch -k b -t 1500ms
+	after_renewal 1500 'redis_freeze' 'redis_thaw'
+	dead_in_time
+	redis_thaw
+	eventually none_left
+}
+
+@test "--at-least keeps all of them" {
+	redlock -k a -k b --at-least 1h -- true
+	held a b
+	run -75 redlock -k b -- true
+}
+
+@test "a signal while they are taken leaves none behind" {
+	tell "$(url 1)" "$(url 2)" "$(url 3)"
+	export REDLOCK_RESTART_GRACE=0
+	redis_freeze s2
+	redis_freeze s3
+	redlock_bg -k a -k b -t 1h --node-timeout 20s -- touch started
+	eventually held_at 1
+	kill -TERM "$bg_pid"
+	redlock_ended 143
+	redis_thaw s2
+	redis_thaw s3
+	eventually only_fences 1 2 3
+	[ ! -e started ]
+}
+
+@test "over several servers, one of them frozen, they are taken and given back without delay" {
+	local start
+
+	tell "$(url 1)" "$(url 2)" "$(url 3)"
+	export REDLOCK_RESTART_GRACE=0
+	redis_freeze s3
+	start=$(now_us)
+	redlock -k a -k b -k c --node-timeout 20s -- true
+	(($(now_us) - start < 10000000))
+	redis_thaw s3
+	eventually asked_at 3
+	eventually only_fences 1 2 3
+}
+
+@test "--status shows those that are named: 0 if all are held, 1 if one is free" {
+	hold a -k c
+	eventually held a c
+	run -0 redlock --status -k c -k a
+	[ "$(cut -d ' ' -f 1 <<<"$output")" = $'LOCK\na\nc' ]
+	run -1 redlock --status -k c -k b -k a
+	[ "$(cut -d ' ' -f 1 <<<"$output")" = $'LOCK\na\nb\nc' ]
+	let_go
+}
+
+@test "a name twice, or too many of them, is a usage error" {
+	local many=() i
+
+	run -64 --separate-stderr redlock -k a -k b -k a -- touch started
+	says "'a'" twice
+	for i in {1..33}; do
+		many+=(-k "n$i")
+	done
+	run -64 --separate-stderr redlock "${many[@]}" -- touch started
+	says 32
+	redlock "${many[@]:2}" -- true
+	[ ! -e started ]
+	none_left
+}
+
+@test "inside a run that holds all of them there is no second lease" {
+	redlock -k a -k b -- "$REDLOCK_RUN" -k b -k a -- touch both
+	[ -e both ]
+	redlock -k a -k b -- "$REDLOCK_RUN" -k b -- touch one
+	[ -e one ]
+	run -64 --separate-stderr redlock -k a -k b -- \
+	    "$REDLOCK_RUN" -k b -k c -- touch three
+	says 'b: held already' c
+	[ ! -e three ]
+	none_left
+}
