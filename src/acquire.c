@@ -66,12 +66,14 @@ static void
 begin_contest(struct lock *l, int64_t now)
 {
 	l->phase_end_ms = now + CONTEST_TIMEOUTS * l->node_timeout_ms;
+	l->ticket = 1;
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (s->verdict == VERDICT_NO && s->view.now_us > l->ticket)
 			l->ticket = s->view.now_us;
-		s->next_ms = s->verdict == VERDICT_OPEN ? s->next_ms : now;
+		if (s->verdict == VERDICT_YES || s->verdict == VERDICT_NO)
+			s->next_ms = now;
 	}
 }
 
@@ -125,7 +127,7 @@ raise_fence(struct lock *l)
 			continue;
 		if (s->fence == l->fence)
 			fenced++;
-		else
+		else if (s->node.state == NODE_READY)
 			s->next_ms = 0;
 	}
 	return fenced;
@@ -135,8 +137,8 @@ raise_fence(struct lock *l)
 static enum lock_outcome
 judge_votes(struct lock *l, int64_t now)
 {
-	int count[VERDICT_DENIED + 1] = { 0 }, fenced, yes, no, open;
-	bool over = now >= l->phase_end_ms, excluded;
+	int count[VERDICT_DENIED + 1] = { 0 }, fenced, yes, no, open, denied;
+	bool over = now >= l->phase_end_ms, contest, split;
 
 	if (l->cancelled)
 		return LOCK_CANCELLED;
@@ -147,34 +149,31 @@ judge_votes(struct lock *l, int64_t now)
 	yes = count[VERDICT_YES];
 	no = count[VERDICT_NO];
 	open = count[VERDICT_OPEN];
+	denied = count[VERDICT_DENIED];
 	if (yes >= l->quorum) {
 		fenced = raise_fence(l);
-		if (fenced < l->quorum && !over)
-			return LOCK_UNDECIDED;
-		if (fenced >= l->quorum &&
-		    lock_deadline_ms(l) - now >= l->ttl_ms / 2)
+		if (fenced < l->quorum)
+			return over ? LOCK_UNREACHABLE : LOCK_UNDECIDED;
+		if (lock_deadline_ms(l) - now >= l->ttl_ms / 2)
 			return LOCK_HELD;
 		l->slow = true;
 		return LOCK_UNREACHABLE;
 	}
-	if (l->ticket == 0 && yes + open >= l->quorum && !over)
-		return LOCK_UNDECIDED;
-	excluded = no > l->nservers - l->quorum;
-	if (excluded && !contested(l))
+	contest = contested(l);
+	split = contest && yes + no >= l->quorum;
+	if (!contest && no > l->nservers - l->quorum)
 		return LOCK_BUSY;
-	if (yes + no >= l->quorum && l->ticket == 0) {
+	if (split && l->ticket == 0)
 		begin_contest(l, now);
-		return LOCK_UNDECIDED;
-	}
-	/* Too late for a majority, those that are still open say why. */
-	if ((yes + no >= l->quorum || open > 0) && !over) {
-		if (l->ticket != 0)
-			contend(l);
-		return LOCK_UNDECIDED;
-	}
-	if (yes + no >= l->quorum && contested(l))
+	else if (split && over)
 		return LOCK_BUSY;
-	return count[VERDICT_DENIED] > 0 ? LOCK_DENIED : LOCK_UNREACHABLE;
+	else if (split)
+		contend(l);
+	else if (over || open == 0)
+		return denied > 0 ? LOCK_DENIED : LOCK_UNREACHABLE;
+	else if (denied > l->nservers - l->quorum)
+		return LOCK_DENIED;
+	return LOCK_UNDECIDED;
 }
 
 void
@@ -192,9 +191,16 @@ lock_outcome(struct lock *l)
 {
 	enum lock_outcome outcome = judge_votes(l, clock_now_ms());
 
-	if (outcome == LOCK_HELD) {
-		l->phase = PHASE_HOLD;
-		l->held = true;
+	if (outcome != LOCK_HELD)
+		return outcome;
+	l->phase = PHASE_HOLD;
+	l->held = true;
+	for (int i = 0; i < l->nservers; i++) {
+		struct server *s = &l->servers[i];
+
+		/* From now on a silent connection is given up. */
+		if (s->asked != ASK_NOTHING && s->give_up_ms == CLOCK_NEVER)
+			s->give_up_ms = clock_now_ms() + l->node_timeout_ms;
 	}
 	return outcome;
 }

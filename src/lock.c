@@ -35,7 +35,7 @@ lock_deadline_of(const int64_t valid_ms[], int n, int q)
 int64_t
 lock_deadline_ms(const struct lock *l)
 {
-	int64_t valid_ms[LOCK_SERVERS];
+	int64_t valid_ms[LOCK_SERVERS] = { 0 };
 
 	for (int i = 0; i < l->nservers; i++)
 		valid_ms[i] = l->servers[i].valid_ms;
@@ -85,6 +85,7 @@ lock_init(struct lock *l, struct loop *loop, const char *prefix,
 		return -1;
 	l->loop = loop;
 	l->name = name;
+	l->slowest_ms = -1;
 	l->nservers = naddresses;
 	l->quorum = naddresses / 2 + 1;
 	l->ttl_ms = ttl_ms;
@@ -163,10 +164,10 @@ lock_cancel(struct lock *l)
 }
 
 /*
- * Enough servers have answered.  Those that have not are left to the kernel,
- * but one that is awake could still lose its release: it drops the rest of
- * our requests when it cannot write the answer to one of them any more.  It
- * gets the time that the others took, several times over.
+ * Enough servers have answered.  Those that have not are left to the kernel.
+ * But one that is awake could still lose its release: it drops the rest of
+ * our requests when it cannot write the answer to one of them any more; and
+ * one whose connection was cut has to be told again.
  */
 static int64_t
 stragglers_end_ms(const struct lock *l)
@@ -176,11 +177,18 @@ stragglers_end_ms(const struct lock *l)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (!s->behind || s->releases == 0 ||
-		    s->released != VERDICT_OPEN)
+		if (s->releases == 0 || s->released != VERDICT_OPEN)
 			continue;
-		t = s->heard ? l->release_ms + STRAGGLE_MS :
-			       s->opened_ms + 4 * l->slowest_ms + 2;
+		if (s->node.state != NODE_READY)
+			t = l->release_ms + STRAGGLE_MS;
+		else if (s->behind_ms == CLOCK_NEVER)
+			continue;
+		else if (s->heard)
+			t = s->behind_ms + STRAGGLE_MS;
+		else if (l->slowest_ms >= 0)
+			t = s->opened_ms + 4 * l->slowest_ms + 2;
+		else
+			t = s->opened_ms + STRAGGLE_MS;
 		if (t > end_ms)
 			end_ms = t;
 	}
@@ -200,34 +208,43 @@ lock_begin_release(struct lock *l, int64_t rest_ms)
 	if (l->cancelled && l->node_timeout_ms > CANCEL_MS)
 		l->phase_end_ms = now + CANCEL_MS;
 	l->releases = 0;
-	for (int i = 0; i < l->nservers; i++)
-		if (server_begin_release(&l->servers[i], now))
+	for (int i = 0; i < l->nservers; i++) {
+		struct server *s = &l->servers[i];
+
+		/* Without COMMAND those that were silent are not waited for. */
+		if (server_begin_release(s, now) && (l->held || s->heard))
 			l->releases++;
+	}
 }
 
-/* The result as it stands, and whether nothing can change it any more. */
+/*
+ * The result as it stands, and whether nothing can change it any more.  What
+ * was ours until the release is judged by the one rule, with v_i = 0 for those
+ * that say "not yours".
+ */
 static enum lock_release_result
 release_result(const struct lock *l, bool *decided)
 {
-	int yes = 0, no = 0, answered = 0;
-	int needed = l->releases < l->quorum ? l->releases : l->quorum;
+	int yes = 0, counted = 0, answered = 0, needed = l->releases;
 
+	if (needed > l->quorum)
+		needed = l->quorum;
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (s->releases == 0 || s->released == VERDICT_OPEN)
 			continue;
 		answered++;
-		yes += s->released == VERDICT_YES;
-		no += s->released == VERDICT_NO;
+		if (s->released == VERDICT_YES) {
+			yes++;
+			counted += !l->held || s->valid_ms > 0;
+		}
 	}
 	*decided = true;
-	if (no > l->nservers - l->quorum)
+	if (l->held && lock_deadline_ms(l) <= l->release_ms)
 		return RELEASE_NOT_OURS;
-	if (yes >= needed)
-		return RELEASE_DONE;
-	*decided = answered == l->releases;
-	return RELEASE_UNANSWERED;
+	*decided = counted >= needed || answered >= l->releases;
+	return yes >= needed ? RELEASE_DONE : RELEASE_UNANSWERED;
 }
 
 enum lock_release_result
@@ -281,7 +298,7 @@ static char *
 complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 {
 	char who[OWNER_WHO];
-	bool ending = l->held && l->phase == PHASE_RELEASE;
+	bool ending = l->held && s->releases > 0;
 	const char *why = s->why;
 
 	switch (ending ? s->released : s->verdict) {
@@ -291,11 +308,13 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 		    "it lost the lock, and its vote does not count yet";
 		break;
 	case VERDICT_NO:
-		why = s->view.taken ?
-		    owner_who(who, s->view.value, s->view.len) :
-		    "nobody";
-		snprintf(text, COMPLAINT, "held by %s", why);
-		return text;
+		if (s->view.taken) {
+			snprintf(text, COMPLAINT, "held by %s",
+			    owner_who(who, s->view.value, s->view.len));
+			return text;
+		}
+		why = "the lock's key is gone";
+		break;
 	case VERDICT_OPEN:
 	case VERDICT_UNABLE:
 	case VERDICT_DENIED:

@@ -58,9 +58,9 @@ struct lock {
 	int64_t phase_end_ms; /* acquire and release: until when, at most */
 	int64_t rest_ms;      /* release: stays taken that long */
 	int64_t release_ms;   /* when it began */
-	int releases;         /* and on how many servers */
+	int releases;         /* and how many have to answer, at most */
 	bool cancelled;
-	int64_t slowest_ms;  /* answer so far */
+	int64_t slowest_ms;  /* answer so far; -1: none */
 	bool held;           /* LOCK_HELD was the outcome */
 	bool slow;           /* too little of the lease was left */
 	const char *same[2]; /* the two addresses of LOCK_SAME_SERVER */

@@ -411,6 +411,11 @@ run_command(struct run *run)
 	signals_cb(run, 0); /* the last moment for one to be in time */
 	if (run->cancelled != 0)
 		return -run->cancelled;
+	if (clock_now_ms() >= run->deadline_ms - margin_ms(run)) {
+		warn("%s: not run: we stood still until the lease was over",
+		    opt->name);
+		return EXIT_UNREACHABLE;
+	}
 	if (export_lock(run) == -1) {
 		warn("%s: not run: %s", opt->name, strerror(errno));
 		return EXIT_OS;

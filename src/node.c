@@ -362,7 +362,8 @@ reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 		a.text = r->str;
 	} else {
 		a.kind = ANSWER_REPLY;
-		n->untried = n->nips;
+		if (a.tag >= 0)
+			n->untried = n->nips;
 	}
 	if (a.tag == TAG_INFO)
 		informed(n, &a);
@@ -438,6 +439,8 @@ node_open(struct node *n)
 	const int on = 1;
 	redisAsyncContext *ac;
 
+	if (n->address.path[0] == '\0' && n->nips == 0)
+		return; /* its name is not known; why says so */
 	n->why[0] = '\0';
 	n->head = n->tail = 0;
 	n->greeting = 0;
@@ -484,10 +487,12 @@ node_connected(const struct node *n)
 	return n->ac != NULL && (n->ac->c.flags & REDIS_CONNECTED) != 0;
 }
 
-bool
-node_waits(const struct node *n)
+int64_t
+node_unanswered_ms(const struct node *n)
 {
-	return n->ac != NULL && n->head != n->tail;
+	return n->ac == NULL || n->head == n->tail ?
+	    CLOCK_NEVER :
+	    n->pending[n->head % NODE_PENDING].sent_ms;
 }
 
 void

@@ -101,8 +101,8 @@ void node_open(struct node *);
 /* Whether the server has accepted the connection. */
 bool node_connected(const struct node *);
 
-/* Whether anything that was sent to it has not been answered yet. */
-bool node_waits(const struct node *);
+/* When the first of what it has not answered was sent, or CLOCK_NEVER. */
+int64_t node_unanswered_ms(const struct node *);
 
 /*
  * Drops the connection; requests on their way get ANSWER_NONE, and why, which

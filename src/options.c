@@ -596,8 +596,10 @@ options_parse(struct options *opt, int argc, char **argv)
 		    duration_format(opt->ttl_ms, text[0]),
 		    duration_format(opt->grace_ms, text[1]));
 	if (opt->naddresses % 2 == 0)
-		info("%d servers bear the loss of no more of them than %d do",
-		    opt->naddresses, opt->naddresses - 1);
+		info("%d servers are no safer than %d: a majority of them is "
+		     "%d",
+		    opt->naddresses, opt->naddresses - 1,
+		    opt->naddresses / 2 + 1);
 	opt->site = site_of(opt);
 	opt->name = joined_names(opt);
 }

@@ -17,12 +17,15 @@ report_loss(const struct lock *l, char *text, size_t size)
 	char who[OWNER_WHO], why[LOCK_WHY];
 	const struct lock_view *view = lock_view(l);
 
-	if (view == NULL && lock_why(l, why)[0] == '\0')
+	lock_why(l, why);
+	if (view == NULL && why[0] == '\0')
 		snprintf(text, size,
 		    "the lease ran out while we were stopped or the machine "
 		    "slept");
 	else if (view == NULL)
 		snprintf(text, size, "it could not be renewed: %s", why);
+	else if (l->nservers > 1)
+		snprintf(text, size, "no majority has it any more: %s", why);
 	else if (view->taken)
 		snprintf(text, size, "it is held by %s now",
 		    owner_who(who, view->value, view->len));
@@ -42,8 +45,8 @@ report_busy(const struct lock *l)
 	struct owner o;
 
 	if (v == NULL || !v->taken) {
-		note(
-		    "%s: several want it at once, and another got it", l->name);
+		note("%s: several want it at once, and the votes stay split",
+		    l->name);
 		return;
 	}
 	if (v->ttl_ms < 0)

@@ -93,6 +93,15 @@ old_enough(const struct server *s)
 		clock_now_ms() - s->node.born_ms >= grace_ms + 1000);
 }
 
+/* Whether it goes by another name as well, under which it votes already. */
+static bool
+junior(const struct server *s, const struct server *twin)
+{
+	return twin != NULL &&
+	    (s->opened_ms > twin->opened_ms ||
+		(s->opened_ms == twin->opened_ms && s > twin));
+}
+
 /*
  * A key that we made does not count, and proves nothing, on a server that may
  * have forgotten that it was another's; nor, when it was made while the lock
@@ -101,8 +110,11 @@ old_enough(const struct server *s)
 static bool
 proven(const struct server *s)
 {
+	const struct server *twin = lock_twin(s->lock, s);
+
 	return s->unproven_ms == 0 ||
-	    (old_enough(s) && lock_twin(s->lock, s) == NULL &&
+	    (old_enough(s) && !junior(s, twin) &&
+		(twin == NULL || twin->valid_ms <= clock_now_ms()) &&
 		lock_kept_since(s->lock, s->unproven_ms));
 }
 
@@ -181,7 +193,7 @@ acquire_answered(struct server *s, const struct answer *a)
 	if (answer_int(a, 0) == 1 && answer_int(a, 1) > 0) {
 		s->fence = answer_int(a, 1);
 		s->earlier = (int)answer_int(a, 2);
-		if (new && (s->heals || !old_enough(s) || twin != NULL))
+		if (!old_enough(s) || (new && (s->heals || twin != NULL)))
 			s->unproven_ms = clock_now_ms();
 		if (new &&twin != NULL && l->phase == PHASE_HOLD)
 			warn("%s and %s are the same server; it has one vote",
@@ -199,16 +211,12 @@ acquire_answered(struct server *s, const struct answer *a)
 static void
 renew_answered(struct server *s, const struct answer *a)
 {
-	const struct server *twin = lock_twin(s->lock, s);
-
 	s->heals = false;
 	if (answer_int(a, 0) == 1) {
-		/* This name leads to a server that has voted already. */
-		if (s->unproven_ms == 0 && twin != NULL &&
-		    s->opened_ms > twin->opened_ms)
+		if (s->unproven_ms == 0 && junior(s, lock_twin(s->lock, s)))
 			s->unproven_ms = clock_now_ms();
 		s->fence = answer_int(a, 1);
-		s->maybe_queued = false;
+		s->maybe_queued = s->maybe_queued && !s->leaves;
 		server_yours(s, a);
 		info("%s: renewed in %" PRId64 "ms", s->node.address.text,
 		    clock_now_ms() - a->sent_ms);
@@ -225,9 +233,10 @@ release_answered(struct server *s, const struct answer *a)
 	if (answer_int(a, 0) == 1 || s->releases > 1 || !s->maybe_ours ||
 	    !s->lock->held)
 		s->released = VERDICT_YES;
-	else if (lock_view_read(&s->view, a) == 0)
+	else if (lock_view_read(&s->view, a) == 0) {
 		s->released = VERDICT_NO;
-	else
+		s->valid_ms = 0;
+	} else
 		server_nonsense(s, a);
 	s->maybe_ours = s->maybe_queued = false;
 }
@@ -381,10 +390,10 @@ server_send(struct server *s, enum ask ask)
 		return send_script(s, script_acquire, l->details, ttl, fence,
 		    ticket, heartbeat);
 	case ASK_RENEW:
+		s->leaves = l->phase == PHASE_HOLD && s->maybe_queued;
 		snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
 		return send_script(s, script_renew, ttl, fence,
-		    l->phase == PHASE_HOLD && s->maybe_queued ? "1" : "0", NULL,
-		    NULL);
+		    s->leaves ? "1" : "0", NULL, NULL);
 	case ASK_LEAVE:
 		sent = send_release(s, true);
 		s->try++;
@@ -554,7 +563,7 @@ server_begin_release(struct server *s, int64_t now)
 		else
 			node_close(&s->node, NULL);
 	}
-	s->behind = node_waits(&s->node);
+	s->behind_ms = node_unanswered_ms(&s->node);
 	s->asked = ASK_NOTHING;
 	s->give_up_ms = CLOCK_NEVER;
 	s->next_ms = now;

@@ -1,6 +1,6 @@
 /*
- * One server and its part in the lock.  Everything here but the callback that
- * a server sets itself is for lock.c, and not for callbacks.
+ * One server and its part in the lock.  For lock.c and acquire.c; not for
+ * callbacks, but for the one that a server sets itself.
  */
 #ifndef SERVER_H
 #define SERVER_H
@@ -52,14 +52,15 @@ struct server {
 	bool maybe_ours;     /* nothing rules out that our value is there */
 	bool maybe_queued;   /* nor that we are in its queue */
 	bool heals;          /* the acquire on its way was sent while held */
+	bool leaves;         /* the renewal on its way leaves the queue */
 	bool opened;         /* a connection was begun, its end not yet seen */
 	bool heard;          /* it has answered on this connection */
-	bool behind;         /* the release went out behind other questions */
 	bool reopen;         /* the connection has worked: reopen at once */
 	int64_t opened_ms;
-	int64_t sent_ms; /* the last question that was answered */
-	int earlier;     /* living waiters with an earlier ticket than ours */
-	int releases;    /* times that a release was sent */
+	int64_t behind_ms; /* what the release is behind of was sent */
+	int64_t sent_ms;   /* the last question that was answered */
+	int earlier;       /* living waiters with an earlier ticket than ours */
+	int releases;      /* times that a release was sent */
 	enum verdict {
 		VERDICT_OPEN,
 		VERDICT_YES,

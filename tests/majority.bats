@@ -257,6 +257,52 @@ time.sleep(1000)' 3>&- 4>&- &
 	eventually only_fences 1 2 3
 }
 
+@test "a majority that loses the key just before COMMAND ends: 79" {
+	redis_at s1 set redlock:a thief px 600000
+	run -79 --separate-stderr redlock -k a -- sh -c '
+		sleep 0.2
+		redis-cli -s "$1" del redlock:a' sh "$BATS_FILE_TMPDIR/s2.sock"
+	says 'lock lost before' s1.sock s2.sock
+	redis_at s1 del redlock:a
+	# a key that was put back proves nothing yet
+	run -79 --separate-stderr redlock -v -k a -t 20s -- sh -c '
+		redis-cli -s "$1" client kill type normal
+		redis-cli -s "$1" flushall
+		until [ "$(redis-cli -s "$1" exists redlock:a)" = 1 ]; do
+			redis-cli -s "$1" client kill type normal
+			sleep 0.1
+		done
+		redis-cli -s "$2" del redlock:a
+	' sh "$BATS_FILE_TMPDIR"/s{1,2}.sock
+	says 'lock lost before'
+	eventually only_fences 1 2 3
+}
+
+@test "a release whose connection is cut is sent again" {
+	rude s1 pass
+	run -0 --separate-stderr redlock -k a -t 1h -r "$rude_url" \
+	    -r "$(url 2)" -r "$(url 3)" -- sh -c '
+		sleep 0.3
+		echo cut >mode'
+	eventually only_fences 1 2 3
+}
+
+@test "a server that closes every connection is not asked without end" {
+	local calls
+
+	redis_at s3 acl setuser default -eval
+	redlock_bg -k a -t 20s -- sh -c \
+	    'touch started; until [ -e let-go ]; do sleep 0.02; done'
+	eventually test -e started
+	redis_at s3 config resetstat
+	sleep 1
+	calls=$(redis_at s3 info stats | tr -d '\r' |
+		sed -n 's/^total_commands_processed://p')
+	((calls < 50))
+	touch let-go
+	redlock_ended 0
+}
+
 ## Servers that cannot
 
 @test "renewal and release survive a majority that is out of memory" {

@@ -193,6 +193,48 @@ foreign() {
 	eventually free_at 3
 }
 
+@test "one refusal, one vote and one server that is down: 69 at once" {
+	local start
+
+	redis_at s1 set redlock:a other px 600000
+	redis_kill s2
+	start=$(now_us)
+	gives 69 --node-timeout 20s
+	(($(now_us) - start < 10000000))
+	says s2.sock 'held by another client'
+	eventually free_at 3
+}
+
+@test "a password that a majority refuses fails fast, though another server is frozen" {
+	local start
+
+	redis_at s1 acl setuser default resetpass '>s3cret'
+	redis_at s2 acl setuser default resetpass '>s3cret'
+	redis_freeze s3
+	start=$(now_us)
+	gives 77 --node-timeout 20s
+	(($(now_us) - start < 10000000))
+	redis_thaw s3
+	eventually only_fences 3
+}
+
+@test "a held lock is busy, also where servers are out of memory" {
+	hold a
+	redis_at s1 config set maxmemory 1
+	redis_at s2 config set maxmemory 1
+	gives 75
+	let_go
+}
+
+@test "a minority whose name is not known does not matter" {
+	tell "$(url 1)" "$(url 2)" redis://nowhere.invalid
+	redlock -k a -t 1500ms -- sleep 1
+	only_fences 1 2
+	redis_kill s2
+	gives 69 --node-timeout 500ms
+	says nowhere.invalid s2.sock
+}
+
 @test "servers that cannot are no majority, and nobody holds it there: 69" {
 	redis_at s1 config set maxmemory 1
 	redis_at s2 config set maxmemory 1
@@ -210,6 +252,7 @@ foreign() {
 @test "a password that a majority refuses: 77" {
 	redis_at s1 acl setuser default resetpass '>s3cret'
 	redis_at s2 acl setuser default resetpass '>s3cret'
+	redis_at s3 acl setuser default resetpass '>wrong'
 	export REDISCLI_AUTH=wrong
 	gives 77
 	says s1.sock s2.sock

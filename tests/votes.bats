@@ -192,6 +192,33 @@ taken_again() {
 	eventually only_fences 1 2
 }
 
+@test "a split vote is settled though another server is frozen" {
+	local start
+
+	servers 1 2 3
+	redis_freeze s3
+	candidate 9000000000000000
+	start=$(now_us)
+	redlock_bg -k a --node-timeout 20s -- true
+	eventually voted_for_us 2
+	redis_at s1 del redlock:a
+	redlock_ended 0
+	(($(now_us) - start < 10000000))
+	candidate_leaves
+	redis_thaw s3
+	eventually only_fences 1 2 3
+}
+
+@test "a holder is in no queue, also if a server had to be told the fence" {
+	servers 1 2
+	redis_at s1 set '{redlock:a}:~fence' 4000000000000000
+	redlock -k a -- sh -c 'until [ "$(
+		redis-cli -s "$1" exists "{redlock:a}:~queue")$(
+		redis-cli -s "$2" exists "{redlock:a}:~queue")" = 00 ]; do
+			sleep 0.02
+		done' sh "$BATS_FILE_TMPDIR"/s{1,2}.sock
+}
+
 ## The fence
 
 # next_fence: takes the lock once more; its fence is larger than $fence, and

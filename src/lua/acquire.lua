@@ -6,16 +6,17 @@
 local ticket, heartbeat = tonumber(ARGV[6]), tonumber(ARGV[7])
 
 -- Joins the queue or stays in it; without a ticket in the order of arrival.
+-- Where there is no memory for that we are refused all the same.
 local function join()
 	if heartbeat == 0 then
 		return
 	end
 	if ticket > 0 then
-		redis.call('ZADD', queue, string.format('%.0f', ticket), token)
+		redis.pcall('ZADD', queue, string.format('%.0f', ticket), token)
 	else
-		redis.call('ZADD', queue, 'NX', string.format('%.0f', now_us), token)
+		redis.pcall('ZADD', queue, 'NX', string.format('%.0f', now_us), token)
 	end
-	redis.call('HSET', beat, token, string.format('%.0f', now_us + heartbeat * 1e3))
+	redis.pcall('HSET', beat, token, string.format('%.0f', now_us + heartbeat * 1e3))
 	redis.call('PEXPIRE', queue, 2 * heartbeat)
 	redis.call('PEXPIRE', beat, 2 * heartbeat)
 end
@@ -42,14 +43,18 @@ if heartbeat > 0 and (value or ticket > 0) then
 	join()
 end
 local before = earlier()
+-- What an attempt of ours has left that is over is ours to replace.
+local owner, try = (value or ''):match('^redlock%-run/1 token=(%S+) try=(%d+) ')
+if owner == token and tonumber(try) < tonumber(id:match('try=(%d+)')) then
+	value = nil
+end
 if not ours and (value or before > 0) then
 	local answer = refusal()
-	local owner = value and value:match('^redlock%-run/1 token=(%S+)')
 	answer[5] = before
 	answer[6] = owner and redis.call('ZSCORE', queue, owner) and 1 or 0
 	return answer
 elseif not ours then
-	redis.call('SET', lock, string.format('%ssince=%.0f %s', id, math.floor(now_us / 1000), ARGV[3]), 'NX', 'PX', ARGV[4])
+	redis.call('SET', lock, string.format('%ssince=%.0f %s', id, math.floor(now_us / 1000), ARGV[3]), 'PX', ARGV[4])
 	join()
 end
 -- The counter is raised once in a tenure.

@@ -786,14 +786,14 @@ node_connected(const struct node *n)
 	return n->state != NODE_DOWN && n->established;
 }
 
-bool
-node_waits(const struct node *n)
+int64_t
+node_unanswered_ms(const struct node *n)
 {
 	const struct made_up *m = &world.servers[n->address.port];
 
-	return n->state != NODE_DOWN &&
-	    (m->npending > 0 ||
-		(n->ask_info && n->state == NODE_READY && m->uptime_s < 0));
+	return n->state == NODE_DOWN || m->npending == 0 ?
+	    CLOCK_NEVER :
+	    m->pending[0].sent_ms;
 }
 
 void
