@@ -20,8 +20,7 @@ locks_init(struct locks *ls, struct loop *loop, int n)
 void
 locks_connect(struct locks *ls)
 {
-	for (int i = 0; i < ls->n; i++)
-		lock_connect(&ls->lock[i]);
+	lock_connect(&ls->lock[0]);
 }
 
 int64_t
@@ -56,6 +55,8 @@ acquire_next(struct locks *ls, const struct owner *owner)
 	enum lock_outcome outcome;
 	int64_t wake;
 
+	if (ls->begun > 0)
+		lock_connect(l);
 	lock_begin(l, owner);
 	for (;;) {
 		locks_step(ls);

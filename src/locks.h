@@ -25,7 +25,10 @@ struct locks {
  */
 int locks_init(struct locks *, struct loop *, int n);
 
-/* Begins to connect to all servers of all locks. */
+/*
+ * Begins to connect for the first lock.  The others' turn comes later: a
+ * connection on which nothing is asked counts as one that does not answer.
+ */
 void locks_connect(struct locks *);
 
 /*

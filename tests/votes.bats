@@ -181,6 +181,20 @@ taken_again() {
 	eventually only_fences 1 2
 }
 
+@test "a split vote over the first of several locks does not cost the second" {
+	servers 1 2
+	candidate 9000000000000000
+	redlock_bg -k a -k b --node-timeout 2s -- touch started
+	eventually voted_for_us 2
+	# longer than one node timeout, shorter than the contest
+	sleep 2.5
+	redis_at s1 del redlock:a
+	redlock_ended 0
+	[ -e started ]
+	candidate_gone
+	eventually only_fences 1 2
+}
+
 @test "a split vote: a candidate that is dead is not waited for" {
 	servers 1 2
 	candidate 1
