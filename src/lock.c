@@ -13,6 +13,7 @@
 
 #define STRAGGLE_MS 50 /* for a release where there were answers */
 #define COMPLAINT   (NODE_WHY + OWNER_WHO)
+#define AND_MORE    24
 #define CANCEL_MS   50 /* to give back after a signal */
 
 int64_t
@@ -303,9 +304,13 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 
 	switch (ending ? s->released : s->verdict) {
 	case VERDICT_YES:
-		why = s->unproven_ms == 0 || ending ?
-		    "" :
-		    "it lost the lock, and its vote does not count yet";
+		if (!l->held && s->fence < l->fence)
+			why = "it could not be told the fence";
+		else if (!ending && s->unproven_ms != 0)
+			why = "it lost the lock, and its vote does not count "
+			      "yet";
+		else
+			why = "";
 		break;
 	case VERDICT_NO:
 		if (s->view.taken) {
@@ -328,7 +333,7 @@ char *
 lock_why(const struct lock *l, char buf[LOCK_WHY])
 {
 	char text[COMPLAINT];
-	size_t used = 0;
+	size_t used = 0, more = 0;
 
 	if (l->slow) {
 		snprintf(buf, LOCK_WHY,
@@ -337,14 +342,20 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 		return buf;
 	}
 	buf[0] = '\0';
-	for (int i = 0; i < l->nservers && used < LOCK_WHY; i++) {
+	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
+		const char *name = s->node.address.text;
 
 		if (complaint(l, s, text)[0] == '\0')
 			continue;
-		used +=
-		    (size_t)snprintf(buf + used, LOCK_WHY - used, "%s%s: %s",
-			used > 0 ? "; " : "", s->node.address.text, text);
+		if (more > 0 ||
+		    used + strlen(name) + strlen(text) + AND_MORE > LOCK_WHY)
+			more++;
+		else
+			used += (size_t)snprintf(buf + used, LOCK_WHY - used,
+			    "%s%s: %s", used > 0 ? "; " : "", name, text);
 	}
+	if (more > 0)
+		snprintf(buf + used, LOCK_WHY - used, "; and %zu more", more);
 	return buf;
 }

@@ -26,7 +26,7 @@
 
 #define LOCK_NAME    512 /* bytes, at most */
 #define LOCK_KEY     (2 * LOCK_NAME + 32)
-#define LOCK_WHY     1024
+#define LOCK_WHY     3072
 #define LOCK_SERVERS 31 /* at most */
 
 enum lock_outcome {
@@ -152,7 +152,8 @@ const struct lock_view *lock_view(const struct lock *);
 
 /*
  * Why there is no majority, server by server: "redis://h:6379: Connection
- * refused; ...".  Returns buf.
+ * refused; ...", and how many more there are if they are too many.  Empty if
+ * nothing is wrong with any.  Returns buf.
  */
 char *lock_why(const struct lock *, char buf[LOCK_WHY]);
 

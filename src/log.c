@@ -32,7 +32,7 @@ static void
 say(const char *fmt, va_list ap)
 {
 	static const char prefix[] = "redlock-run: ";
-	char text[2048];
+	char text[PIPE_BUF];
 	char line[PIPE_BUF];
 	struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
 	size_t len = sizeof(prefix) - 1;

@@ -10,6 +10,9 @@
 #include "owner.h"
 #include "report.h"
 
+static const char stood_still[] =
+    "the lease ran out while we were stopped or the machine slept";
+
 /* The last answer that made a majority impossible, or the last silence. */
 void
 report_loss(const struct lock *l, char *text, size_t size)
@@ -19,9 +22,7 @@ report_loss(const struct lock *l, char *text, size_t size)
 
 	lock_why(l, why);
 	if (view == NULL && why[0] == '\0')
-		snprintf(text, size,
-		    "the lease ran out while we were stopped or the machine "
-		    "slept");
+		snprintf(text, size, "%s", stood_still);
 	else if (view == NULL)
 		snprintf(text, size, "it could not be renewed: %s", why);
 	else if (l->nservers > 1)
@@ -80,7 +81,8 @@ report_failed(const struct options *opt, const struct lock *l)
 		     "+zscore +hset +hget +hdel +info",
 		    l->name, why, prefix, prefix);
 	else
-		warn("%s: not run: %s%s", l->name, why,
+		warn("%s: not run: %s%s", l->name,
+		    why[0] != '\0' ? why : stood_still,
 		    opt->default_server ?
 			" (the built-in default; -r or REDLOCK_REDIS name "
 			"another server)" :

@@ -1078,6 +1078,43 @@ leaves(void)
 }
 
 static void
+unfenced(void)
+{
+	char why[LOCK_WHY];
+
+	begin(2, 1000, 100);
+	plan((const char *const[]){ "yes=5+5 silent", "yes=9+5" });
+	SAME_INT(acquire(), LOCK_UNREACHABLE);
+	SAME_TEXT(lock_why(&world.lock, why),
+	    "server0: it could not be told the fence");
+	lock_close(&world.lock);
+}
+
+static void
+many_complaints(void)
+{
+	char why[LOCK_WHY], *end;
+	int told = 0;
+
+	begin(5, 1000, 100);
+	for (int i = 0; i < 5; i++) {
+		struct node *n = &world.lock.servers[i].node;
+
+		world.servers[i].plan = "error";
+		memset(n->address.text, 'x', ADDRESS_TEXT - 1);
+	}
+	SAME_INT(acquire(), LOCK_UNREACHABLE);
+	lock_why(&world.lock, why);
+	for (const char *p = why; (p = strstr(p, "LOADING it loads")); p++)
+		told++;
+	end = strrchr(why, ';');
+	CHECK(told == 5 ||
+	    (told > 1 && strncmp(end, "; and ", 6) == 0 &&
+		atoi(end + 6) == 5 - told));
+	lock_close(&world.lock);
+}
+
+static void
 fences(void)
 {
 	static const struct {
@@ -1702,6 +1739,10 @@ static const struct tap_test tests[] = {
 	{ "the winner of a contest leaves the queue", wins_the_contest },
 	{ "an answer to an earlier question is ignored", stale_answer },
 	{ "who leaves a queue has another value afterwards", leaves },
+	{ "a fence that a majority does not take is no lock, and that is said",
+	    unfenced },
+	{ "what is wrong with many servers is said of as many as there is room",
+	    many_complaints },
 	{ "the fence is the largest of the votes, and q servers have it",
 	    fences },
 	{ "a key put back counts when a majority has kept its own", heals },
