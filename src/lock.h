@@ -3,7 +3,9 @@
  *
  *	v_i = when we sent the last request that it answered with "yours"
  *	      + TTL - drift,	drift = TTL/100 + 2 ms
- *	v_i = 0 if there is none, or once it answered "not yours"
+ *	v_i = 0 if there is none, or once it answered "not yours", and
+ *	      while the key that it has of us proves nothing (proven() in
+ *	      server.c)
  *
  * and the deadline D is the q-th largest of them, q = N/2 + 1.  The lock is
  * held if and only if now < D.  One server is the same rule.

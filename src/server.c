@@ -187,15 +187,15 @@ acquire_answered(struct server *s, const struct answer *a)
 {
 	const struct lock *l = s->lock;
 	const struct server *twin = lock_twin(l, s);
-	bool new = !s->ours;
+	bool made = !s->ours; /* by this acquire, or by one like it */
 
 	server_may_have(s);
 	if (answer_int(a, 0) == 1 && answer_int(a, 1) > 0) {
 		s->fence = answer_int(a, 1);
 		s->earlier = (int)answer_int(a, 2);
-		if (!old_enough(s) || (new && (s->heals || twin != NULL)))
+		if (!old_enough(s) || (made && (s->heals || twin != NULL)))
 			s->unproven_ms = clock_now_ms();
-		if (new &&twin != NULL && l->phase == PHASE_HOLD)
+		if (made && twin != NULL && l->phase == PHASE_HOLD)
 			warn("%s and %s are the same server; it has one vote",
 			    s->node.address.text, twin->node.address.text);
 		server_yours(s, a);

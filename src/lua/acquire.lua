@@ -39,7 +39,7 @@ end
 if ours then
 	redis.call('PEXPIRE', lock, ARGV[4])
 end
-if heartbeat > 0 and (value or ticket > 0) then
+if value or ticket > 0 then
 	join()
 end
 local before = earlier()
