@@ -7,9 +7,9 @@ PREFIX ?= /usr/local
 CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 LDFLAGS ?= -Wl,-z,relro,-z,now
 
-SRCS = main.c options.c report.c locks.c lock.c acquire.c server.c node.c \
-	owner.c child.c procs.c guard.c signals.c loop.c clock.c address.c \
-	status.c show.c escape.c log.c
+SRCS = main.c options.c nested.c report.c locks.c lock.c acquire.c server.c \
+	node.c owner.c child.c procs.c guard.c signals.c loop.c clock.c \
+	address.c status.c show.c escape.c log.c
 SCRIPTS = acquire renew release status
 
 B = build

@@ -26,13 +26,13 @@
 #include "locks.h"
 #include "log.h"
 #include "loop.h"
+#include "nested.h"
 #include "options.h"
 #include "owner.h"
 #include "report.h"
 #include "signals.h"
 #include "status.h"
 
-#define SITE_TEXT      24
 #define GUARD_AFTER_MS 2 /* promised: from the fifth millisecond on */
 
 struct run {
@@ -253,18 +253,12 @@ run_child(struct run *run)
 	return c->code == CLD_EXITED ? c->status : -c->status;
 }
 
-static void
-site_text(const struct options *opt, char text[SITE_TEXT])
-{
-	snprintf(text, SITE_TEXT, "%016" PRIx64, opt->site);
-}
-
 /* What COMMAND finds in its environment, over whatever was inherited. */
 static int
 export_lock(const struct run *run)
 {
 	char fences[LOCKS_MAX * 24], names[LOCKS_MAX * (LOCK_NAME + 1)];
-	char pid[16], site[SITE_TEXT];
+	char pid[16];
 	const struct {
 		const char *name;
 		const char *value;
@@ -273,7 +267,7 @@ export_lock(const struct run *run)
 		{ "REDLOCK_TOKEN", run->owner.token },
 		{ "REDLOCK_FENCE", fences },
 		{ "REDLOCK_PID", pid },
-		{ "REDLOCK_SITE", site },
+		{ "REDLOCK_SITE", run->opt.site },
 	};
 	size_t nlen = 0, flen = 0;
 
@@ -286,80 +280,11 @@ export_lock(const struct run *run)
 		    "%s%" PRId64, i > 0 ? " " : "", l->fence);
 	}
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	site_text(&run->opt, site);
 	for (size_t i = 0; i < sizeof(vars) / sizeof(vars[0]); i++)
 		if (unsetenv(vars[i].name) == -1 ||
 		    setenv(vars[i].name, vars[i].value, 1) == -1)
 			return -1;
 	return 0;
-}
-
-/* Whether names, one a line, has name among them. */
-static bool
-listed(const char *names, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *p = names; p != NULL; p = strchr(p, '\n')) {
-		p += *p == '\n';
-		if (strncmp(p, name, len) == 0 &&
-		    (p[len] == '\n' || p[len] == '\0'))
-			return true;
-	}
-	return false;
-}
-
-/*
- * If a run of the same site that we descend from holds the lock, COMMAND is
- * its business: it becomes this process.  What the environment says of that
- * run counts only if the servers confirm it; a daemon hands it on for years.
- */
-static void
-run_nested(const struct options *opt)
-{
-	const char *names = getenv("REDLOCK_KEY");
-	const char *token = getenv("REDLOCK_TOKEN");
-	const char *site = getenv("REDLOCK_SITE");
-	const char *held[LOCKS_MAX], *other = NULL;
-	struct options inherited = *opt;
-	char own[SITE_TEXT], parent[16];
-
-	site_text(opt, own);
-	if (names == NULL || token == NULL || site == NULL ||
-	    strcmp(site, own) != 0)
-		return;
-	inherited.names = held;
-	inherited.nnames = 0;
-	for (int i = 0; i < opt->nnames; i++)
-		if (listed(names, opt->names[i]))
-			held[inherited.nnames++] = opt->names[i];
-		else
-			other = opt->names[i];
-	if (inherited.nnames == 0)
-		return;
-	if (!status_holds(&inherited, token)) {
-		note("%s: REDLOCK_TOKEN says that we run under it, the servers "
-		     "do not; asking for it as usual",
-		    opt->name);
-		return;
-	}
-	if (other != NULL)
-		die(EXIT_USAGE,
-		    "%s: held already by the run around this one, but %s is "
-		    "not; take them together",
-		    held[0], other);
-	info("%s: held already, by process %s; no second lease", opt->name,
-	    getenv("REDLOCK_PID") != NULL ? getenv("REDLOCK_PID") : "?");
-	if (opt->at_most_ms != 0 || opt->at_least_ms != 0)
-		note("%s: held already; --at-least and --at-most have no "
-		     "effect inside",
-		    opt->name);
-	snprintf(parent, sizeof(parent), "%d", (int)getppid());
-	if (setenv("REDLOCK_PID", parent, 1) == -1)
-		die(EXIT_OS, "%s", strerror(errno));
-	execvp(opt->command[0], opt->command);
-	die(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC, "%s: %s",
-	    opt->command[0], strerror(errno));
 }
 
 /*
@@ -554,7 +479,7 @@ main(int argc, char **argv)
 		options_release(&run.opt);
 		return status;
 	}
-	run_nested(&run.opt);
+	nested_run(&run.opt); /* does not return if the lock is held already */
 	if (loop_init(&run.loop) == -1)
 		die(EXIT_OS, "timerfd: %s", strerror(errno));
 	init_locks(&run);

@@ -600,7 +600,7 @@ options_parse(struct options *opt, int argc, char **argv)
 		     "%d",
 		    opt->naddresses, opt->naddresses - 1,
 		    opt->naddresses / 2 + 1);
-	opt->site = site_of(opt);
+	snprintf(opt->site, sizeof(opt->site), "%016" PRIx64, site_of(opt));
 	opt->name = joined_names(opt);
 }
 

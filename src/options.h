@@ -29,7 +29,7 @@ struct options {
 	bool quiet;
 	bool verbose;
 	bool json;
-	uint64_t site; /* fingerprint of servers and prefix */
+	char site[17]; /* fingerprint of servers and prefix, in hex */
 };
 
 /*

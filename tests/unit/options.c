@@ -405,7 +405,7 @@ static uint64_t
 site(const char *line)
 {
 	parse(line);
-	return opt.site;
+	return strtoull(opt.site, NULL, 16);
 }
 
 static void

@@ -1,0 +1,77 @@
+/*
+ * A run inside COMMAND of another run.  What the environment says of that one
+ * counts only if the servers confirm it; a daemon hands it on for years.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exitcode.h"
+#include "locks.h"
+#include "log.h"
+#include "nested.h"
+#include "status.h"
+
+/* Whether names, one a line, has name among them. */
+static bool
+listed(const char *names, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = names; p != NULL; p = strchr(p, '\n')) {
+		p += *p == '\n';
+		if (strncmp(p, name, len) == 0 &&
+		    (p[len] == '\n' || p[len] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+void
+nested_run(const struct options *opt)
+{
+	const char *names = getenv("REDLOCK_KEY");
+	const char *token = getenv("REDLOCK_TOKEN");
+	const char *site = getenv("REDLOCK_SITE");
+	const char *held[LOCKS_MAX], *other = NULL;
+	struct options inherited = *opt;
+	char parent[16];
+
+	if (names == NULL || token == NULL || site == NULL ||
+	    strcmp(site, opt->site) != 0)
+		return;
+	inherited.names = held;
+	inherited.nnames = 0;
+	for (int i = 0; i < opt->nnames; i++)
+		if (listed(names, opt->names[i]))
+			held[inherited.nnames++] = opt->names[i];
+		else
+			other = opt->names[i];
+	if (inherited.nnames == 0)
+		return;
+	if (!status_holds(&inherited, token)) {
+		note("%s: REDLOCK_TOKEN says that we run under it, the servers "
+		     "do not; asking for it as usual",
+		    opt->name);
+		return;
+	}
+	if (other != NULL)
+		die(EXIT_USAGE,
+		    "%s: held already by the run around this one, but %s is "
+		    "not; take them together",
+		    held[0], other);
+	info("%s: held already, by process %s; no second lease", opt->name,
+	    getenv("REDLOCK_PID") != NULL ? getenv("REDLOCK_PID") : "?");
+	if (opt->at_most_ms != 0 || opt->at_least_ms != 0)
+		note("%s: held already; --at-least and --at-most have no "
+		     "effect inside",
+		    opt->name);
+	snprintf(parent, sizeof(parent), "%d", (int)getppid());
+	if (setenv("REDLOCK_PID", parent, 1) == -1)
+		die(EXIT_OS, "%s", strerror(errno));
+	execvp(opt->command[0], opt->command);
+	die(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC, "%s: %s",
+	    opt->command[0], strerror(errno));
+}

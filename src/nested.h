@@ -1,0 +1,16 @@
+/* Re-entrance: the lock may be held already, by the run that we are inside. */
+#ifndef NESTED_H
+#define NESTED_H
+
+#include "options.h"
+
+/*
+ * If a run of the same site that we descend from holds all of opt->names,
+ * COMMAND is its business: this process becomes COMMAND, or exits with the
+ * status for one that cannot be executed.  If it holds some of them, that is a
+ * usage error.  If it holds none, or the servers do not confirm it, returns.
+ * May block as long as resolver and servers do.
+ */
+void nested_run(const struct options *opt);
+
+#endif
