@@ -62,7 +62,7 @@ _redlock_run()
 			[[ $value == *[!a-zA-Z0-9_./:@?=%+,-]* ]] ||
 				server+=("${words[i - 1]}" "$value")
 			;;
-		-[kEt] | --key | --conflict-exit-code | --ttl | --at-least | \
+		-[kwEt] | --key | --wait | --conflict-exit-code | --ttl | --at-least | \
 		    --at-most | --kill-after | --on-loss | --node-timeout | \
 		    --restart-grace)
 			((++i == n)) && option=${words[i - 1]}
@@ -105,7 +105,7 @@ _redlock_run()
 	esac
 
 	if [[ $value == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '-k --key -n --nonblock
+		mapfile -t COMPREPLY < <(compgen -W '-k --key -w --wait -n --nonblock
 		    -E --conflict-exit-code -t --ttl --at-least --at-most
 		    --kill-after --on-loss -o --only-command -r --redis --prefix
 		    --node-timeout --restart-grace --password-file -q --quiet

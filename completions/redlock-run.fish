@@ -14,7 +14,7 @@ function __redlock_run_command
             case --
                 string join \n -- $words
                 return 0
-            case -k --key -E --conflict-exit-code -t --ttl --at-least \
+            case -k --key -w --wait -E --conflict-exit-code -t --ttl --at-least \
                     --at-most --kill-after --on-loss -r --redis --prefix \
                     --node-timeout --restart-grace --password-file
                 set -e words[1]
@@ -58,6 +58,7 @@ end
 
 complete -c redlock-run -x -a '(__redlock_run_complete_command)'
 __redlock_run_option -s k -l key -x -a '(__redlock_run_names)' -d 'The lock'
+__redlock_run_option -s w -l wait -x -a inf -d 'Wait for our turn'
 __redlock_run_option -s n -l nonblock -d 'Do not wait when it is busy'
 __redlock_run_option -s E -l conflict-exit-code -x -d 'Exit status when it is busy'
 __redlock_run_option -s t -l ttl -x -d 'The lease'

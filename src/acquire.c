@@ -44,6 +44,8 @@ contested(const struct lock *l)
 {
 	const struct lock_view *first = NULL;
 
+	if (l->quorum == 1)
+		return false; /* one vote cannot be split */
 	for (int i = 0; i < l->nservers; i++) {
 		const struct lock_view *v = &l->servers[i].view;
 
@@ -65,14 +67,17 @@ contested(const struct lock *l)
 static void
 begin_contest(struct lock *l, int64_t now)
 {
-	l->phase_end_ms = now + CONTEST_TIMEOUTS * l->node_timeout_ms;
+	if (now >= l->wait_end_ms)
+		l->phase_end_ms = now + CONTEST_TIMEOUTS * l->node_timeout_ms;
 	l->ticket = 1;
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (s->verdict == VERDICT_NO && s->view.now_us > l->ticket)
 			l->ticket = s->view.now_us;
-		if (s->verdict == VERDICT_YES || s->verdict == VERDICT_NO)
+		/* A single server has us in its queue with that ticket. */
+		if (l->quorum > 1 &&
+		    (s->verdict == VERDICT_YES || s->verdict == VERDICT_NO))
 			s->next_ms = now;
 	}
 }
@@ -133,12 +138,23 @@ raise_fence(struct lock *l)
 	return fenced;
 }
 
+/* The votes have grown old while we waited for the rest. */
+static void
+ask_again(struct lock *l, int64_t now)
+{
+	for (int i = 0; i < l->nservers; i++)
+		if (l->servers[i].verdict == VERDICT_YES &&
+		    l->servers[i].sent_ms < now)
+			l->servers[i].next_ms = now;
+}
+
 /* Enough votes, enough refusals, or too few servers left for either. */
 static enum lock_outcome
 judge_votes(struct lock *l, int64_t now)
 {
 	int count[VERDICT_DENIED + 1] = { 0 }, fenced, yes, no, open, denied;
-	bool over = now >= l->phase_end_ms, contest, split;
+	bool over = now >= l->phase_end_ms, waits = now < l->wait_end_ms;
+	bool split, excluded;
 
 	if (l->cancelled)
 		return LOCK_CANCELLED;
@@ -156,40 +172,74 @@ judge_votes(struct lock *l, int64_t now)
 			return over ? LOCK_UNREACHABLE : LOCK_UNDECIDED;
 		if (lock_deadline_ms(l) - now >= l->ttl_ms / 2)
 			return LOCK_HELD;
+		if (waits) {
+			ask_again(l, now);
+			return LOCK_UNDECIDED;
+		}
 		l->slow = true;
 		return LOCK_UNREACHABLE;
 	}
-	contest = contested(l);
-	split = contest && yes + no >= l->quorum;
-	if (!contest && no > l->nservers - l->quorum)
+	l->contest = contested(l);
+	split = l->contest && yes + no >= l->quorum;
+	excluded = no > l->nservers - l->quorum;
+	if (excluded && !l->contest && !waits)
 		return LOCK_BUSY;
-	if (split && l->ticket == 0)
+	if ((split || (waits && excluded)) && l->ticket == 0)
 		begin_contest(l, now);
 	else if (split && over)
 		return LOCK_BUSY;
 	else if (split)
 		contend(l);
-	else if (over || open == 0)
-		return denied > 0 ? LOCK_DENIED : LOCK_UNREACHABLE;
 	else if (denied > l->nservers - l->quorum)
 		return LOCK_DENIED;
+	else if (!waits && (over || open == 0))
+		return denied > 0 ? LOCK_DENIED : LOCK_UNREACHABLE;
 	return LOCK_UNDECIDED;
 }
 
 void
-lock_begin(struct lock *l, const struct owner *owner)
+lock_begin(struct lock *l, const struct owner *owner, int64_t wait_end_ms)
 {
 	l->owner = owner;
+	l->wait_end_ms = wait_end_ms;
 	owner_details(owner, l->details);
 	l->proposal = clock_wall_us();
 	l->phase = PHASE_ACQUIRE;
 	l->phase_end_ms = clock_now_ms() + l->node_timeout_ms;
+	if (l->phase_end_ms < wait_end_ms)
+		l->phase_end_ms = wait_end_ms;
+}
+
+/*
+ * The wait is over.  What servers have said may be long ago, so those that
+ * refused are asked for the last time.
+ */
+static void
+ask_finally(struct lock *l, int64_t now)
+{
+	l->asked_finally = true;
+	l->phase_end_ms = now + l->node_timeout_ms;
+	for (int i = 0; i < l->nservers; i++) {
+		struct server *s = &l->servers[i];
+
+		if (s->verdict != VERDICT_NO)
+			continue;
+		s->verdict = VERDICT_OPEN;
+		s->next_ms = now;
+		if (s->asked == ASK_WAIT)
+			s->give_up_ms = now;
+	}
 }
 
 enum lock_outcome
 lock_outcome(struct lock *l)
 {
-	enum lock_outcome outcome = judge_votes(l, clock_now_ms());
+	int64_t now = clock_now_ms();
+	enum lock_outcome outcome;
+
+	if (l->wait_end_ms != 0 && now >= l->wait_end_ms && !l->asked_finally)
+		ask_finally(l, now);
+	outcome = judge_votes(l, now);
 
 	if (outcome != LOCK_HELD)
 		return outcome;

@@ -96,6 +96,7 @@ lock_init(struct lock *l, struct loop *loop, const char *prefix,
 	lock_key(l->fence_key, prefix, name, ":~fence");
 	lock_key(l->queue_key, prefix, name, ":~queue");
 	lock_key(l->beat_key, prefix, name, ":~beat");
+	lock_key(l->wake_key, prefix, name, ":~wake:");
 	for (int i = 0; i < naddresses; i++) {
 		server_init(&l->servers[i], l, &addresses[i],
 		    naddresses > 1 || grace_ms > 0);

@@ -58,10 +58,12 @@ struct lock {
 	int64_t grace_ms; /* restart grace; 0: none */
 	enum { PHASE_ACQUIRE, PHASE_HOLD, PHASE_RELEASE } phase;
 	int64_t phase_end_ms; /* acquire and release: until when, at most */
+	int64_t wait_end_ms;  /* acquire: until when we stay in the queue */
 	int64_t rest_ms;      /* release: stays taken that long */
 	int64_t release_ms;   /* when it began */
 	int releases;         /* and how many have to answer, at most */
 	bool cancelled;
+	bool asked_finally;  /* at the end of a wait */
 	int64_t slowest_ms;  /* answer so far; -1: none */
 	bool held;           /* LOCK_HELD was the outcome */
 	bool slow;           /* too little of the lease was left */
@@ -69,11 +71,13 @@ struct lock {
 	int64_t proposal;    /* of a fence: our wall clock, the same for all */
 	int64_t fence;       /* of this tenure; 0 before */
 	int64_t ticket;      /* our place in the queue; 0 before a refusal */
+	bool contest;        /* the refusals do not come to one holder */
 	const struct owner *owner;
 	char key[LOCK_KEY];
 	char fence_key[LOCK_KEY];
 	char queue_key[LOCK_KEY];
 	char beat_key[LOCK_KEY];
+	char wake_key[LOCK_KEY]; /* a waiter's token follows */
 	char details[OWNER_DETAILS];
 };
 
@@ -106,11 +110,12 @@ int lock_resolve(struct lock *);
 void lock_connect(struct lock *);
 
 /*
- * Begins to take the lock for owner, which stays.  From then on lock_step()
+ * Begins to take the lock for owner, which stays, and to wait for it in turn
+ * until wait_end_ms.  From then on lock_step()
  * and lock_outcome() are called in turn, until the outcome is no longer
  * LOCK_UNDECIDED, or phase_end_ms has come and changed it.
  */
-void lock_begin(struct lock *, const struct owner *);
+void lock_begin(struct lock *, const struct owner *, int64_t wait_end_ms);
 enum lock_outcome lock_outcome(struct lock *);
 
 /* The next outcome is LOCK_CANCELLED.  For callbacks. */

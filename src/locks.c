@@ -6,6 +6,8 @@
 #include "clock.h"
 #include "locks.h"
 
+#define TELL_AFTER_MS 1000
+
 int
 locks_init(struct locks *ls, struct loop *loop, int n)
 {
@@ -57,7 +59,7 @@ acquire_next(struct locks *ls, const struct owner *owner)
 
 	if (ls->begun > 0)
 		lock_connect(l);
-	lock_begin(l, owner);
+	lock_begin(l, owner, ls->wait_end_ms);
 	for (;;) {
 		locks_step(ls);
 		if (clock_now_ms() >= locks_deadline_ms(ls))
@@ -68,19 +70,31 @@ acquire_next(struct locks *ls, const struct owner *owner)
 			break;
 		/* What the outcome changed may be due at once. */
 		wake = locks_step(ls);
-		loop_turn(
-		    ls->loop, wake < l->phase_end_ms ? wake : l->phase_end_ms);
+		if (l->phase_end_ms < wake)
+			wake = l->phase_end_ms;
+		if (clock_now_ms() < l->wait_end_ms && l->wait_end_ms < wake)
+			wake = l->wait_end_ms;
+		if (l->ticket != 0 && clock_now_ms() >= ls->tell_ms) {
+			ls->waiting_cb(l);
+			ls->tell_ms = CLOCK_NEVER;
+		}
+		loop_turn(ls->loop, wake < ls->tell_ms ? wake : ls->tell_ms);
 	}
 	ls->begun++;
 	return outcome;
 }
 
 enum lock_outcome
-locks_acquire(struct locks *ls, const struct owner *owner)
+locks_acquire(struct locks *ls, const struct owner *owner, int64_t wait_end_ms,
+    void (*waiting_cb)(const struct lock *))
 {
 	enum lock_outcome outcome = LOCK_HELD;
 	const struct lock *about;
 
+	ls->wait_end_ms = wait_end_ms;
+	ls->waiting_cb = waiting_cb;
+	ls->tell_ms =
+	    wait_end_ms == 0 ? CLOCK_NEVER : clock_now_ms() + TELL_AFTER_MS;
 	while (outcome == LOCK_HELD && ls->begun < ls->n)
 		outcome = acquire_next(ls, owner);
 	if (outcome != LOCK_HELD) {

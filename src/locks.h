@@ -17,6 +17,9 @@ struct locks {
 	int n;
 	int begun;                /* the first so many have been asked for */
 	const struct lock *about; /* the one that an outcome is about */
+	int64_t wait_end_ms;      /* until when to wait for our turn */
+	void (*waiting_cb)(const struct lock *); /* after a second of that */
+	int64_t tell_ms;
 };
 
 /*
@@ -32,11 +35,14 @@ int locks_init(struct locks *, struct loop *, int n);
 void locks_connect(struct locks *);
 
 /*
- * Takes all, turning the loop until that is decided.  Unless it returns
+ * Takes all, turning the loop until that is decided, and waits for its turn
+ * until wait_end_ms (0: it does not); waiting_cb is called once if that takes
+ * more than a second.  Unless it returns
  * LOCK_HELD, whatever may have been left on a server is given back before it
  * returns, within one more node timeout, and ->about says which lock it was.
  */
-enum lock_outcome locks_acquire(struct locks *, const struct owner *);
+enum lock_outcome locks_acquire(struct locks *, const struct owner *,
+    int64_t wait_end_ms, void (*waiting_cb)(const struct lock *));
 
 /* Ends locks_acquire() at its next turn.  For callbacks. */
 void locks_cancel(struct locks *);

@@ -402,6 +402,17 @@ give_back(struct run *run, int status)
 	return status;
 }
 
+/* Until when we wait for our turn, 0 if not at all. */
+static int64_t
+wait_end_ms(const struct run *run)
+{
+	int64_t wait_ms = run->opt.wait_ms;
+
+	if (wait_ms == 0 || wait_ms == CLOCK_NEVER)
+		return wait_ms;
+	return run->asked_ms + wait_ms;
+}
+
 /* Takes the lock and runs COMMAND; returns our exit status, -N: signal N. */
 static int
 run_locked(struct run *run)
@@ -418,7 +429,8 @@ run_locked(struct run *run)
 		warn("prctl: %s", strerror(errno));
 		return EXIT_OS;
 	}
-	outcome = locks_acquire(&run->locks, &run->owner);
+	outcome = locks_acquire(
+	    &run->locks, &run->owner, wait_end_ms(run), report_waiting);
 	about = run->locks.about;
 	switch (outcome) {
 	case LOCK_HELD:

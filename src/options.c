@@ -28,7 +28,8 @@ static const char usage[] =
     "\n"
     "The lock:\n"
     "  -k, --key NAME            the lock; repeat it to take several, all or none\n"
-    "  -n, --nonblock            do not wait for it (this is the default)\n"
+    "  -w, --wait DURATION       wait for our turn up to that long, or 'inf' (0)\n"
+    "  -n, --nonblock            the same as -w 0\n"
     "  -E, --conflict-exit-code N\n"
     "                            exit status when it is busy (75)\n"
     "  -t, --ttl DURATION        the lease, renewed at every third of it (60s)\n"
@@ -86,9 +87,10 @@ enum {
 	OPT_JSON
 };
 
-static const char short_options[] = "+:k:nE:t:or:qvhV";
+static const char short_options[] = "+:k:nE:t:or:qvhVw:";
 static const struct option long_options[] = { { "key", required_argument, NULL,
 						  'k' },
+	{ "wait", required_argument, NULL, 'w' },
 	{ "nonblock", no_argument, NULL, 'n' },
 	{ "conflict-exit-code", required_argument, NULL, 'E' },
 	{ "ttl", required_argument, NULL, 't' },
@@ -167,6 +169,14 @@ duration(struct setting s, int64_t fallback_ms, int64_t least_ms)
 		usage_error("%s: '%s' is too short, it must be at least %s",
 		    s.name, s.value, duration_format(least_ms, text));
 	return ms;
+}
+
+static int64_t
+wait_limit(const char *text)
+{
+	const struct setting s = { "--wait", text };
+
+	return strcmp(text, "inf") == 0 ? CLOCK_NEVER : duration(s, 0, 0);
 }
 
 static int
@@ -472,7 +482,12 @@ options_parse(struct options *opt, int argc, char **argv)
 		case 'k':
 			add_name(opt, optarg);
 			break;
+		case 'w':
+			opt->wait_ms = wait_limit(optarg);
+			only_run = "--wait";
+			break;
 		case 'n':
+			opt->wait_ms = 0;
 			only_run = "--nonblock";
 			break;
 		case 'E':

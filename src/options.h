@@ -20,6 +20,7 @@ struct options {
 	int64_t ttl_ms;
 	int64_t grace_ms; /* restart grace; 0: none */
 	int64_t node_timeout_ms;
+	int64_t wait_ms; /* CLOCK_NEVER: for ever */
 	int64_t at_least_ms;
 	int64_t at_most_ms; /* 0: no limit */
 	int64_t kill_after_ms;

@@ -43,29 +43,46 @@ report_busy(const struct lock *l)
 	const struct lock_view *v = lock_view(l);
 	char who[OWNER_WHO], held[DURATION_TEXT + 8] = "";
 	char lease[DURATION_TEXT + 16], text[DURATION_TEXT];
+	const char *hint = l->wait_end_ms == 0 ? "; -w waits for it" : "";
+	char waiting[32] = "";
 	struct owner o;
 
 	if (v == NULL || !v->taken) {
-		note("%s: several want it at once, and the votes stay split",
-		    l->name);
+		note("%s: others have asked for it before us%s", l->name, hint);
 		return;
 	}
+	if (v->waiting > 0)
+		snprintf(waiting, sizeof(waiting), ", %d waiting", v->waiting);
 	if (v->ttl_ms < 0)
 		snprintf(lease, sizeof(lease), "without expiry");
 	else
 		snprintf(lease, sizeof(lease), "lease %s left",
 		    duration_format(v->ttl_ms, text));
 	if (owner_parse(&o, v->value, v->len) == 0 && o.resting) {
-		note("%s: resting for %s more after %s@%s (%s) (--at-least)",
+		note(
+		    "%s: resting for %s more after %s@%s (%s) (--at-least)%s%s",
 		    l->name, duration_format(v->ttl_ms, text), o.user, o.host,
-		    o.command);
+		    o.command, waiting, hint);
 		return;
 	}
 	if (o.token[0] != '\0')
 		snprintf(held, sizeof(held), " for %s",
 		    duration_format(v->now_us / 1000 - o.since_ms, text));
-	note("%s: held by %s%s, %s", l->name, owner_who(who, v->value, v->len),
-	    held, lease);
+	note("%s: held by %s%s, %s%s%s", l->name,
+	    owner_who(who, v->value, v->len), held, lease, waiting, hint);
+}
+
+void
+report_waiting(const struct lock *l)
+{
+	const struct lock_view *v = lock_view(l);
+	char who[OWNER_WHO];
+
+	if (v == NULL || !v->taken)
+		note("%s: waiting for our turn", l->name);
+	else
+		note("%s: waiting for %s", l->name,
+		    owner_who(who, v->value, v->len));
 }
 
 void
@@ -78,7 +95,8 @@ report_failed(const struct options *opt, const struct lock *l)
 	if (strstr(why, "NOPERM") != NULL || strstr(why, "executing") != NULL)
 		warn("%s: not run: %s; the user needs ~%s* ~{%s* +eval +get "
 		     "+set +del +pexpire +pttl +time +zadd +zrem +zrange "
-		     "+zscore +hset +hget +hdel +info",
+		     "+zscore +zcard +hset +hget +hdel +exists +lpush +blpop "
+		     "+info",
 		    l->name, why, prefix, prefix);
 	else
 		warn("%s: not run: %s%s", l->name,

@@ -10,6 +10,9 @@
 /* Says who holds the lock, for how long, and how long yet; not with -q. */
 void report_busy(const struct lock *);
 
+/* Says whom we wait for; not with -q. */
+void report_waiting(const struct lock *);
+
 /* Says why the lock could not be had, and where it helps, what to do. */
 void report_failed(const struct options *, const struct lock *);
 

@@ -20,6 +20,12 @@
 #define REOPEN_MS 200 /* between tries to reach a server that is down */
 #define RETRY_MS  10  /* between tries of an acquire that was cut */
 
+#define REFRESH_MS     5000 /* of our place in a queue, give or take a tenth */
+#define WAIT_RETRY_MS  500  /* after an error, while we wait */
+#define LATE_MS        100  /* BLPOP's timeout comes that late */
+#define FOREIGN_MS     25   /* at first, under a holder that wakes nobody */
+#define FOREIGN_MAX_MS 250
+
 /* Up to twice as long, so that several clients do not act as one. */
 static int64_t
 about(int64_t ms)
@@ -43,6 +49,7 @@ lock_view_read(struct lock_view *v, const struct answer *a)
 	v->ttl_ms = answer_int(a, 2);
 	v->now_us = answer_int(a, 3);
 	v->queued = answer_int(a, 5) == 1;
+	v->waiting = (int)answer_int(a, 6);
 	return 0;
 }
 
@@ -56,21 +63,33 @@ server_failed(struct server *s, enum verdict verdict, const char *why)
 	snprintf(s->why, sizeof(s->why), "%s", why);
 }
 
+/* After an error.  A waiter has a wait to lose, not a lease. */
+static int64_t
+retry_after_ms(const struct server *s)
+{
+	const struct lock *l = s->lock;
+
+	return l->phase == PHASE_ACQUIRE && l->ttl_ms > 10 * WAIT_RETRY_MS ?
+	    WAIT_RETRY_MS :
+	    l->ttl_ms / 10;
+}
+
 static void
 server_nonsense(struct server *s, const struct answer *a)
 {
 	server_failed(s, VERDICT_UNABLE, "its answer makes no sense");
-	s->next_ms = a->sent_ms + s->lock->ttl_ms / 10;
+	s->next_ms = a->sent_ms + retry_after_ms(s);
 }
 
 /*
- * Among several servers a vote may be split, so whoever asks for one is a
- * candidate, and in the queue, until it has won or lost.
+ * Whoever waits is in the queue.  Among several servers a vote may be split,
+ * so whoever asks for one is a candidate, and in the queue as well, until it
+ * has won or lost.
  */
 static bool
 joins(const struct server *s)
 {
-	return !s->heals && s->lock->quorum > 1;
+	return !s->heals && (s->lock->quorum > 1 || s->lock->wait_end_ms != 0);
 }
 
 /* An acquire has reached it, or may have. */
@@ -115,7 +134,8 @@ proven(const struct server *s)
 	return s->unproven_ms == 0 ||
 	    (old_enough(s) && !junior(s, twin) &&
 		(twin == NULL || twin->valid_ms <= clock_now_ms()) &&
-		lock_kept_since(s->lock, s->unproven_ms));
+		(s->lock->phase == PHASE_ACQUIRE ||
+		    lock_kept_since(s->lock, s->unproven_ms)));
 }
 
 /* "Yours": the lease counts from when the question was sent. */
@@ -130,7 +150,7 @@ server_yours(struct server *s, const struct answer *a)
 	s->ours = s->maybe_ours = true;
 	s->verdict = VERDICT_YES;
 	s->yours_ms = a->sent_ms;
-	s->next_ms = l->phase == PHASE_ACQUIRE && l->ticket != 0 ?
+	s->next_ms = l->phase == PHASE_ACQUIRE && l->contest ?
 	    now + about(POLL_MS) :
 	    a->sent_ms + l->ttl_ms / (s->unproven_ms == 0 ? 3 : 10);
 	/* Once D has passed, nothing that is heard later brings it back. */
@@ -141,6 +161,42 @@ server_yours(struct server *s, const struct answer *a)
 		info("%s: its vote counts now", s->node.address.text);
 	s->unproven_ms = 0;
 	s->valid_ms = a->sent_ms + l->ttl_ms - (l->ttl_ms / 100 + 2);
+}
+
+/*
+ * Refused: when to ask again, and until when the server may keep us blocked
+ * till then.  The head of the queue asks as soon as the lease ends, or the
+ * vote is split; under a holder that is none of ours and wakes nobody, again
+ * and again.
+ */
+static void
+await_turn(struct server *s)
+{
+	const struct lock_view *v = &s->view;
+	const struct lock *l = s->lock;
+	int64_t now = clock_now_ms(), ends = now + v->ttl_ms + 1;
+	struct owner holder;
+	bool wakes = owner_parse(&holder, v->value, v->len) == 0;
+
+	s->block_ms = 0;
+	s->next_ms = now + about(POLL_MS);
+	if (now >= l->wait_end_ms)
+		return;
+	if (s->earlier == 0 && (!v->taken || v->queued))
+		return;
+	if (s->earlier == 0 && !wakes) {
+		s->poll_ms = s->poll_ms == 0 ? FOREIGN_MS : 2 * s->poll_ms;
+		if (s->poll_ms > FOREIGN_MAX_MS)
+			s->poll_ms = FOREIGN_MAX_MS;
+		s->next_ms = now + s->poll_ms;
+		return;
+	}
+	s->poll_ms = 0;
+	s->block_ms = now + REFRESH_MS - REFRESH_MS / 10 +
+	    clock_wall_us() % (REFRESH_MS / 5);
+	s->next_ms = s->block_ms + LATE_MS + l->node_timeout_ms;
+	if (s->earlier == 0 && v->ttl_ms >= 0 && ends < s->next_ms)
+		s->next_ms = ends;
 }
 
 static void
@@ -155,7 +211,7 @@ server_not_yours(struct server *s, const struct answer *a)
 	s->verdict = VERDICT_NO;
 	s->valid_ms = s->unproven_ms = 0;
 	if (l->phase == PHASE_ACQUIRE)
-		s->next_ms = clock_now_ms() + about(POLL_MS);
+		await_turn(s);
 	else if (!s->heals && !s->view.taken)
 		s->next_ms = 0; /* a key that is gone is put back at once */
 	else
@@ -259,7 +315,7 @@ server_answer_cb(void *arg, const struct answer *a)
 		server_failed(s,
 		    a->kind == ANSWER_DENIED ? VERDICT_DENIED : VERDICT_UNABLE,
 		    a->text);
-		s->next_ms = a->sent_ms + s->lock->ttl_ms / 10;
+		s->next_ms = a->sent_ms + retry_after_ms(s);
 		/* A script may fail after its first write. */
 		if (asked == ASK_ACQUIRE)
 			server_may_have(s);
@@ -273,6 +329,9 @@ server_answer_cb(void *arg, const struct answer *a)
 	switch (asked) {
 	case ASK_ACQUIRE:
 		acquire_answered(s, a);
+		break;
+	case ASK_WAIT:
+		s->next_ms = 0;
 		break;
 	case ASK_RENEW:
 		renew_answered(s, a);
@@ -314,7 +373,7 @@ server_wants(const struct server *s, int64_t now)
 		if (s->verdict == VERDICT_YES && s->fence < l->fence)
 			return ASK_RENEW;
 		return s->verdict == VERDICT_OPEN ||
-			(l->ticket != 0 && answered) ?
+			(l->ticket != 0 && answered) || now < l->wait_end_ms ?
 		    ASK_ACQUIRE :
 		    ASK_NOTHING;
 	case PHASE_HOLD:
@@ -336,26 +395,34 @@ server_wants(const struct server *s, int64_t now)
 }
 
 /*
- * Sends a script with up to five arguments behind those that all have.  Its
+ * Sends a script with up to six arguments behind those that all have.  Its
  * answer counts only while nothing else has been sent since.  At the end
  * whatever an attempt of ours has left is given back.
  */
 static int
 send_script(struct server *s, const char *script, const char *a, const char *b,
-    const char *c, const char *d, const char *e)
+    const char *c, const char *d, const char *e, const char *f)
 {
 	const struct lock *l = s->lock;
 	char id[OWNER_ID];
 	unsigned int try = l->phase == PHASE_RELEASE ? 0 : s->try;
 	const char *const argv[] = { l->key, l->fence_key, l->queue_key,
 		l->beat_key, owner_id(l->owner, try, id), l->owner->token, a, b,
-		c, d, e };
+		c, d, e, f };
 	int argc = 6;
 
 	while (
 	    argc < (int)(sizeof(argv) / sizeof(argv[0])) && argv[argc] != NULL)
 		argc++;
 	return node_eval(&s->node, ++s->sequence, script, 4, argc, argv);
+}
+
+/* On one server the lock is handed over; several could disagree to whom. */
+static const char *
+grant_text(const struct server *s, char text[24])
+{
+	snprintf(text, 24, "%d", s->lock->nservers == 1 ? GRANT_MS : 0);
+	return text;
 }
 
 /*
@@ -365,18 +432,36 @@ send_script(struct server *s, const char *script, const char *a, const char *b,
 static int
 send_release(struct server *s, bool leave)
 {
-	char rest[24];
+	char rest[24], grant[24];
 
 	snprintf(rest, sizeof(rest), "%" PRId64, s->lock->rest_ms);
-	return send_script(
-	    s, script_release, rest, leave ? "1" : "0", NULL, NULL, NULL);
+	return send_script(s, script_release, rest, leave ? "1" : "0",
+	    grant_text(s, grant), NULL, NULL, NULL);
+}
+
+/* To be woken, or to be told that it is time to ask again. */
+static int
+send_wait(struct server *s)
+{
+	int64_t ms = s->block_ms - clock_now_ms();
+	char key[LOCK_KEY + OWNER_TOKEN], seconds[24];
+	const char *const argv[] = { "BLPOP", key, seconds };
+
+	snprintf(
+	    key, sizeof(key), "%s%s", s->lock->wake_key, s->lock->owner->token);
+	snprintf(seconds, sizeof(seconds), "%" PRId64 ".%03" PRId64, ms / 1000,
+	    ms % 1000);
+	return node_command(&s->node, ++s->sequence, 3, argv);
 }
 
 static int
 server_send(struct server *s, enum ask ask)
 {
 	const struct lock *l = s->lock;
-	char ttl[24], fence[24], ticket[24], heartbeat[24];
+	char ttl[24], fence[24], ticket[24], heartbeat[24], grant[24];
+	int64_t beat_ms = l->wait_end_ms != 0 ?
+	    HEARTBEAT_MS :
+	    BEAT_TIMEOUTS * l->node_timeout_ms;
 	int sent;
 
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
@@ -386,14 +471,16 @@ server_send(struct server *s, enum ask ask)
 		snprintf(fence, sizeof(fence), "%" PRId64, l->proposal);
 		snprintf(ticket, sizeof(ticket), "%" PRId64, l->ticket);
 		snprintf(heartbeat, sizeof(heartbeat), "%" PRId64,
-		    joins(s) ? BEAT_TIMEOUTS * l->node_timeout_ms : 0);
+		    joins(s) ? beat_ms : 0);
 		return send_script(s, script_acquire, l->details, ttl, fence,
-		    ticket, heartbeat);
+		    ticket, heartbeat, grant_text(s, grant));
+	case ASK_WAIT:
+		return send_wait(s);
 	case ASK_RENEW:
 		s->leaves = l->phase == PHASE_HOLD && s->maybe_queued;
 		snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
 		return send_script(s, script_renew, ttl, fence,
-		    s->leaves ? "1" : "0", NULL, NULL);
+		    s->leaves ? "1" : "0", NULL, NULL, NULL);
 	case ASK_LEAVE:
 		sent = send_release(s, true);
 		s->try++;
@@ -447,16 +534,23 @@ server_unanswered(struct server *s)
 	const struct lock *l = s->lock;
 	char text[DURATION_TEXT], why[NODE_WHY];
 
+	if (s->asked == ASK_WAIT) {
+		/* Nothing can be asked on a connection that is blocked. */
+		node_close(&s->node, NULL);
+		return;
+	}
 	snprintf(why, sizeof(why), "no answer within %s",
 	    duration_format(l->node_timeout_ms, text));
 	note_failure(s, why);
 	if (s->asked == ASK_ACQUIRE && node_connected(&s->node)) {
 		/* It may be executed yet: its release must follow it here. */
-		if (l->phase != PHASE_HOLD) {
+		if (l->phase != PHASE_HOLD && l->wait_end_ms == 0) {
 			s->give_up_ms = CLOCK_NEVER;
 			return;
 		}
-		give_back(s, true);
+		give_back(s,
+		    l->phase != PHASE_ACQUIRE ||
+			clock_now_ms() >= l->wait_end_ms);
 		node_finish(&s->node);
 	}
 	node_close(&s->node, why);
@@ -496,11 +590,13 @@ server_down(struct server *s, int64_t now)
 	else if (s->maybe_ours || n->again ||
 	    (l->phase == PHASE_RELEASE && s->maybe_queued))
 		s->next_ms = now + about(RETRY_MS);
-	else
+	else {
 		server_failed(s,
 		    n->failure == ANSWER_DENIED ? VERDICT_DENIED :
 						  VERDICT_UNABLE,
 		    n->why);
+		s->next_ms = now + about(REOPEN_MS);
+	}
 }
 
 void
@@ -539,8 +635,13 @@ server_step(struct server *s, int64_t now)
 	leaving = l->phase == PHASE_HOLD && s->maybe_queued &&
 	    ask != ASK_ACQUIRE && s->node.state == NODE_READY &&
 	    s->verdict != VERDICT_UNABLE && s->verdict != VERDICT_DENIED;
-	if (now < s->next_ms && !leaving)
-		return s->next_ms;
+	if (now < s->next_ms && !leaving) {
+		if (l->phase != PHASE_ACQUIRE || l->ticket == 0 ||
+		    s->block_ms <= now || s->verdict != VERDICT_NO ||
+		    s->node.state != NODE_READY)
+			return s->next_ms;
+		ask = ASK_WAIT;
+	}
 	if (s->node.state == NODE_DOWN) {
 		server_open(s, now);
 		if (s->node.state == NODE_DOWN)
@@ -548,7 +649,9 @@ server_step(struct server *s, int64_t now)
 	}
 	if (s->node.state == NODE_READY && server_send(s, ask) == 0) {
 		s->asked = ask;
-		if (node_connected(&s->node))
+		if (ask == ASK_WAIT)
+			s->give_up_ms = s->next_ms;
+		else if (node_connected(&s->node))
 			s->give_up_ms = now + l->node_timeout_ms;
 	}
 	return s->give_up_ms;
@@ -562,7 +665,8 @@ server_begin_release(struct server *s, int64_t now)
 			server_may_have(s);
 		else
 			node_close(&s->node, NULL);
-	}
+	} else if (s->asked == ASK_WAIT)
+		node_close(&s->node, NULL); /* it is blocked */
 	s->behind_ms = node_unanswered_ms(&s->node);
 	s->asked = ASK_NOTHING;
 	s->give_up_ms = CLOCK_NEVER;

@@ -10,10 +10,12 @@
 
 #include "node.h"
 
-#define LOCK_VALUE       1024 /* as much of a value as scripts send */
-#define POLL_MS          20   /* while a vote is split, and up to twice that */
-#define CONTEST_TIMEOUTS 3    /* node timeouts that a split vote may take, */
-#define BEAT_TIMEOUTS    2    /* and after which a candidate counts as dead */
+#define LOCK_VALUE       1024  /* as much of a value as scripts send */
+#define POLL_MS          20    /* while a vote is split, and up to twice that */
+#define CONTEST_TIMEOUTS 3     /* node timeouts that a split vote may take, */
+#define BEAT_TIMEOUTS    2     /* and after which a candidate counts as dead */
+#define HEARTBEAT_MS     15000 /* without a word a waiter counts as dead */
+#define GRANT_MS         2000  /* to confirm what was handed over */
 
 struct lock;
 
@@ -25,6 +27,7 @@ struct lock_view {
 	int64_t ttl_ms; /* -1: for ever */
 	int64_t now_us; /* the server's wall clock */
 	bool queued;    /* its owner is in the queue: no holder yet */
+	int waiting;    /* how many others do so */
 };
 
 /* A server and its part in the lock. */
@@ -34,6 +37,7 @@ struct server {
 	enum ask {
 		ASK_NOTHING,
 		ASK_ACQUIRE,
+		ASK_WAIT, /* to be woken */
 		ASK_RENEW,
 		ASK_LEAVE, /* the queue, of a lock that is not ours here */
 		ASK_RELEASE
@@ -59,8 +63,10 @@ struct server {
 	int64_t opened_ms;
 	int64_t behind_ms; /* what the release is behind of was sent */
 	int64_t sent_ms;   /* the last question that was answered */
-	int earlier;       /* living waiters with an earlier ticket than ours */
-	int releases;      /* times that a release was sent */
+	int64_t block_ms; /* while we wait: until when it may keep us blocked */
+	int64_t poll_ms;  /* under a holder that wakes nobody */
+	int earlier;      /* living waiters with an earlier ticket than ours */
+	int releases;     /* times that a release was sent */
 	enum verdict {
 		VERDICT_OPEN,
 		VERDICT_YES,

@@ -66,7 +66,7 @@ table_entry(char row[COLUMNS][CELL], const struct entry *e)
 			    duration_format(held_ms(e), text));
 	}
 	if (e->state != STATE_UNKNOWN)
-		snprintf(row[6], CELL, "0");
+		snprintf(row[6], CELL, "%d", e->agreed->view.waiting);
 	if (e->fence > 0)
 		snprintf(row[7], CELL, "%" PRId64, e->fence);
 }
@@ -200,6 +200,19 @@ json_holder(const struct entry *e)
 }
 
 static void
+json_waiter(const struct opinion *o, const struct owner *w)
+{
+	int64_t ms = o->view.now_us / 1000 - w->since_ms;
+
+	putchar('{');
+	json_string("token", w->token);
+	putchar(',');
+	json_string("host", w->host);
+	printf(",\"pid\":%d,\"waiting_ms\":%" PRId64 "}", (int)w->pid,
+	    ms > 0 ? ms : 0);
+}
+
+static void
 json_opinion(const struct source *s, const struct opinion *o)
 {
 	enum state state = !o->known ? STATE_UNKNOWN :
@@ -225,12 +238,19 @@ json_entry(const struct status *st, const struct entry *e)
 	json_string("mode", taken && e->agreed->ours ? "exclusive" : NULL);
 	putchar(',');
 	json_number("ttl_ms", taken ? e->ttl_ms : -1, 0);
-	printf(",\"waiting\":0,");
+	printf(",\"waiting\":%d,",
+	    e->agreed == NULL ? 0 : e->agreed->view.waiting);
 	json_number("fence", e->fence, 1);
 	printf(",\"holders\":[");
 	if (taken)
 		json_holder(e);
-	printf("],\"waiters\":[],\"servers\":[");
+	printf("],\"waiters\":[");
+	for (size_t i = 0; e->agreed != NULL && i < e->agreed->nwaiters; i++) {
+		if (i > 0)
+			putchar(',');
+		json_waiter(e->agreed, &e->agreed->waiters[i]);
+	}
+	printf("],\"servers\":[");
 	for (int i = 0; i < st->nsources; i++) {
 		if (i > 0)
 			putchar(',');

@@ -72,6 +72,21 @@ scan_answered(struct source *s, const struct answer *a)
 }
 
 static void
+read_waiters(struct opinion *o, const struct answer a)
+{
+	size_t n = answer_count(&a), len;
+	const char *value;
+
+	o->waiters = need(calloc(n + 1, sizeof(*o->waiters)));
+	for (size_t i = 0; i < n; i++) {
+		value = answer_string(&a, i, &len);
+		if (value != NULL &&
+		    owner_parse(&o->waiters[o->nwaiters], value, len) == 0)
+			o->nwaiters++;
+	}
+}
+
+static void
 entry_answered(struct source *s, const struct answer *a)
 {
 	const struct status *st = s->status;
@@ -86,6 +101,7 @@ entry_answered(struct source *s, const struct answer *a)
 	o->ours = o->view.taken &&
 	    owner_parse(&o->owner, o->view.value, o->view.len) == 0;
 	o->fence = o->ours ? answer_int(a, 4) : 0;
+	read_waiters(o, answer_sub(a, 5));
 }
 
 static void
@@ -333,6 +349,8 @@ status_release(struct status *st)
 	for (int i = 0; i < st->nsources; i++)
 		node_release(&st->sources[i].node);
 	for (size_t i = 0; i < st->nentries; i++) {
+		for (int j = 0; j < st->nsources; j++)
+			free(st->entries[i].opinions[j].waiters);
 		free(st->entries[i].name);
 		free(st->entries[i].opinions);
 	}

@@ -21,6 +21,8 @@ struct opinion {
 	struct owner owner;
 	bool ours; /* the value is one of redlock-run's */
 	int64_t fence;
+	struct owner *waiters; /* the first of those that wait, since then */
+	size_t nwaiters;
 };
 
 /* A lock, and the opinion that a majority shares. */

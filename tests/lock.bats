@@ -374,7 +374,7 @@ untouched() {
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
 	says "a: held by $(id -un)@$(uname -n) pid $bg_pid (sh) for "
 	[[ $stderr =~ lease\ (59m[0-9]*s|1h)\ left ]]
-	[[ $stderr != *' -w'* ]]
+	[[ $stderr == *'; -w waits for it' ]]
 	let_go
 }
 

@@ -101,6 +101,7 @@ candidate_leaves() {
 	for i in 1 2; do
 		redis_at "s$i" zrem '{redlock:a}:~queue' rival
 		redis_at "s$i" hdel '{redlock:a}:~beat' rival
+		redis_at "s$i" del '{redlock:a}:~wake:rival'
 	done
 }
 

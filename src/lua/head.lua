@@ -1,6 +1,6 @@
 -- Put before every script.  KEYS: the lock, its fence, the queue (waiter to
--- ticket) and the beat (waiter to deadline).  ARGV[1]: our id, ARGV[2]: our
--- token.
+-- ticket) and the beat (waiter to deadline, id and what follows in a value).
+-- ARGV[1]: our id, ARGV[2]: our token.
 --
 -- A lock's value is the id of its owner ("redlock-run/1 token=UUID try=N "),
 -- then the server's time at the taking, then who that is.  The id alone is
@@ -33,10 +33,55 @@ local function fence_raise(from, to)
 	return to
 end
 
+local function value_of(id, since_us, details)
+	return string.format('%ssince=%.0f %s', id, math.floor(since_us / 1000), details)
+end
+
+local function take(id, details, ms)
+	return redis.pcall('SET', lock, value_of(id, now_us, details), 'PX', ms)
+end
+
+-- A beat: until when it holds, the waiter's id, what follows in its value.
+local function beat_parts(its)
+	return its:match('^(%d+) (redlock%-run/1 token=%S+ try=%d+ )(.*)$')
+end
+
+-- A waiter blocks on its wake list, beside the queue.
+local function wake_key(waiter)
+	return queue:gsub('~queue$', '~wake:') .. waiter
+end
+
+local function wake(waiter)
+	if redis.call('EXISTS', wake_key(waiter)) == 0 then
+		redis.pcall('LPUSH', wake_key(waiter), 1)
+		redis.pcall('PEXPIRE', wake_key(waiter), 30000)
+	end
+end
+
 -- A waiter that is no longer one.
 local function leave(waiter)
 	if redis.call('ZREM', queue, waiter) == 1 then
 		redis.call('HDEL', beat, waiter)
+		redis.call('DEL', wake_key(waiter))
+	end
+end
+
+-- The first in the queue that is alive, and its beat; the dead are dropped.
+local function head()
+	while true do
+		local waiter = redis.call('ZRANGE', queue, 0, 0)[1]
+		local alive = waiter and redis.call('HGET', beat, waiter)
+		if not waiter or alive and tonumber(alive:match('^%d+') or 0) >= now_us then
+			return waiter, alive
+		end
+		leave(waiter)
+	end
+end
+
+local function wake_head()
+	local waiter = head()
+	if waiter then
+		wake(waiter)
 	end
 end
 

@@ -8,5 +8,6 @@ end
 redis.call('PEXPIRE', lock, ARGV[3])
 if ARGV[5] == '1' then
 	leave(token)
+	wake_head()
 end
 return {1, fence_raise(fence(), tonumber(ARGV[4]))}

@@ -725,7 +725,7 @@ expected(const int count[], int n, int64_t *at_ms)
 	*at_ms = count[IS_DOWN] == n ? 0 : 5;
 	if (yes >= q)
 		return LOCK_HELD;
-	if (no > n - q && count[CONTENDS] == 0)
+	if (no > n - q && (count[CONTENDS] == 0 || n == 1))
 		return LOCK_BUSY;
 	if (yes + no >= q && count[CONTENDS] > 0) {
 		*at_ms += 300;

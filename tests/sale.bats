@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# What a lock is for: a sale of more buyers than goods, and a cron job on
+# several hosts whose clocks disagree.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031
+
+load lib
+
+setup_file() { redis_start; }
+
+setup() {
+	redis_reset
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+## The flash sale.  BUYERS says how many want one of 100 (of 50).
+
+# crowd: how many of them can be in the shop at a time: as many as there are,
+# but a fraction of them where a run takes long.
+crowd() {
+	local took
+	redlock -k warm -- true
+	took=$(now_us)
+	redlock -k warm -- true
+	took=$(($(now_us) - took))
+	echo $((took < 50000 ? 1000 : 60))
+}
+
+# sale BUYERS SCRIPT: that many run SCRIPT, each with its number as $1.
+sale() {
+	redlock -k warm -- true
+	seq "$1" | xargs -P "$(crowd)" -I N "$REDLOCK_RUN" -k sale -w 30m -q -- \
+	    sh -c "$2" sh N 3>&- 4>&-
+}
+
+# sold N FILE: N different buyers have got the numbers N to 1, in that order.
+sold() {
+	cut -d ' ' -f 1 "$2" | diff <(seq "$1" -1 1) -
+	[ "$(cut -d ' ' -f 2 "$2" | sort -u | wc -l)" = "$1" ]
+}
+
+@test "of a stock of 100 in a file exactly 100 are sold" {
+	echo 100 >stock
+	sale "${BUYERS:-300}" '
+		read -r left <stock
+		echo "$left" >>seen
+		if [ "$left" -gt 0 ]; then
+			echo "$left $1" >>sold
+			echo $((left - 1)) >stock
+		fi'
+	[ "$(cat stock)" = 0 ]
+	[ "$(wc -l <seen)" = "${BUYERS:-300}" ]
+	sold 100 sold
+	not grep -q - seen
+}
+
+@test "of a stock of 50 in a Redis key exactly 50 are sold" {
+	redis set stock 50
+	sale "$((${BUYERS:-300} / 2))" "
+		left=\$($(cli get stock))
+		echo \"\$left\" >>seen
+		if [ \"\$left\" -gt 0 ]; then
+			echo \"\$left \$1\" >>sold
+			$(cli set stock) \$((left - 1)) >/dev/null
+		fi"
+	[ "$(redis get stock)" = 0 ]
+	[ "$(wc -l <seen)" = "$((${BUYERS:-300} / 2))" ]
+	sold 50 sold
+	not grep -q - seen
+}
+
+## The cron job
+
+# host OFFSET: a host whose clock is OFFSET seconds ahead: when its clock says
+# that a tick has come, it runs the job.  A tick is at every multiple of
+# `period` seconds, `ticks` of them after `first`.
+host() {
+	local tick wait
+	for ((tick = first; tick < first + ticks; tick++)); do
+		wait=$(awk -v now="$EPOCHREALTIME" -v at="$((tick * period))" \
+		    -v ahead="$1" 'BEGIN { print at - (now + ahead) }')
+		[[ $wait == -* ]] || sleep "$wait"
+		faketime -f "${1/#[0-9]/+&}s" "$REDLOCK_RUN" -q -E 0 -k job \
+		    --at-least "${at_least}s" -- sh -c '
+			echo "$1 $2" >>ran
+			sleep 0.05' sh "$tick" "$1" || echo "$1: $?" >>failed
+	done
+}
+
+@test "a cron job on hosts whose clocks differ by two seconds runs once per tick" {
+	local period=7 ticks=3 at_least=4 first offset hosts=()
+
+	command -v faketime || skip "no faketime here"
+	[ "$(faketime -f +5s "$REDLOCK_RUN" -k warm -- echo ran || true)" = ran ] ||
+		skip "faketime and this binary do not mix"
+	first=$((EPOCHSECONDS / period + 1))
+	# not with a tick that is over on the host that is ahead
+	((first * period - EPOCHSECONDS > 2)) || first=$((first + 1))
+	for offset in -1 -0.4 0.3 1; do
+		host "$offset" 3>&- 4>&- &
+		hosts+=($!)
+	done
+	wait "${hosts[@]}"
+	cat ran
+	[ ! -e failed ]
+	cut -d ' ' -f 1 ran | diff <(seq "$first" $((first + ticks - 1))) -
+}
