@@ -8,7 +8,7 @@ CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 LDFLAGS ?= -Wl,-z,relro,-z,now
 
 SRCS = main.c options.c nested.c report.c locks.c lock.c acquire.c server.c \
-	node.c owner.c child.c procs.c guard.c signals.c loop.c clock.c \
+	verdict.c node.c owner.c child.c procs.c guard.c signals.c loop.c clock.c \
 	address.c status.c show.c escape.c log.c
 SCRIPTS = acquire renew release status
 
@@ -113,7 +113,7 @@ chaos: $(PROGRAM)
 		$(SEED)
 
 bench: $(PROGRAM)
-	@for b in start memory requests quorum; do \
+	@for b in start memory requests quorum handover waiting; do \
 		REDLOCK_RUN='$(abspath $(PROGRAM))' tests/bench/$$b || exit; done
 
 lint: $B/scripts.h

@@ -48,7 +48,7 @@ _redlock_run()
 
 	for ((i = 1; i < n; i++)); do
 		# -qk is like -q -k
-		[[ ${words[i]} =~ ^-[noqv]+([kEtr])$ ]] &&
+		[[ ${words[i]} =~ ^-[nosqv]+([kwEtr])$ ]] &&
 			words[i]=-${BASH_REMATCH[1]}
 		case ${words[i]} in
 		--)
@@ -64,7 +64,7 @@ _redlock_run()
 			;;
 		-[kwEt] | --key | --wait | --conflict-exit-code | --ttl | --at-least | \
 		    --at-most | --kill-after | --on-loss | --node-timeout | \
-		    --restart-grace)
+		    --restart-grace | --slots)
 			((++i == n)) && option=${words[i - 1]}
 			;;
 		-?*) ;;
@@ -90,6 +90,10 @@ _redlock_run()
 		done < <(_redlock_run_names "${server[@]}")
 		return
 		;;
+	-w | --wait)
+		mapfile -t COMPREPLY < <(compgen -W inf -- "$value")
+		return
+		;;
 	--on-loss)
 		mapfile -t COMPREPLY < <(compgen -W 'stop warn' -- "$value")
 		return
@@ -106,10 +110,11 @@ _redlock_run()
 
 	if [[ $value == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '-k --key -w --wait -n --nonblock
-		    -E --conflict-exit-code -t --ttl --at-least --at-most
-		    --kill-after --on-loss -o --only-command -r --redis --prefix
-		    --node-timeout --restart-grace --password-file -q --quiet
-		    -v --verbose --status --json -h --help -V --version' \
+		    -s --shared --slots -E --conflict-exit-code -t --ttl
+		    --at-least --at-most --kill-after --on-loss
+		    -o --only-command -r --redis --prefix --node-timeout
+		    --restart-grace --password-file -q --quiet -v --verbose
+		    --status --json -h --help -V --version' \
 		    -- "$value")
 	else
 		_redlock_run_command "${at[n]}"

@@ -8,7 +8,7 @@ function __redlock_run_command
     set -e words[1]
     while set -q words[1]
         # -qk is like -q -k
-        set -l word (string replace -r '^-[noqv]+([kEtr])$' -- '-$1' $words[1])
+        set -l word (string replace -r '^-[nosqv]+([kwEtr])$' -- '-$1' $words[1])
         set -e words[1]
         switch $word
             case --
@@ -16,7 +16,7 @@ function __redlock_run_command
                 return 0
             case -k --key -w --wait -E --conflict-exit-code -t --ttl --at-least \
                     --at-most --kill-after --on-loss -r --redis --prefix \
-                    --node-timeout --restart-grace --password-file
+                    --node-timeout --restart-grace --password-file --slots
                 set -e words[1]
             case '-?*'
             case '*'
@@ -60,6 +60,8 @@ complete -c redlock-run -x -a '(__redlock_run_complete_command)'
 __redlock_run_option -s k -l key -x -a '(__redlock_run_names)' -d 'The lock'
 __redlock_run_option -s w -l wait -x -a inf -d 'Wait for our turn'
 __redlock_run_option -s n -l nonblock -d 'Do not wait when it is busy'
+__redlock_run_option -s s -l shared -d 'Share it with others that do so'
+__redlock_run_option -l slots -x -d 'At most that many hold it at a time'
 __redlock_run_option -s E -l conflict-exit-code -x -d 'Exit status when it is busy'
 __redlock_run_option -s t -l ttl -x -d 'The lease'
 __redlock_run_option -l at-least -x -d 'Keep the lock at least that long'

@@ -29,6 +29,8 @@ same_owner(const struct lock_view *a, const struct lock_view *b)
 {
 	struct owner x, y;
 
+	if (a->readers > 0 && b->readers > 0)
+		return true; /* several may be the last of them */
 	if (owner_parse(&x, a->value, a->len) == 0 &&
 	    owner_parse(&y, b->value, b->len) == 0)
 		return strcmp(x.token, y.token) == 0;
@@ -138,6 +140,77 @@ raise_fence(struct lock *l)
 	return fenced;
 }
 
+/* How many servers have a holder, who is no candidate. */
+static int
+settled(const struct lock *l)
+{
+	int n = 0;
+
+	for (int i = 0; i < l->nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if (s->verdict == VERDICT_NO && s->view.taken &&
+		    !s->view.queued)
+			n++;
+	}
+	return n;
+}
+
+/*
+ * This slot is somebody's.  If a server knows one that is free, that is asked
+ * for instead, of all: servers that choose by themselves choose different
+ * ones.  Without waiting each is tried once at most.
+ */
+static bool
+change_slot(struct lock *l, int64_t now)
+{
+	int free = 0;
+
+	for (int i = 0; i < l->nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if (s->verdict == VERDICT_NO && s->view.best_ms == -2 &&
+		    s->view.best != l->slot)
+			free = s->view.best;
+	}
+	if (free == 0 || l->nservers == 1 ||
+	    (now >= l->wait_end_ms && ++l->changes > l->limit))
+		return false;
+	l->slot = free;
+	if (now + l->node_timeout_ms > l->phase_end_ms)
+		l->phase_end_ms = now + l->node_timeout_ms;
+	for (int i = 0; i < l->nservers; i++) {
+		struct server *s = &l->servers[i];
+
+		if (s->verdict == VERDICT_YES || s->asked == ASK_ACQUIRE)
+			server_restart(s);
+		else if (s->verdict == VERDICT_NO) {
+			s->verdict = VERDICT_OPEN;
+			s->next_ms = now;
+		}
+	}
+	return true;
+}
+
+/*
+ * The earliest in the queue never yields.  While it cannot win, for want of
+ * servers that answer it, others might: so it leaves the queue, with its
+ * ticket, until it can.
+ */
+static void
+judge_hope(struct lock *l, bool hopeless, int64_t now)
+{
+	if (hopeless == l->hopeless)
+		return;
+	l->hopeless = hopeless;
+	for (int i = 0; i < l->nservers; i++) {
+		struct server *s = &l->servers[i];
+
+		if (s->verdict == VERDICT_YES || s->verdict == VERDICT_NO)
+			s->next_ms = now;
+	}
+}
+
 /* The votes have grown old while we waited for the rest. */
 static void
 ask_again(struct lock *l, int64_t now)
@@ -148,11 +221,28 @@ ask_again(struct lock *l, int64_t now)
 			l->servers[i].next_ms = now;
 }
 
+/* There are enough votes; with the fence, and in time, the lock is held. */
+static enum lock_outcome
+judge_majority(struct lock *l, int64_t now)
+{
+	if (raise_fence(l) < l->quorum)
+		return now >= l->phase_end_ms ? LOCK_UNREACHABLE :
+						LOCK_UNDECIDED;
+	if (lock_deadline_ms(l) - now >= l->ttl_ms / 2)
+		return LOCK_HELD;
+	if (now < l->wait_end_ms) {
+		ask_again(l, now);
+		return LOCK_UNDECIDED;
+	}
+	l->slow = true;
+	return LOCK_UNREACHABLE;
+}
+
 /* Enough votes, enough refusals, or too few servers left for either. */
 static enum lock_outcome
 judge_votes(struct lock *l, int64_t now)
 {
-	int count[VERDICT_DENIED + 1] = { 0 }, fenced, yes, no, open, denied;
+	int count[VERDICT_DENIED + 1] = { 0 }, minority, unable, denied;
 	bool over = now >= l->phase_end_ms, waits = now < l->wait_end_ms;
 	bool split, excluded;
 
@@ -162,26 +252,18 @@ judge_votes(struct lock *l, int64_t now)
 		return LOCK_SAME_SERVER;
 	for (int i = 0; i < l->nservers; i++)
 		count[l->servers[i].verdict]++;
-	yes = count[VERDICT_YES];
-	no = count[VERDICT_NO];
-	open = count[VERDICT_OPEN];
+	if (count[VERDICT_YES] >= l->quorum)
+		return judge_majority(l, now);
+	minority = l->nservers - l->quorum;
 	denied = count[VERDICT_DENIED];
-	if (yes >= l->quorum) {
-		fenced = raise_fence(l);
-		if (fenced < l->quorum)
-			return over ? LOCK_UNREACHABLE : LOCK_UNDECIDED;
-		if (lock_deadline_ms(l) - now >= l->ttl_ms / 2)
-			return LOCK_HELD;
-		if (waits) {
-			ask_again(l, now);
-			return LOCK_UNDECIDED;
-		}
-		l->slow = true;
-		return LOCK_UNREACHABLE;
-	}
+	unable = count[VERDICT_UNABLE] + denied;
+	excluded = count[VERDICT_NO] > minority;
+	judge_hope(l, waits && unable > minority, now);
 	l->contest = contested(l);
-	split = l->contest && yes + no >= l->quorum;
-	excluded = no > l->nservers - l->quorum;
+	split =
+	    l->contest && count[VERDICT_YES] + count[VERDICT_NO] >= l->quorum;
+	if (settled(l) > minority && change_slot(l, now))
+		return LOCK_UNDECIDED;
 	if (excluded && !l->contest && !waits)
 		return LOCK_BUSY;
 	if ((split || (waits && excluded)) && l->ticket == 0)
@@ -190,9 +272,9 @@ judge_votes(struct lock *l, int64_t now)
 		return LOCK_BUSY;
 	else if (split)
 		contend(l);
-	else if (denied > l->nservers - l->quorum)
+	else if (denied > minority)
 		return LOCK_DENIED;
-	else if (!waits && (over || open == 0))
+	else if (!waits && (over || count[VERDICT_OPEN] == 0))
 		return denied > 0 ? LOCK_DENIED : LOCK_UNREACHABLE;
 	return LOCK_UNDECIDED;
 }
@@ -204,6 +286,10 @@ lock_begin(struct lock *l, const struct owner *owner, int64_t wait_end_ms)
 	l->wait_end_ms = wait_end_ms;
 	owner_details(owner, l->details);
 	l->proposal = clock_wall_us();
+	/* One server has all slots before it, several have to be told. */
+	l->slot = l->limit < 2 ? 1 :
+	    l->nservers == 1   ? 0 :
+				 1 + (int)(l->proposal % l->limit);
 	l->phase = PHASE_ACQUIRE;
 	l->phase_end_ms = clock_now_ms() + l->node_timeout_ms;
 	if (l->phase_end_ms < wait_end_ms)
@@ -240,7 +326,6 @@ lock_outcome(struct lock *l)
 	if (l->wait_end_ms != 0 && now >= l->wait_end_ms && !l->asked_finally)
 		ask_finally(l, now);
 	outcome = judge_votes(l, now);
-
 	if (outcome != LOCK_HELD)
 		return outcome;
 	l->phase = PHASE_HOLD;

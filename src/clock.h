@@ -14,6 +14,13 @@ int64_t clock_now_ms(void);
 /* Microseconds since 1970 by this host's wall clock; only for fences. */
 int64_t clock_wall_us(void);
 
+/* From ms to twice that, so that several clients do not act as one. */
+static inline int64_t
+clock_about(int64_t ms)
+{
+	return ms + clock_wall_us() % (ms + 1);
+}
+
 /*
  * Reads "90", "1.5h", "500ms"; a bare number is seconds; what is left below
  * a millisecond is rounded up.  Returns 0, or -1 if text is anything else or

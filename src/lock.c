@@ -14,7 +14,7 @@
 #define STRAGGLE_MS 50 /* for a release where there were answers */
 #define COMPLAINT   (NODE_WHY + OWNER_WHO)
 #define AND_MORE    24
-#define CANCEL_MS   50 /* to give back after a signal */
+#define CANCEL_MS   500 /* to reach servers after a signal */
 
 int64_t
 lock_deadline_of(const int64_t valid_ms[], int n, int q)
@@ -48,8 +48,8 @@ lock_deadline_ms(const struct lock *l)
  * their hash tag, unless it has one of its own.
  */
 void
-lock_key(char key[LOCK_KEY], const char *prefix, const char *name,
-    const char *suffix)
+lock_keys(char key[LOCK_KEY], char beside[LOCK_KEY], const char *prefix,
+    const char *name)
 {
 	const char *open, *close;
 	bool tagged;
@@ -57,9 +57,9 @@ lock_key(char key[LOCK_KEY], const char *prefix, const char *name,
 	snprintf(key, LOCK_KEY, "%s%s", prefix, name);
 	open = strchr(key, '{');
 	close = open == NULL ? NULL : strchr(open, '}');
-	tagged = suffix[0] == '\0' || (close != NULL && close > open + 1);
-	snprintf(key, LOCK_KEY, "%s%s%s%s%s", tagged ? "" : "{", prefix, name,
-	    tagged ? "" : "}", suffix);
+	tagged = close != NULL && close > open + 1;
+	snprintf(beside, LOCK_KEY, "%s%s%s%s:~", tagged ? "" : "{", prefix,
+	    name, tagged ? "" : "}");
 }
 
 int64_t
@@ -77,8 +77,8 @@ lock_step(struct lock *l)
 
 int
 lock_init(struct lock *l, struct loop *loop, const char *prefix,
-    const char *name, const struct address *addresses, int naddresses,
-    int64_t ttl_ms, int64_t node_timeout_ms, int64_t grace_ms)
+    const char *name, int limit, const struct address *addresses,
+    int naddresses, int64_t ttl_ms, int64_t node_timeout_ms, int64_t grace_ms)
 {
 	memset(l, 0, sizeof(*l));
 	l->servers = calloc((size_t)naddresses, sizeof(*l->servers));
@@ -89,14 +89,11 @@ lock_init(struct lock *l, struct loop *loop, const char *prefix,
 	l->slowest_ms = -1;
 	l->nservers = naddresses;
 	l->quorum = naddresses / 2 + 1;
+	l->limit = limit;
 	l->ttl_ms = ttl_ms;
 	l->node_timeout_ms = node_timeout_ms;
 	l->grace_ms = grace_ms;
-	lock_key(l->key, prefix, name, "");
-	lock_key(l->fence_key, prefix, name, ":~fence");
-	lock_key(l->queue_key, prefix, name, ":~queue");
-	lock_key(l->beat_key, prefix, name, ":~beat");
-	lock_key(l->wake_key, prefix, name, ":~wake:");
+	lock_keys(l->key, l->beside, prefix, name);
 	for (int i = 0; i < naddresses; i++) {
 		server_init(&l->servers[i], l, &addresses[i],
 		    naddresses > 1 || grace_ms > 0);
@@ -165,6 +162,25 @@ lock_cancel(struct lock *l)
 	l->cancelled = true;
 }
 
+/* Whether our release is on its way to it. */
+static bool
+told(const struct server *s)
+{
+	return s->releases > 0 && node_connected(&s->node);
+}
+
+static bool
+all_told(const struct lock *l)
+{
+	for (int i = 0; i < l->nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if ((s->maybe_ours || s->maybe_queued) && !told(s))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Enough servers have answered.  Those that have not are left to the kernel.
  * But one that is awake could still lose its release: it drops the rest of
@@ -179,9 +195,10 @@ stragglers_end_ms(const struct lock *l)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (s->releases == 0 || s->released != VERDICT_OPEN)
+		if (s->released != VERDICT_OPEN ||
+		    (!s->maybe_ours && !s->maybe_queued))
 			continue;
-		if (s->node.state != NODE_READY)
+		if (!told(s))
 			t = l->release_ms + STRAGGLE_MS;
 		else if (s->behind_ms == CLOCK_NEVER)
 			continue;
@@ -206,7 +223,6 @@ lock_begin_release(struct lock *l, int64_t rest_ms)
 	l->rest_ms = rest_ms;
 	l->release_ms = now;
 	l->phase_end_ms = now + l->node_timeout_ms;
-	/* The kernel delivers what is sent: nobody who interrupts us waits. */
 	if (l->cancelled && l->node_timeout_ms > CANCEL_MS)
 		l->phase_end_ms = now + CANCEL_MS;
 	l->releases = 0;
@@ -260,10 +276,17 @@ lock_release_result(const struct lock *l)
 int64_t
 lock_release_end_ms(const struct lock *l)
 {
+	int64_t soon_ms = l->release_ms + STRAGGLE_MS, end_ms;
 	bool decided;
 
 	release_result(l, &decided);
-	return decided ? stragglers_end_ms(l) : l->phase_end_ms;
+	end_ms = decided ? stragglers_end_ms(l) : l->phase_end_ms;
+	if (!l->cancelled)
+		return end_ms;
+	/* Who interrupts us waits until all are told, not for answers. */
+	if (!all_told(l))
+		return l->phase_end_ms;
+	return end_ms < soon_ms ? end_ms : soon_ms;
 }
 
 void

@@ -26,10 +26,12 @@
 #include "owner.h"
 #include "server.h"
 
-#define LOCK_NAME    512 /* bytes, at most */
+#define GRANT_MS     2000 /* what who was woken has to ask, as in head.lua */
+#define LOCK_NAME    512  /* bytes, at most */
 #define LOCK_KEY     (2 * LOCK_NAME + 32)
 #define LOCK_WHY     3072
-#define LOCK_SERVERS 31 /* at most */
+#define LOCK_SERVERS 31   /* at most */
+#define LOCK_SLOTS   1000 /* at most */
 
 enum lock_outcome {
 	LOCK_UNDECIDED,
@@ -53,6 +55,8 @@ struct lock {
 	struct server *servers;
 	int nservers;
 	int quorum;
+	int limit; /* how many may hold it at a time; 0: any number, shared */
+	int slot;  /* which of them we mean; 0: any */
 	int64_t ttl_ms;
 	int64_t node_timeout_ms;
 	int64_t grace_ms; /* restart grace; 0: none */
@@ -64,6 +68,7 @@ struct lock {
 	int releases;         /* and how many have to answer, at most */
 	bool cancelled;
 	bool asked_finally;  /* at the end of a wait */
+	int changes;         /* from one slot to another, without waiting */
 	int64_t slowest_ms;  /* answer so far; -1: none */
 	bool held;           /* LOCK_HELD was the outcome */
 	bool slow;           /* too little of the lease was left */
@@ -72,12 +77,10 @@ struct lock {
 	int64_t fence;       /* of this tenure; 0 before */
 	int64_t ticket;      /* our place in the queue; 0 before a refusal */
 	bool contest;        /* the refusals do not come to one holder */
+	bool hopeless;       /* too few servers can be reached to win */
 	const struct owner *owner;
 	char key[LOCK_KEY];
-	char fence_key[LOCK_KEY];
-	char queue_key[LOCK_KEY];
-	char beat_key[LOCK_KEY];
-	char wake_key[LOCK_KEY]; /* a waiter's token follows */
+	char beside[LOCK_KEY]; /* what the other keys begin with */
 	char details[OWNER_DETAILS];
 };
 
@@ -85,20 +88,21 @@ struct lock {
 int64_t lock_deadline_of(const int64_t valid_ms[], int n, int q);
 
 /*
- * Writes the key of the lock name (suffix ""), or one beside it (suffix
- * ":~fence", ...), which lies in the same slot of a Redis Cluster.
+ * Writes the key of the lock name, and what the keys beside it begin with,
+ * which lie in the same slot of a Redis Cluster.
  */
-void lock_key(char key[LOCK_KEY], const char *prefix, const char *name,
-    const char *suffix);
+void lock_keys(char key[LOCK_KEY], char beside[LOCK_KEY], const char *prefix,
+    const char *name);
 
 /*
  * Prepares l, which stays in place, for name under prefix on the servers at
- * addresses (copied).  A server that has been up for less than grace_ms has
- * no vote.  Returns 0, or -1 with errno.  lock_close() undoes it.
+ * addresses (copied), where limit clients may hold it at a time (0: any
+ * number, shared).  A server that has been up for less than grace_ms has no
+ * vote.  Returns 0, or -1 with errno.  lock_close() undoes it.
  */
 int lock_init(struct lock *l, struct loop *, const char *prefix,
-    const char *name, const struct address *addresses, int naddresses,
-    int64_t ttl_ms, int64_t node_timeout_ms, int64_t grace_ms);
+    const char *name, int limit, const struct address *addresses,
+    int naddresses, int64_t ttl_ms, int64_t node_timeout_ms, int64_t grace_ms);
 
 /*
  * Looks up every server's addresses; may block as long as a resolver does.
@@ -111,9 +115,9 @@ void lock_connect(struct lock *);
 
 /*
  * Begins to take the lock for owner, which stays, and to wait for it in turn
- * until wait_end_ms.  From then on lock_step()
- * and lock_outcome() are called in turn, until the outcome is no longer
- * LOCK_UNDECIDED, or phase_end_ms has come and changed it.
+ * until wait_end_ms (0: not at all).  From then on lock_step() and
+ * lock_outcome() are called in turn, until the outcome is no longer
+ * LOCK_UNDECIDED, or phase_end_ms or wait_end_ms has come and changed it.
  */
 void lock_begin(struct lock *, const struct owner *, int64_t wait_end_ms);
 enum lock_outcome lock_outcome(struct lock *);

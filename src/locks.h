@@ -24,7 +24,7 @@ struct locks {
 
 /*
  * Allocates n locks; the caller puts each in order with lock_init().  Returns
- * 0, or -1 with errno.  locks_release_memory() undoes it.
+ * 0, or -1 with errno.  locks_close() undoes it.
  */
 int locks_init(struct locks *, struct loop *, int n);
 
@@ -36,10 +36,10 @@ void locks_connect(struct locks *);
 
 /*
  * Takes all, turning the loop until that is decided, and waits for its turn
- * until wait_end_ms (0: it does not); waiting_cb is called once if that takes
- * more than a second.  Unless it returns
- * LOCK_HELD, whatever may have been left on a server is given back before it
- * returns, within one more node timeout, and ->about says which lock it was.
+ * until wait_end_ms (0: not at all); waiting_cb is called once if that takes
+ * more than a second.  Unless it returns LOCK_HELD, whatever may have been left
+ * on a server is given back before it returns, within one more node timeout,
+ * and ->about says which lock it was.
  */
 enum lock_outcome locks_acquire(struct locks *, const struct owner *,
     int64_t wait_end_ms, void (*waiting_cb)(const struct lock *));

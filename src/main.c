@@ -423,7 +423,7 @@ run_locked(struct run *run)
 
 	run->asked_ms = clock_now_ms();
 	locks_connect(&run->locks);
-	owner_init(&run->owner, run->opt.command[0]);
+	owner_init(&run->owner, run->opt.command[0], run->opt.limit);
 	if (child_init(&run->child, run->owner.token, run->opt.only_command) ==
 	    -1) {
 		warn("prctl: %s", strerror(errno));
@@ -469,8 +469,8 @@ init_locks(struct run *run)
 		struct lock *l = &run->locks.lock[i];
 
 		if (lock_init(l, &run->loop, opt->prefix, opt->names[i],
-			opt->addresses, opt->naddresses, opt->ttl_ms,
-			opt->node_timeout_ms, opt->grace_ms) == -1)
+			opt->limit, opt->addresses, opt->naddresses,
+			opt->ttl_ms, opt->node_timeout_ms, opt->grace_ms) == -1)
 			die(EXIT_OS, "%s", strerror(errno));
 		if (lock_resolve(l) == -1)
 			die(EXIT_UNREACHABLE, "%s: not run: %s", l->name,

@@ -36,6 +36,7 @@ nested_run(const struct options *opt)
 	const char *token = getenv("REDLOCK_TOKEN");
 	const char *site = getenv("REDLOCK_SITE");
 	const char *held[LOCKS_MAX], *other = NULL;
+	int limit;
 	struct options inherited = *opt;
 	char parent[16];
 
@@ -51,7 +52,7 @@ nested_run(const struct options *opt)
 			other = opt->names[i];
 	if (inherited.nnames == 0)
 		return;
-	if (!status_holds(&inherited, token)) {
+	if (!status_holds(&inherited, token, &limit)) {
 		note("%s: REDLOCK_TOKEN says that we run under it, the servers "
 		     "do not; asking for it as usual",
 		    opt->name);
@@ -62,6 +63,17 @@ nested_run(const struct options *opt)
 		    "%s: held already by the run around this one, but %s is "
 		    "not; take them together",
 		    held[0], other);
+	/* Who has it alone may let others in; the others keep to their kind. */
+	if (limit == 0 && opt->limit != 0)
+		die(EXIT_USAGE,
+		    "%s: held already, but shared, by the run around this "
+		    "one; inside only --shared is possible",
+		    opt->name);
+	if (limit > 1 && opt->limit != limit)
+		die(EXIT_USAGE,
+		    "%s: one of %d slots is held already by the run around "
+		    "this one; inside only --slots %d is possible",
+		    opt->name, limit, limit);
 	info("%s: held already, by process %s; no second lease", opt->name,
 	    getenv("REDLOCK_PID") != NULL ? getenv("REDLOCK_PID") : "?");
 	if (opt->at_most_ms != 0 || opt->at_least_ms != 0)

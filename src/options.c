@@ -30,6 +30,8 @@ static const char usage[] =
     "  -k, --key NAME            the lock; repeat it to take several, all or none\n"
     "  -w, --wait DURATION       wait for our turn up to that long, or 'inf' (0)\n"
     "  -n, --nonblock            the same as -w 0\n"
+    "  -s, --shared              share it with others that do so\n"
+    "      --slots N             at most N hold it at a time (1)\n"
     "  -E, --conflict-exit-code N\n"
     "                            exit status when it is busy (75)\n"
     "  -t, --ttl DURATION        the lease, renewed at every third of it (60s)\n"
@@ -83,15 +85,18 @@ enum {
 	OPT_NODE_TIMEOUT,
 	OPT_PASSWORD_FILE,
 	OPT_RESTART_GRACE,
+	OPT_SLOTS,
 	OPT_STATUS,
 	OPT_JSON
 };
 
-static const char short_options[] = "+:k:nE:t:or:qvhVw:";
+static const char short_options[] = "+:k:nsE:t:or:qvhVw:";
 static const struct option long_options[] = { { "key", required_argument, NULL,
 						  'k' },
 	{ "wait", required_argument, NULL, 'w' },
 	{ "nonblock", no_argument, NULL, 'n' },
+	{ "shared", no_argument, NULL, 's' },
+	{ "slots", required_argument, NULL, OPT_SLOTS },
 	{ "conflict-exit-code", required_argument, NULL, 'E' },
 	{ "ttl", required_argument, NULL, 't' },
 	{ "at-least", required_argument, NULL, OPT_AT_LEAST },
@@ -179,17 +184,19 @@ wait_limit(const char *text)
 	return strcmp(text, "inf") == 0 ? CLOCK_NEVER : duration(s, 0, 0);
 }
 
+/* Digits and nothing else. */
 static int
-exit_status(const char *text)
+number(
+    const char *option, const char *what, const char *text, int least, int most)
 {
 	const char *p = text;
 	int n = 0;
 
-	for (; *p >= '0' && *p <= '9' && n <= 255; p++)
+	for (; *p >= '0' && *p <= '9' && n <= most; p++)
 		n = n * 10 + (*p - '0');
-	if (p == text || *p != '\0' || n > 255)
-		usage_error(
-		    "-E: '%s' is not an exit status from 0 to 255", text);
+	if (p == text || *p != '\0' || n < least || n > most)
+		usage_error("%s: '%s' is not %s from %d to %d", option, text,
+		    what, least, most);
 	return n;
 }
 
@@ -469,12 +476,14 @@ options_parse(struct options *opt, int argc, char **argv)
 	struct setting password_file = { "--password-file", NULL };
 	struct setting grace = { "--restart-grace", NULL };
 	const char *only_run = NULL; /* an option that --status has not */
+	bool shared = false, slots = false;
 	char text[2][DURATION_TEXT];
 	int64_t tenth;
 	int c;
 
 	memset(opt, 0, sizeof(*opt));
 	opt->conflict_status = EXIT_BUSY;
+	opt->limit = 1;
 	opterr = 0;
 	while ((c = getopt_long(
 		    argc, argv, short_options, long_options, NULL)) != -1) {
@@ -490,8 +499,19 @@ options_parse(struct options *opt, int argc, char **argv)
 			opt->wait_ms = 0;
 			only_run = "--nonblock";
 			break;
+		case 's':
+			shared = true;
+			only_run = "--shared";
+			break;
+		case OPT_SLOTS:
+			opt->limit = number(
+			    "--slots", "a number", optarg, 1, LOCK_SLOTS);
+			slots = true;
+			only_run = "--slots";
+			break;
 		case 'E':
-			opt->conflict_status = exit_status(optarg);
+			opt->conflict_status =
+			    number("-E", "an exit status", optarg, 0, 255);
 			only_run = "--conflict-exit-code";
 			break;
 		case 't':
@@ -574,6 +594,10 @@ options_parse(struct options *opt, int argc, char **argv)
 	}
 	if (opt->quiet && opt->verbose)
 		usage_error("-q and -v do not go together");
+	if (shared && slots)
+		usage_error("--shared and --slots do not go together");
+	if (shared)
+		opt->limit = 0;
 	log_set(opt->quiet   ? LOG_QUIET :
 		opt->verbose ? LOG_VERBOSE :
 			       LOG_NORMAL);

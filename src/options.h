@@ -9,10 +9,11 @@
 
 struct options {
 	enum { MODE_RUN, MODE_STATUS } mode;
-	const char **names;        /* of the locks, in bytewise order */
-	int nnames;                /* 0: --status of all */
-	char *name;                /* all of them, for messages: "a, b" */
-	char **command;            /* in argv; NULL-terminated */
+	const char **names; /* of the locks, in bytewise order */
+	int nnames;         /* 0: --status of all */
+	int limit;          /* how many may hold one; 0: any number, shared */
+	char *name;         /* all of them, for messages: "a, b" */
+	char **command;     /* in argv; NULL-terminated */
 	struct address *addresses; /* the servers, with their passwords */
 	int naddresses;
 	bool default_server; /* nobody named one */

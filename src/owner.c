@@ -42,7 +42,7 @@ user_name(char *buf, size_t size)
 }
 
 void
-owner_init(struct owner *o, const char *argv0)
+owner_init(struct owner *o, const char *argv0, int slots)
 {
 	const char *slash = strrchr(argv0, '/');
 	uuid_t uuid;
@@ -57,6 +57,7 @@ owner_init(struct owner *o, const char *argv0)
 	if (slash != NULL && slash[1] != '\0')
 		argv0 = slash + 1;
 	snprintf(o->command, sizeof(o->command), "%s", argv0);
+	o->slots = slots > 1 ? slots : 0;
 }
 
 char *
@@ -100,7 +101,9 @@ owner_details(const struct owner *o, char buf[OWNER_DETAILS])
 	    3 * 3 * OWNER_FIELD + 64 < OWNER_DETAILS, "room for the fields");
 	n = put_field(buf, OWNER_DETAILS, n, "host", o->host);
 	n = put_field(buf, OWNER_DETAILS, n, "user", o->user);
-	put_field(buf, OWNER_DETAILS, n, "command", o->command);
+	n = put_field(buf, OWNER_DETAILS, n, "command", o->command);
+	if (o->slots > 0)
+		snprintf(buf + n, OWNER_DETAILS - n, " slots=%d", o->slots);
 	return buf;
 }
 
@@ -169,7 +172,7 @@ int
 owner_parse(struct owner *o, const char *value, size_t len)
 {
 	const char *p = value, *end = value + len;
-	int64_t attempt, pid;
+	int64_t attempt, pid, slots;
 
 	memset(o, 0, sizeof(*o));
 	if (len > strlen(resting) && memcmp(p, resting, strlen(resting)) == 0) {
@@ -188,6 +191,8 @@ owner_parse(struct owner *o, const char *value, size_t len)
 		    take_field(
 			&p, end, "command", o->command, sizeof(o->command))) {
 			o->pid = (pid_t)pid;
+			if (take_number(&p, end, "slots", INT_MAX, &slots))
+				o->slots = (int)slots;
 			return 0;
 		}
 	}

@@ -31,13 +31,14 @@ struct owner {
 	pid_t pid;
 	int64_t since_ms; /* the server's wall clock; of a parsed one only */
 	bool resting;
+	int slots; /* how many there are; 0: it has the lock alone */
 };
 
 /*
  * Makes this run's owner: a new token, this process, this host, this user,
- * the base name of argv0.
+ * the base name of argv0, and the number of slots, if it is one of several.
  */
-void owner_init(struct owner *, const char *argv0);
+void owner_init(struct owner *, const char *argv0, int slots);
 
 /*
  * Writes the id of this owner's attempt, or, if that is 0, what the ids of all

@@ -41,8 +41,8 @@ void
 report_busy(const struct lock *l)
 {
 	const struct lock_view *v = lock_view(l);
-	char who[OWNER_WHO], held[DURATION_TEXT + 8] = "";
-	char lease[DURATION_TEXT + 16], text[DURATION_TEXT];
+	char who[OWNER_WHO], held[DURATION_TEXT + 32] = "";
+	char lease[DURATION_TEXT + 16], text[DURATION_TEXT], slots[40] = "";
 	const char *hint = l->wait_end_ms == 0 ? "; -w waits for it" : "";
 	char waiting[32] = "";
 	struct owner o;
@@ -65,20 +65,31 @@ report_busy(const struct lock *l)
 		    o.command, waiting, hint);
 		return;
 	}
-	if (o.token[0] != '\0')
+	if (v->readers > 1)
+		snprintf(held, sizeof(held), " and %d other%s", v->readers - 1,
+		    v->readers > 2 ? "s" : "");
+	else if (o.token[0] != '\0')
 		snprintf(held, sizeof(held), " for %s",
 		    duration_format(v->now_us / 1000 - o.since_ms, text));
-	note("%s: held by %s%s, %s%s%s", l->name,
-	    owner_who(who, v->value, v->len), held, lease, waiting, hint);
+	if (l->limit > 1)
+		snprintf(
+		    slots, sizeof(slots), "all %d slots taken, one ", l->limit);
+	note("%s: %sheld %sby %s%s, %s%s%s", l->name, slots,
+	    v->readers > 0 ? "shared " : "", owner_who(who, v->value, v->len),
+	    held, lease, waiting, hint);
 }
 
 void
 report_waiting(const struct lock *l)
 {
 	const struct lock_view *v = lock_view(l);
-	char who[OWNER_WHO];
+	char who[OWNER_WHO], why[LOCK_WHY];
 
-	if (v == NULL || !v->taken)
+	lock_why(l, why);
+	if (l->hopeless || v == NULL)
+		note("%s: waiting for the servers: %s", l->name,
+		    why[0] != '\0' ? why : "no answer yet");
+	else if (!v->taken)
 		note("%s: waiting for our turn", l->name);
 	else
 		note("%s: waiting for %s", l->name,
@@ -95,8 +106,8 @@ report_failed(const struct options *opt, const struct lock *l)
 	if (strstr(why, "NOPERM") != NULL || strstr(why, "executing") != NULL)
 		warn("%s: not run: %s; the user needs ~%s* ~{%s* +eval +get "
 		     "+set +del +pexpire +pttl +time +zadd +zrem +zrange "
-		     "+zscore +zcard +hset +hget +hdel +exists +lpush +blpop "
-		     "+info",
+		     "+zscore +zcard +hset +hget +hgetall +hdel +exists +mget "
+		     "+lpush +blpop +info",
 		    l->name, why, prefix, prefix);
 	else
 		warn("%s: not run: %s%s", l->name,

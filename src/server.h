@@ -15,7 +15,6 @@
 #define CONTEST_TIMEOUTS 3     /* node timeouts that a split vote may take, */
 #define BEAT_TIMEOUTS    2     /* and after which a candidate counts as dead */
 #define HEARTBEAT_MS     15000 /* without a word a waiter counts as dead */
-#define GRANT_MS         2000  /* to confirm what was handed over */
 
 struct lock;
 
@@ -24,10 +23,13 @@ struct lock_view {
 	char value[LOCK_VALUE];
 	size_t len;
 	bool taken;
-	int64_t ttl_ms; /* -1: for ever */
-	int64_t now_us; /* the server's wall clock */
-	bool queued;    /* its owner is in the queue: no holder yet */
-	int waiting;    /* how many others do so */
+	int64_t ttl_ms;  /* -1: for ever */
+	int64_t now_us;  /* the server's wall clock */
+	int readers;     /* how many share it; 0: it is not shared */
+	int best;        /* the slot that is free, or will be so first, */
+	int64_t best_ms; /* and when; -1: never, -2: it is free */
+	bool queued;     /* its owner is in the queue: no holder yet */
+	int waiting;     /* how many others do so */
 };
 
 /* A server and its part in the lock. */
@@ -39,7 +41,7 @@ struct server {
 		ASK_ACQUIRE,
 		ASK_WAIT, /* to be woken */
 		ASK_RENEW,
-		ASK_LEAVE, /* the queue, of a lock that is not ours here */
+		ASK_LEAVE, /* the queue, and what we may have of a vote */
 		ASK_RELEASE
 	} asked;
 	int64_t give_up_ms;  /* when what was asked counts as unanswered */
@@ -57,6 +59,7 @@ struct server {
 	bool maybe_queued;   /* nor that we are in its queue */
 	bool heals;          /* the acquire on its way was sent while held */
 	bool leaves;         /* the renewal on its way leaves the queue */
+	bool placed;         /* the last acquire had our ticket */
 	bool opened;         /* a connection was begun, its end not yet seen */
 	bool heard;          /* it has answered on this connection */
 	bool reopen;         /* the connection has worked: reopen at once */
@@ -95,15 +98,31 @@ int64_t server_step(struct server *, int64_t now_ms);
  */
 void server_yield(struct server *);
 
+/* The same without a pause, or a connection: what is asked for has changed. */
+void server_restart(struct server *);
+
 /*
  * Readies it for the release.  An acquire that never left this host needs
- * none; one that did is followed on its connection.  Returns whether there is
- * anything to give back.
+ * none, unless there may be something else; one that did is followed on its
+ * connection.  Returns whether there is anything to give back.
  */
 bool server_begin_release(struct server *, int64_t now_ms);
 
-/* Notes that it has failed, and why. */
+/*
+ * verdict.c.  The callback of its node notes an answer, unless what was asked
+ * no longer matters.  The others note that it has failed, and why; and that an
+ * acquire has reached it, or may have.
+ */
+void server_answer_cb(void *arg, const struct answer *a);
 void server_failed(struct server *, enum verdict, const char *why);
+void server_may_have(struct server *);
+
+/*
+ * Whoever waits is in the queue.  Among several servers a vote may be split,
+ * so whoever asks for one is a candidate, and in the queue as well, until it
+ * has won or lost.
+ */
+bool server_joins(const struct server *);
 
 /* Reads a refusal (or the status script's answer); -1 if it is none. */
 int lock_view_read(struct lock_view *, const struct answer *);

@@ -18,96 +18,122 @@
 #define COLUMNS 8
 #define CELL    300
 
-static const char *const state_names[] = { "unknown", "free", "held", "rest" };
+static const char *const state_names[] = { "unknown", "free", "held", "shared",
+	"rest" };
 
-/* How long the holder has it, by the server's clock; -1 if it does not say. */
+/* How long it has it, by the server's clock; -1 if it does not say. */
 static int64_t
-held_ms(const struct entry *e)
+held_ms(const struct entry *e, const struct holder *h)
 {
 	int64_t ms;
 
-	if (e->state != STATE_HELD || !e->agreed->ours)
+	if (e->said == NULL || !h->ours || h->owner.resting)
 		return -1;
-	ms = e->agreed->view.now_us / 1000 - e->agreed->owner.since_ms;
+	ms = e->said->now_us / 1000 - h->owner.since_ms;
 	return ms < 0 ? 0 : ms;
 }
 
-/* The table's cells are as wide as they turn out. */
+/* What stands in the row of a holder alone. */
 static void
-table_entry(char row[COLUMNS][CELL], const struct entry *e)
+table_holder(
+    char row[COLUMNS][CELL], const struct entry *e, const struct holder *h)
 {
-	const struct opinion *o = e->agreed;
 	char text[DURATION_TEXT], raw[OWNER_WHO];
 
-	escape_text(row[0], CELL, e->name, strlen(e->name));
-	snprintf(row[1], CELL, "%s", state_names[e->state]);
-	for (int c = 2; c < COLUMNS; c++)
-		snprintf(row[c], CELL, "-");
-	if (e->state == STATE_HELD || e->state == STATE_REST) {
-		if (!o->ours)
-			escape_text(
-			    row[2], CELL / 2, o->view.value, o->view.len);
-		else if (e->state == STATE_REST)
-			snprintf(raw, sizeof(raw), "%s@%s", o->owner.user,
-			    o->owner.host);
-		else
-			snprintf(raw, sizeof(raw), "%s@%s pid %d",
-			    o->owner.user, o->owner.host, (int)o->owner.pid);
-		if (o->ours) {
-			escape_text(row[2], CELL, raw, strlen(raw));
-			escape_text(row[3], CELL, o->owner.command,
-			    strlen(o->owner.command));
-		}
-		if (e->ttl_ms >= 0)
-			snprintf(row[5], CELL, "%s",
-			    duration_format(e->ttl_ms, text));
-		if (held_ms(e) >= 0)
-			snprintf(row[4], CELL, "%s",
-			    duration_format(held_ms(e), text));
+	if (!h->ours)
+		escape_text(row[2], CELL / 2, h->value, h->len);
+	else if (h->owner.resting)
+		snprintf(
+		    raw, sizeof(raw), "%s@%s", h->owner.user, h->owner.host);
+	else
+		snprintf(raw, sizeof(raw), "%s@%s pid %d", h->owner.user,
+		    h->owner.host, (int)h->owner.pid);
+	if (h->ours) {
+		escape_text(row[2], CELL, raw, strlen(raw));
+		escape_text(
+		    row[3], CELL, h->owner.command, strlen(h->owner.command));
 	}
-	if (e->state != STATE_UNKNOWN)
-		snprintf(row[6], CELL, "%d", e->agreed->view.waiting);
-	if (e->fence > 0)
-		snprintf(row[7], CELL, "%" PRId64, e->fence);
+	if (held_ms(e, h) >= 0)
+		snprintf(
+		    row[4], CELL, "%s", duration_format(held_ms(e, h), text));
+	if (h->ttl_ms >= 0)
+		snprintf(row[5], CELL, "%s", duration_format(h->ttl_ms, text));
+}
+
+/* A row for each holder, and one at least; the first says the rest. */
+static size_t
+rows_of(const struct entry *e)
+{
+	return e->nholders > 0 ? e->nholders : 1;
 }
 
 static void
+table_entry(char rows[][COLUMNS][CELL], const struct entry *e)
+{
+	for (int c = 2; c < COLUMNS; c++)
+		snprintf(rows[0][c], CELL, "-");
+	escape_text(rows[0][0], CELL, e->name, strlen(e->name));
+	snprintf(rows[0][1], CELL, "%s", state_names[e->state]);
+	for (size_t i = 0; i < e->nholders; i++) {
+		for (int c = 2; c < 6; c++)
+			snprintf(rows[i][c], CELL, "-");
+		table_holder(rows[i], e, &e->holders[i]);
+	}
+	if (e->said != NULL)
+		snprintf(rows[0][6], CELL, "%d", e->said->waiting);
+	if (e->fence > 0)
+		snprintf(rows[0][7], CELL, "%" PRId64, e->fence);
+}
+
+/* Without blanks behind the last that says anything. */
+static void
 print_row(char row[COLUMNS][CELL], const int width[COLUMNS])
 {
-	for (int c = 0; c < COLUMNS; c++) {
+	int last = COLUMNS - 1;
+
+	while (last > 0 && row[last][0] == '\0')
+		last--;
+	for (int c = 0; c <= last; c++) {
 		fputs(row[c], stdout);
-		if (c + 1 < COLUMNS)
+		if (c < last)
 			printf("%*s", width[c] + 2 - escape_width(row[c]), "");
 	}
 	putchar('\n');
 }
 
-/* With -v: the token, and what each server says. */
+/* With -v: the tokens, and what each server says. */
 static void
 print_opinions(const struct status *st, const struct entry *e)
 {
 	char text[DURATION_TEXT], who[OWNER_WHO], safe[2 * OWNER_WHO];
 
-	if (e->agreed != NULL && e->agreed->ours)
-		printf("  token %s\n",
-		    escape_text(safe, sizeof(safe), e->agreed->owner.token,
-			strlen(e->agreed->owner.token)));
+	for (size_t i = 0; i < e->nholders; i++)
+		if (e->holders[i].ours)
+			printf("  token %s\n",
+			    escape_text(safe, sizeof(safe),
+				e->holders[i].owner.token,
+				strlen(e->holders[i].owner.token)));
 	for (int i = 0; i < st->nsources; i++) {
 		const struct opinion *o = &e->opinions[i];
 		const char *server = st->sources[i].node.address.text;
 
 		if (!o->known)
-			snprintf(who, sizeof(who), "%s", st->sources[i].why);
-		else if (!o->view.taken)
-			snprintf(who, sizeof(who), "free");
-		else
-			owner_who(who, o->view.value, o->view.len);
-		printf("  %s  %s", server,
-		    escape_text(safe, sizeof(safe), who, strlen(who)));
-		if (o->known && o->view.ttl_ms >= 0)
-			printf(
-			    ", %s left", duration_format(o->view.ttl_ms, text));
-		putchar('\n');
+			printf("  %s  %s\n", server,
+			    escape_text(safe, sizeof(safe), st->sources[i].why,
+				strlen(st->sources[i].why)));
+		else if (o->nholders == 0)
+			printf("  %s  free\n", server);
+		for (size_t j = 0; j < o->nholders; j++) {
+			const struct holder *h = &o->holders[j];
+
+			owner_who(who, h->value, h->len);
+			printf("  %s  %s", server,
+			    escape_text(safe, sizeof(safe), who, strlen(who)));
+			if (h->ttl_ms >= 0)
+				printf(", %s left",
+				    duration_format(h->ttl_ms, text));
+			putchar('\n');
+		}
 	}
 }
 
@@ -118,20 +144,27 @@ show_table(const struct status *st)
 		"COMMAND", "HELD", "LEASE", "WAITING", "FENCE" };
 	char(*rows)[COLUMNS][CELL];
 	int width[COLUMNS] = { 0 }, w;
+	size_t n = 1, row = 1;
 
-	if ((rows = calloc(st->nentries + 1, sizeof(*rows))) == NULL)
+	for (size_t i = 0; i < st->nentries; i++)
+		n += rows_of(&st->entries[i]);
+	if ((rows = calloc(n, sizeof(*rows))) == NULL)
 		die(EXIT_OS, "%s", strerror(errno));
 	for (int c = 0; c < COLUMNS; c++)
 		snprintf(rows[0][c], CELL, "%s", titles[c]);
-	for (size_t i = 0; i < st->nentries; i++)
-		table_entry(rows[i + 1], &st->entries[i]);
-	for (size_t i = 0; i <= st->nentries; i++)
+	for (size_t i = 0; i < st->nentries; i++) {
+		table_entry(rows + row, &st->entries[i]);
+		row += rows_of(&st->entries[i]);
+	}
+	for (size_t i = 0; i < n; i++)
 		for (int c = 0; c < COLUMNS; c++)
 			if ((w = escape_width(rows[i][c])) > width[c])
 				width[c] = w;
 	print_row(rows[0], width);
+	row = 1;
 	for (size_t i = 0; i < st->nentries; i++) {
-		print_row(rows[i + 1], width);
+		for (size_t end = row + rows_of(&st->entries[i]); row < end;)
+			print_row(rows[row++], width);
 		if (st->opt->verbose)
 			print_opinions(st, &st->entries[i]);
 	}
@@ -171,38 +204,36 @@ json_time(const char *name, int64_t wall_ms)
 }
 
 static void
-json_holder(const struct entry *e)
+json_holder(const struct entry *e, const struct holder *h)
 {
-	const struct opinion *o = e->agreed;
-
-	if (o->ours) {
+	if (h->ours) {
 		putchar('{');
-		json_string("token", o->owner.token);
+		json_string("token", h->owner.token);
 		putchar(',');
-		json_string("host", o->owner.host);
-		printf(",\"pid\":%d,", (int)o->owner.pid);
-		json_string("user", o->owner.user);
+		json_string("host", h->owner.host);
+		printf(",\"pid\":%d,", (int)h->owner.pid);
+		json_string("user", h->owner.user);
 		putchar(',');
-		json_string("command", o->owner.command);
+		json_string("command", h->owner.command);
 		putchar(',');
-		json_time("since", o->owner.since_ms);
+		json_time("since", h->owner.since_ms);
 	} else {
 		printf("{\"token\":");
-		escape_json(stdout, o->view.value, o->view.len);
+		escape_json(stdout, h->value, h->len);
 		printf(",\"host\":null,\"pid\":null,\"user\":null,"
 		       "\"command\":null,\"since\":null");
 	}
 	putchar(',');
-	json_number("held_ms", held_ms(e), 0);
+	json_number("held_ms", held_ms(e, h), 0);
 	putchar(',');
-	json_number("ttl_ms", e->ttl_ms, 0);
+	json_number("ttl_ms", h->ttl_ms, 0);
 	putchar('}');
 }
 
 static void
 json_waiter(const struct opinion *o, const struct owner *w)
 {
-	int64_t ms = o->view.now_us / 1000 - w->since_ms;
+	int64_t ms = o->now_us / 1000 - w->since_ms;
 
 	putchar('{');
 	json_string("token", w->token);
@@ -212,43 +243,48 @@ json_waiter(const struct opinion *o, const struct owner *w)
 	    ms > 0 ? ms : 0);
 }
 
+/* The lease of a server is that of the last of its holders. */
 static void
 json_opinion(const struct source *s, const struct opinion *o)
 {
-	enum state state = !o->known ? STATE_UNKNOWN :
-	    !o->view.taken           ? STATE_FREE :
-	    o->owner.resting         ? STATE_REST :
-				       STATE_HELD;
+	int64_t ttl_ms = -1;
 
+	for (size_t i = 0; i < o->nholders; i++)
+		if (i == 0 || o->holders[i].ttl_ms < 0 ||
+		    (ttl_ms >= 0 && o->holders[i].ttl_ms > ttl_ms))
+			ttl_ms = o->holders[i].ttl_ms;
 	putchar('{');
 	json_string("server", s->node.address.text);
-	printf(",\"state\":\"%s\",", state_names[state]);
-	json_number("ttl_ms", o->known ? o->view.ttl_ms : -1, 0);
+	printf(",\"state\":\"%s\",", state_names[o->state]);
+	json_number("ttl_ms", ttl_ms, 0);
 	putchar('}');
 }
 
 static void
 json_entry(const struct status *st, const struct entry *e)
 {
-	bool taken = e->state == STATE_HELD || e->state == STATE_REST;
+	bool ours = e->nholders > 0 && e->holders[0].ours;
+	bool shared = ours && e->said->shared;
 
 	putchar('{');
 	json_string("name", e->name);
 	printf(",\"state\":\"%s\",", state_names[e->state]);
-	json_string("mode", taken && e->agreed->ours ? "exclusive" : NULL);
+	json_string("mode", shared ? "shared" : ours ? "exclusive" : NULL);
 	putchar(',');
-	json_number("ttl_ms", taken ? e->ttl_ms : -1, 0);
-	printf(",\"waiting\":%d,",
-	    e->agreed == NULL ? 0 : e->agreed->view.waiting);
+	json_number("ttl_ms", e->ttl_ms, 0);
+	printf(",\"waiting\":%d,", e->said == NULL ? 0 : e->said->waiting);
 	json_number("fence", e->fence, 1);
 	printf(",\"holders\":[");
-	if (taken)
-		json_holder(e);
-	printf("],\"waiters\":[");
-	for (size_t i = 0; e->agreed != NULL && i < e->agreed->nwaiters; i++) {
+	for (size_t i = 0; i < e->nholders; i++) {
 		if (i > 0)
 			putchar(',');
-		json_waiter(e->agreed, &e->agreed->waiters[i]);
+		json_holder(e, &e->holders[i]);
+	}
+	printf("],\"waiters\":[");
+	for (size_t i = 0; e->said != NULL && i < e->said->nwaiters; i++) {
+		if (i > 0)
+			putchar(',');
+		json_waiter(e->said, &e->said->waiters[i]);
 	}
 	printf("],\"servers\":[");
 	for (int i = 0; i < st->nsources; i++) {

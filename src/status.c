@@ -47,14 +47,38 @@ add_entry(struct status *st, const char *name, size_t len)
 	e->name = need(strndup(name, len));
 }
 
-/* Keys under the prefix, but for those that only stand beside a lock. */
+/*
+ * The name of the lock of which a key is a slot; the length is 0 if it is not
+ * one.  Slot 1 is prefix and NAME, the others are that, in braces unless it has
+ * a tag, and ":~2", ":~3", ...
+ */
+static const char *
+name_in(const char *key, const char *prefix, size_t *len)
+{
+	const char *beside = strstr(key, ":~"), *name = key;
+	bool braces;
+
+	*len = 0;
+	if (beside != NULL &&
+	    (beside[2] == '\0' || beside[2 + strspn(beside + 2, "0123456789")]))
+		return key;
+	braces = beside != NULL && key[0] == '{' && beside[-1] == '}' &&
+	    strncmp(key, prefix, strlen(prefix)) != 0;
+	name += braces;
+	if (strncmp(name, prefix, strlen(prefix)) != 0)
+		return key;
+	name += strlen(prefix);
+	*len = beside == NULL ? strlen(name) : (size_t)(beside - name) - braces;
+	return name;
+}
+
 static void
 scan_answered(struct source *s, const struct answer *a)
 {
 	const char *cursor = answer_string(a, 0, NULL);
 	const struct answer keys = answer_sub(a, 1);
-	size_t prefix = strlen(s->status->opt->prefix), len;
-	const char *key;
+	const char *key, *name;
+	size_t len, name_len;
 
 	s->listing = false;
 	if (cursor == NULL || strlen(cursor) >= sizeof(s->cursor)) {
@@ -65,9 +89,11 @@ scan_answered(struct source *s, const struct answer *a)
 	s->listed = strcmp(cursor, "0") == 0;
 	for (size_t i = 0; i < answer_count(&keys); i++) {
 		key = answer_string(&keys, i, &len);
-		if (key != NULL && len > prefix && strlen(key) == len &&
-		    strstr(key + prefix, ":~") == NULL)
-			add_entry(s->status, key + prefix, len - prefix);
+		if (key == NULL || strlen(key) != len)
+			continue;
+		name = name_in(key, s->status->opt->prefix, &name_len);
+		if (name_len > 0)
+			add_entry(s->status, name, name_len);
 	}
 }
 
@@ -87,21 +113,60 @@ read_waiters(struct opinion *o, const struct answer a)
 }
 
 static void
+read_holders(struct opinion *o, const struct answer a)
+{
+	size_t n = answer_count(&a) / 2, len;
+	const char *value;
+
+	o->holders = need(calloc(n + 1, sizeof(*o->holders)));
+	for (size_t i = 0; i < n; i++) {
+		struct holder *h = &o->holders[o->nholders];
+
+		if ((value = answer_string(&a, 2 * i, &len)) == NULL)
+			continue;
+		h->value = need(malloc(len + 1));
+		memcpy(h->value, value, len);
+		h->len = len;
+		h->ours = owner_parse(&h->owner, value, len) == 0;
+		h->ttl_ms = answer_int(&a, 2 * i + 1);
+		o->nholders++;
+	}
+}
+
+/* What holders have in common. */
+static enum state
+state_of(const struct holder *holders, size_t n, bool shared)
+{
+	size_t resting = 0;
+
+	for (size_t i = 0; i < n; i++)
+		resting += holders[i].owner.resting;
+	return n == 0    ? STATE_FREE :
+	    resting == n ? STATE_REST :
+	    shared       ? STATE_SHARED :
+			   STATE_HELD;
+}
+
+static void
 entry_answered(struct source *s, const struct answer *a)
 {
 	const struct status *st = s->status;
 	struct entry *e = &st->entries[s->answered++];
 	struct opinion *o = &e->opinions[s - st->sources];
+	struct lock_view view;
 
-	if (lock_view_read(&o->view, a) == -1) {
+	if (lock_view_read(&view, a) == -1) {
 		source_fail(s, ANSWER_UNABLE, "its answer makes no sense");
 		return;
 	}
 	o->known = true;
-	o->ours = o->view.taken &&
-	    owner_parse(&o->owner, o->view.value, o->view.len) == 0;
-	o->fence = o->ours ? answer_int(a, 4) : 0;
-	read_waiters(o, answer_sub(a, 5));
+	o->now_us = view.now_us;
+	o->fence = answer_int(a, 7);
+	read_waiters(o, answer_sub(a, 8));
+	o->waiting = (int)answer_int(a, 9);
+	read_holders(o, answer_sub(a, 10));
+	o->shared = view.readers > 0;
+	o->state = state_of(o->holders, o->nholders, o->shared);
 }
 
 static void
@@ -120,14 +185,15 @@ answer_cb(void *arg, const struct answer *a)
 		entry_answered(s, a);
 }
 
-/* SCAN's pattern: the prefix to the letter, then anything. */
+/* SCAN's pattern: the prefix to the letter, with anything around it. */
 static void
 send_scan(struct source *s)
 {
-	char pattern[2 * LOCK_NAME + 2], *to = pattern;
+	char pattern[2 * LOCK_NAME + 3], *to = pattern;
 	const char *const argv[] = { "SCAN", s->cursor, "MATCH", pattern,
 		"COUNT", "1000" };
 
+	*to++ = '*';
 	for (const char *p = s->status->opt->prefix; *p != '\0'; p++) {
 		if (strchr("*?[]\\^-", *p) != NULL)
 			*to++ = '\\';
@@ -144,14 +210,12 @@ send_entry(struct source *s)
 	const struct status *st = s->status;
 	const char *prefix = st->opt->prefix;
 	const char *name = st->entries[s->asked].name;
-	char key[4][LOCK_KEY];
-	const char *const argv[] = { key[0], key[1], key[2], key[3], "", "" };
+	char key[LOCK_KEY], beside[LOCK_KEY], slots[12];
+	const char *const argv[] = { key, beside, "", "", slots, "1" };
 
-	lock_key(key[0], prefix, name, "");
-	lock_key(key[1], prefix, name, ":~fence");
-	lock_key(key[2], prefix, name, ":~queue");
-	lock_key(key[3], prefix, name, ":~beat");
-	return node_eval(&s->node, TAG_ENTRY, script_status, 4, 6, argv);
+	lock_keys(key, beside, prefix, name);
+	snprintf(slots, sizeof(slots), "%d", LOCK_SLOTS);
+	return node_eval(&s->node, TAG_ENTRY, script_status, 2, 6, argv);
 }
 
 /* Does what is due on one server; true when it has nothing left to do. */
@@ -248,53 +312,99 @@ sort_entries(struct status *st)
 }
 
 static bool
-same_opinion(const struct opinion *a, const struct opinion *b)
+same_holder(const struct holder *a, const struct holder *b)
 {
-	if (!a->known || !b->known || a->view.taken != b->view.taken ||
-	    a->ours != b->ours)
+	if (a->ours != b->ours)
 		return false;
 	if (a->ours)
 		return strcmp(a->owner.token, b->owner.token) == 0 &&
 		    a->owner.resting == b->owner.resting;
-	return !a->view.taken ||
-	    (a->view.len == b->view.len &&
-		memcmp(a->view.value, b->view.value, a->view.len) == 0);
+	return a->len == b->len && memcmp(a->value, b->value, a->len) == 0;
 }
 
-/* Finds the opinion that a quorum shares, and what that quorum grants. */
+static const struct holder *
+find_holder(const struct holder *holders, size_t n, const struct holder *h)
+{
+	for (size_t i = 0; i < n; i++)
+		if (same_holder(&holders[i], h))
+			return &holders[i];
+	return NULL;
+}
+
+/* One that a server knows is one if a majority says so, as long as that says. */
+static void
+judge_holder(const struct status *st, struct entry *e,
+    const struct opinion *said, const struct holder *h)
+{
+	int64_t ttl_ms[LOCK_SERVERS], fence = 0;
+	const struct holder *same;
+	struct holder *agreed;
+	int n = 0;
+
+	if (find_holder(e->holders, e->nholders, h) != NULL)
+		return;
+	for (int i = 0; i < st->nsources; i++) {
+		const struct opinion *o = &e->opinions[i];
+
+		same = find_holder(o->holders, o->nholders, h);
+		if (same == NULL)
+			continue;
+		ttl_ms[n++] = same->ttl_ms < 0 ? CLOCK_NEVER : same->ttl_ms;
+		if (h->ours && o->fence > fence)
+			fence = o->fence;
+	}
+	if (n < st->quorum)
+		return;
+	e->holders =
+	    need(realloc(e->holders, (e->nholders + 1) * sizeof(*e->holders)));
+	agreed = &e->holders[e->nholders++];
+	*agreed = *h;
+	agreed->ttl_ms = lock_deadline_of(ttl_ms, n, st->quorum);
+	if (agreed->ttl_ms == CLOCK_NEVER)
+		agreed->ttl_ms = -1;
+	if (e->nholders == 1 || agreed->ttl_ms < 0 ||
+	    (e->ttl_ms >= 0 && agreed->ttl_ms > e->ttl_ms))
+		e->ttl_ms = agreed->ttl_ms;
+	if (fence > e->fence)
+		e->fence = fence;
+	e->said = said;
+}
+
+/* Who has had it longest comes first. */
+static int
+compare_holders(const void *a, const void *b)
+{
+	const struct owner *x = &((const struct holder *)a)->owner;
+	const struct owner *y = &((const struct holder *)b)->owner;
+
+	return x->since_ms < y->since_ms ? -1 : x->since_ms > y->since_ms;
+}
+
 static void
 judge_entry(const struct status *st, struct entry *e)
 {
-	int64_t ttl_ms[LOCK_SERVERS];
+	int free = 0;
 
 	e->ttl_ms = -1;
-	for (int i = 0; i < st->nsources && e->agreed == NULL; i++) {
-		int n = 0;
+	e->state = STATE_UNKNOWN;
+	for (int i = 0; i < st->nsources; i++) {
+		const struct opinion *o = &e->opinions[i];
 
-		for (int j = 0; j < st->nsources; j++)
-			if (same_opinion(&e->opinions[i], &e->opinions[j])) {
-				const struct opinion *o = &e->opinions[j];
-
-				ttl_ms[n++] = o->view.ttl_ms < 0 ?
-				    CLOCK_NEVER :
-				    o->view.ttl_ms;
-				if (o->fence > e->fence)
-					e->fence = o->fence;
-			}
-		if (n >= st->quorum) {
-			e->agreed = &e->opinions[i];
-			e->ttl_ms = lock_deadline_of(ttl_ms, n, st->quorum);
-			if (e->ttl_ms == CLOCK_NEVER)
-				e->ttl_ms = -1;
-		} else
-			e->fence = 0;
+		for (size_t j = 0; o->holders != NULL && j < o->nholders; j++)
+			judge_holder(st, e, o, &o->holders[j]);
 	}
-	if (e->agreed == NULL)
-		e->state = STATE_UNKNOWN;
-	else if (!e->agreed->view.taken)
-		e->state = STATE_FREE;
-	else
-		e->state = e->agreed->owner.resting ? STATE_REST : STATE_HELD;
+	for (int i = 0; i < st->nsources && e->nholders == 0; i++) {
+		const struct opinion *o = &e->opinions[i];
+
+		if (o->known && o->nholders == 0 && ++free >= st->quorum)
+			e->said = o;
+	}
+	if (e->said == NULL)
+		return;
+	e->state = state_of(e->holders, e->nholders, e->said->shared);
+	if (e->nholders > 1)
+		qsort(e->holders, e->nholders, sizeof(*e->holders),
+		    compare_holders);
 }
 
 /* Says which servers failed; returns what that comes to. */
@@ -349,10 +459,19 @@ status_release(struct status *st)
 	for (int i = 0; i < st->nsources; i++)
 		node_release(&st->sources[i].node);
 	for (size_t i = 0; i < st->nentries; i++) {
-		for (int j = 0; j < st->nsources; j++)
-			free(st->entries[i].opinions[j].waiters);
-		free(st->entries[i].name);
-		free(st->entries[i].opinions);
+		struct entry *e = &st->entries[i];
+
+		for (int j = 0; j < st->nsources; j++) {
+			struct opinion *o = &e->opinions[j];
+
+			for (size_t h = 0; h < o->nholders; h++)
+				free(o->holders[h].value);
+			free(o->holders);
+			free(o->waiters);
+		}
+		free(e->holders);
+		free(e->name);
+		free(e->opinions);
 	}
 	free(st->sources);
 	free(st->entries);
@@ -383,15 +502,25 @@ status_read(struct status *st, const struct options *opt)
 }
 
 bool
-status_holds(const struct options *opt, const char *token)
+status_holds(const struct options *opt, const char *token, int *limit)
 {
+	struct holder us = { .ours = true };
+	const struct holder *h;
 	struct status st;
 	bool holds = true;
 
+	snprintf(us.owner.token, sizeof(us.owner.token), "%s", token);
 	status_read(&st, opt);
-	for (size_t i = 0; i < st.nentries; i++)
-		holds = holds && st.entries[i].state == STATE_HELD &&
-		    strcmp(st.entries[i].agreed->owner.token, token) == 0;
+	for (size_t i = 0; i < st.nentries && holds; i++) {
+		const struct entry *e = &st.entries[i];
+
+		h = find_holder(e->holders, e->nholders, &us);
+		holds = h != NULL;
+		if (holds)
+			*limit = e->said->shared ? 0 :
+			    h->owner.slots > 0   ? h->owner.slots :
+						   1;
+	}
 	status_release(&st);
 	return holds;
 }

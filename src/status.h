@@ -12,26 +12,41 @@
 #include "options.h"
 #include "owner.h"
 
-enum state { STATE_UNKNOWN, STATE_FREE, STATE_HELD, STATE_REST };
+enum state { STATE_UNKNOWN, STATE_FREE, STATE_HELD, STATE_SHARED, STATE_REST };
+
+/* Who has a lock, or one slot of it, or shares it. */
+struct holder {
+	char *value;
+	size_t len;
+	struct owner owner;
+	bool ours;      /* the value is one of redlock-run's */
+	int64_t ttl_ms; /* -1: for ever */
+};
 
 /* What one server says of one lock. */
 struct opinion {
 	bool known;
-	struct lock_view view;
-	struct owner owner;
-	bool ours; /* the value is one of redlock-run's */
-	int64_t fence;
+	enum state state;
+	bool shared;
+	struct holder *holders;
+	size_t nholders;
 	struct owner *waiters; /* the first of those that wait, since then */
 	size_t nwaiters;
+	int waiting;    /* how many do */
+	int64_t now_us; /* its wall clock */
+	int64_t fence;
 };
 
-/* A lock, and the opinion that a majority shares. */
+/* A lock, and what a majority agrees on. */
 struct entry {
 	char *name;
-	struct opinion *opinions;     /* one a server */
-	const struct opinion *agreed; /* NULL: no majority */
+	struct opinion *opinions; /* one a server */
+	const struct opinion
+	    *said;              /* one of the majority; NULL: there is none */
+	struct holder *holders; /* values and owners are the opinions' */
+	size_t nholders;
 	enum state state;
-	int64_t ttl_ms; /* of the agreed; -1: for ever */
+	int64_t ttl_ms; /* of the last of them; -1: for ever */
 	int64_t fence;
 };
 
@@ -67,7 +82,10 @@ struct status {
  */
 int status_run(const struct options *opt);
 
-/* Whether all of opt->names are held by the run that has this token. */
-bool status_holds(const struct options *opt, const char *token);
+/*
+ * Whether all of opt->names are held by the run that has this token; and how
+ * many may hold the last of them at a time, as lock_init() has it.
+ */
+bool status_holds(const struct options *opt, const char *token, int *limit);
 
 #endif

@@ -58,7 +58,7 @@ options_of_man() {
 options_of_zsh() {
 	sed -nE \
 	    -e "s/^.*\{(-.)(\+?),(--[a-z-]+)=?\}.*/\1 \3 \2/p" \
-	    -e "s/^	'(--[a-z-]+)(=?)\[.*/- \1 \2/p" \
+	    -e "s/^	'(\([^)]*\))?(--[a-z-]+)(=?)\[.*/- \2 \3/p" \
 	    "$top/completions/_redlock-run" |
 		awk '{ print $1, $2, (NF > 2 ? "yes" : "no") }' | sort
 }
@@ -233,6 +233,10 @@ hold() {
 	[[ $(<reply) == $'--on-loss\n--only-command' ]]
 	bash_complete redlock-run --on-loss w
 	[[ $(<reply) == warn ]]
+	bash_complete redlock-run -nqw ''
+	[[ $(<reply) == inf ]]
+	bash_complete redlock-run --slots ''
+	[[ -z $(<reply) ]]
 	bash_complete redlock-run -t ''
 	[[ -z $(<reply) ]]
 	touch secret-file
@@ -274,7 +278,7 @@ hold() {
 	chmod +x bin/redlock-test-command
 	local how
 	for how in '-k k' '-qk k --' '--key = k -t 5 -r unix : ///s --' \
-	    '--status --'; do
+	    '--slots 3 -qw inf -k k' '-sk k' '--status --'; do
 		# shellcheck disable=SC2086
 		bash_complete redlock-run $how redlock-test-c
 		[[ $(sort -u reply) == redlock-test-command ]]
@@ -328,7 +332,11 @@ hold() {
 	    'elsewhere *everywhere *night\\ shift *nightly'
 	zsh_complete "redlock-run -r unix://$BATS_FILE_TMPDIR/other.sock -r unix://$BATS_FILE_TMPDIR/redis.sock -k " \
 	    'elsewhere *everywhere *night\\ shift *nightly'
+	zsh_complete 'redlock-run --s' '--slots *at most that many'
+	zsh_complete 'redlock-run -sk ni' 'night\\ shift *nightly'
 	touch file-of-mine file-of-yours
+	zsh_complete "redlock-run --slots 3 -qw 5 -k k cat $PWD/file" \
+	    'file-of-mine *file-of-yours'
 	zsh_complete "redlock-run -k k -- cat $PWD/file" \
 	    'file-of-mine *file-of-yours'
 	zsh_complete "redlock-run -k k cat $PWD/file" \
@@ -352,6 +360,10 @@ hold() {
 	fish_complete 'redlock-run --restart-grace 5s -k k -- redlock-test-command --i'
 	[[ $(cut -f 1 reply) == --its-own ]]
 	fish_complete 'redlock-run -k k -- redlock-test-command --i'
+	[[ $(cut -f 1 reply) == --its-own ]]
+	fish_complete 'redlock-run --slots 3 -qw 5 -k k redlock-test-command --i'
+	[[ $(cut -f 1 reply) == --its-own ]]
+	fish_complete 'redlock-run -sk k redlock-test-command --i'
 	[[ $(cut -f 1 reply) == --its-own ]]
 	fish_complete 'redlock-run -qk k redlock-test-command "a b" --i'
 	[[ $(cut -f 1 reply) == --its-own ]]
@@ -512,6 +524,143 @@ ours() {
 	eventually ports_free "$base"
 }
 
+# all_well PID...: these end, each with status 0.
+all_well() {
+	local pid
+	for pid; do
+		eventually 40 gone "$pid"
+		wait "$pid"
+	done
+}
+
+# queued NAME N: so many wait for that lock.
+queued() {
+	[[ $(redis zcard "{redlock:$1}:~queue") == "$2" ]]
+}
+
+# slot_taken NAME N: that slot, from the second on, is somebody's.
+slot_taken() {
+	[[ $(redis exists "{redlock:$1}:~$2") == 1 ]]
+}
+
+# README's stand-ins write down that they run, and end when there is enough.
+stand_in() {
+	cat >"$1" <<-END
+		#!/bin/sh
+		echo ${1%.sh} >>log
+		until [ -e enough ]; do sleep 0.02; done
+	END
+	chmod +x "$1"
+}
+
+# logged N: so many have begun.
+logged() {
+	[[ $(wc -l <log) == "$1" ]]
+}
+
+@test "README says who holds a lock as the program does" {
+	local n pids=() generic='s/[^ ]+@[^ ]+ pid [0-9]+/WHO/
+		s/for [0-9.a-z]+/for TIME/; s/lease [0-9.a-z]+ left/lease TIME left/'
+	stand_in reindex.sh
+	block 'reindex -w' >script
+	for n in 0 1 2; do
+		sh script 3>&- &
+		pids+=($!)
+		eventually held reindex
+		eventually queued reindex "$n"
+	done
+	run -75 redlock -k reindex -- true
+	diff <(sed -E "$generic" <<<"$output") \
+	    <(block '; -w waits' | sed -E "$generic")
+	touch enough
+	all_well "${pids[@]}"
+	logged 3
+}
+
+@test "README's daemon runs on one host, the next one follows, whether it ends or is killed" {
+	local host pids=()
+	cat >bin/mydaemon <<-'END'
+		#!/bin/sh
+		echo "$HOST" >>log
+		echo $$ >pid
+		until [ -e "end-$HOST" ]; do sleep 0.02; done
+	END
+	chmod +x bin/mydaemon
+	block '[Service]' | sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' |
+		sed -n "s|^ExecStart=/usr/local/bin/|exec $PWD/bin/|p" >service
+	# So that the test is soon over.
+	sed -i 's/-t 15s/-t 3s/' service
+	grep -q -e '-t 3s' service
+	for host in one two three; do
+		HOST=$host sh service >>said 2>&1 3>&- 4>&- &
+		pids+=($!)
+		eventually held leader
+		eventually queued leader $((${#pids[@]} - 1))
+	done
+	eventually logged 1
+	kill -KILL "${pids[0]}"
+	eventually logged 2
+	touch end-two
+	eventually logged 3
+	wait "${pids[1]}"
+	touch end-three
+	wait "${pids[2]}"
+	[[ $(<log) == $'one\ntwo\nthree' ]]
+}
+
+@test "README's reports run side by side, and its migration alone" {
+	local pids=()
+	stand_in report.sh
+	stand_in migrate.sh
+	block report.sh >script
+	sed -n '$p' script >migrate
+	sed -n 1p script >report
+	sh report 3>&- &
+	pids+=($!)
+	sh report 3>&- &
+	pids+=($!)
+	eventually logged 2
+	sh migrate 3>&- &
+	pids+=($!)
+	eventually queued tables 1
+	sh report 3>&- &
+	pids+=($!)
+	eventually queued tables 2
+	touch enough
+	all_well "${pids[@]}"
+	[[ $(<log) == $'report\nreport\nmigrate\nreport' ]]
+}
+
+@test "README's heavy job runs three times at a time" {
+	local i pids=()
+	stand_in encode.sh
+	block encode.sh >script
+	for i in 1 2 3 4; do
+		file=$i sh script 3>&- &
+		pids+=($!)
+	done
+	eventually logged 3
+	eventually queued encode 1
+	redlock --status -k encode >shown
+	[[ $(grep -c ' encode.sh ' shown) == 3 ]]
+	logged 3
+	touch enough
+	all_well "${pids[@]}"
+	logged 4
+}
+
+@test "the man page has README's examples of waiting" {
+	local line
+	diff <(block '[Service]') \
+	    <(sed -n '/^\[Service\]/,/^\.Ed/p' "$man" | grep -v '^\.Ed' |
+		sed 's/\\e$/\\/')
+	{ block report.sh && block encode.sh; } >examples
+	[[ $(wc -l <examples) == 3 ]]
+	while IFS= read -r line; do
+		grep -xF "$line" "$man"
+	done <examples
+}
+
 @test "README's status table has the columns of the program's" {
 	hold nightly
 	diff <(block --status | sed -n 2p | tr -s ' ') \
@@ -522,16 +671,57 @@ ours() {
 	    <(redlock --status | sed -n 1p | tr -s ' ' '\n')
 }
 
+permissions_of_man() {
+	sed -n '/^~redlock:/,/^\.Ed/p' "$man" | grep -v '^\.' | paste -sd ' '
+}
+
+@test "the permissions in the man page are those of the commands that are sent" {
+	grep -ohE "call\('[A-Z]+'" "$top"/src/lua/*.lua | cut -d "'" -f 2 |
+		tr '[:upper:]' '[:lower:]' >sent
+	printf '%s\n' eval blpop info >>sent
+	diff <(sort -u sent) \
+	    <(permissions_of_man | tr ' ' '\n' | sed -n 's/^+//p' | sort)
+}
+
 @test "the permissions in the man page are enough, and those that the program names" {
-	local permissions other=unix://$BATS_FILE_TMPDIR/other.sock
-	permissions=$(sed -n '/^~redlock:/,/^\.Ed/p' "$man" | grep -v '^\.' |
-		paste -sd ' ')
+	local other=unix://$BATS_FILE_TMPDIR/other.sock permissions how waiters=()
+	permissions=$(permissions_of_man)
 	[[ $permissions == *' +'* ]]
+	echo 'until [ -e enough ]; do sleep 0.02; done' >enough.sh
 	# shellcheck disable=SC2086
 	redis acl setuser default reset on nopass $permissions
 	eventually redlock -k k -t 1s --restart-grace 1s -- true
 	run -1 redlock --status -k k
 	run -77 redlock --status
+	# In turn: a reader whose lease is renewed, a writer, two readers.
+	redlock_bg -k k -s -t 3s -v -- sh enough.sh
+	eventually held k
+	for how in '' -s -s; do
+		# shellcheck disable=SC2086
+		redlock -k k $how -w 1m -- true 3>&- &
+		waiters+=($!)
+		eventually queued k ${#waiters[@]}
+	done
+	eventually grep -q 'renewed in' "$bg_err"
+	run -0 redlock --status -k k
+	[[ $output == *' shared '* ]]
+	touch enough
+	redlock_ended 0
+	all_well "${waiters[@]}"
+	# Both slots, and one who waits for one.
+	rm enough
+	redlock_bg -k k --slots 2 -- sh enough.sh
+	eventually held k
+	redlock -k k --slots 2 -- sh enough.sh 3>&- &
+	waiters=($!)
+	eventually slot_taken k 2
+	redlock -k k --slots 2 -w 1m -- true 3>&- &
+	waiters+=($!)
+	eventually queued k 1
+	run -75 redlock -k k --slots 2 -- true
+	touch enough
+	redlock_ended 0
+	all_well "${waiters[@]}"
 	redis acl setuser default +scan
 	run -0 redlock --status
 	run -77 redlock -k k -r "$REDLOCK_REDIS?db=1" -- true
@@ -580,7 +770,10 @@ ours() {
 	grep -q 'web1> (exit status 0)' out
 	grep -qE 'web2> redlock-run: nightly: held by .* \(backup.sh\) for' out
 	grep -q 'web2> (exit status 75' out
-	grep -qE '^ *nightly +held .* backup.sh ' out
+	grep -qE 'web3> redlock-run: nightly: waiting for .* \(backup.sh\)' out
+	grep -qE '^ *nightly +held .* backup.sh .* 1 ' out
+	grep -q 'web3> upload.sh has its turn' out
+	grep -q 'web3> (exit status 0)' out
 	grep -qE '^ *nightly +free ' out
 	# The lease went up again at least once.
 	awk '/^ *[0-9.]+ s =/ { if ($1 > last && last) up = 1; last = $1 }
@@ -592,7 +785,7 @@ ours() {
 @test "make demo cleans up when it is interrupted" {
 	TMPDIR=$PWD env --default-signal=INT "$top/tests/demo" >out 2>&1 \
 	    </dev/null 3>&- &
-	eventually grep -q 'fence is' out
+	eventually grep -q 'web3> redlock-run: nightly: waiting' out
 	kill -INT "$!"
 	local status=0
 	wait "$!" || status=$?

@@ -317,15 +317,17 @@ marked() {
 # nothing_left: for teardown; what a test has started must be gone by itself.
 # What is not gone is named and killed, and the test has failed.
 nothing_left() {
-	local limit=10 pid pids
+	local limit=10 end pid pids
 	[[ -z ${BATS_TEST_NAME:-} || -n ${BATS_TEST_COMPLETED:-} ]] || limit=0
 	eventually "$limit" nothing_marked && return 0
-	mapfile -t pids < <(marked)
-	for pid in "${pids[@]}"; do
-		echo "left behind: $pid $(tr '\0' ' ' <"/proc/$pid/cmdline")"
-		kill -KILL "$pid"
-		kill -CONT "$pid"
-	done >&2 2>/dev/null
+	# what is killed last may have started something meanwhile
+	end=$((SECONDS + 20))
+	while mapfile -t pids < <(marked) && ((${#pids[@]} && SECONDS < end)); do
+		for pid in "${pids[@]}"; do
+			echo "left behind: $pid $(tr '\0' ' ' <"/proc/$pid/cmdline")"
+			kill -KILL "$pid"
+		done >&2 2>/dev/null
+	done
 	return 1
 }
 

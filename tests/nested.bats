@@ -187,3 +187,17 @@ inherit() {
 	redlock_ended 79
 	gone "$(cat pid)"
 }
+
+@test "inside a run that has a slot only the same number of slots is possible" {
+	redlock -k a --slots 3 -- "$REDLOCK_RUN" -k a --slots 3 -- touch ran
+	[ -e ran ]
+	run -64 --separate-stderr redlock -k a --slots 3 -- \
+	    "$REDLOCK_RUN" -k a -- touch jumped
+	says 'a: one of 3 slots' '--slots 3'
+	run -64 redlock -k a --slots 3 -- "$REDLOCK_RUN" -k a -s -- touch jumped
+	run -64 redlock -k a --slots 3 -- \
+	    "$REDLOCK_RUN" -k a --slots 2 -- touch jumped
+	redlock -k a -- "$REDLOCK_RUN" -k a --slots 3 -- touch alone
+	[ -e alone ]
+	[ ! -e jumped ]
+}

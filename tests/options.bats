@@ -89,6 +89,7 @@ password() {
 	run -0 --separate-stderr redlock --help
 	[ -z "$stderr" ]
 	for option in -k --key -n --nonblock -E --conflict-exit-code -t --ttl \
+	    -w --wait -s --shared --slots --restart-grace \
 	    --at-least --at-most --kill-after --on-loss -o --only-command \
 	    -r --redis --prefix --node-timeout --password-file -q --quiet \
 	    -v --verbose --status --json -h --help -V --version; do
@@ -128,10 +129,13 @@ password() {
 	wrong k -k
 	wrong ttl -k a --ttl
 	wrong at-least -k a --at-least
+	wrong slots -k a --slots
+	wrong wait -k a --wait
 }
 
 @test "a value for an option that takes none is a usage error" {
 	wrong quiet -k a --quiet=yes -- true
+	wrong shared -k a --shared=yes -- true
 }
 
 
@@ -232,12 +236,14 @@ password() {
 
 @test "a usage error names the option that it is about" {
 	wrong ttl -k a -t 1x -- true
+	wrong wait -k a -w 1x -- true
 	wrong at-least -k a --at-least 1x -- true
 	wrong at-most -k a --at-most 1x -- true
 	wrong kill-after -k a --kill-after 1x -- true
 	wrong node-timeout -k a --node-timeout 1x -- true
 	wrong on-loss -k a --on-loss 1x -- true
 	wrong -E -k a -E 1x -- true
+	wrong slots -k a --slots 1x -- true
 }
 
 @test "the lease is at least 100 ms" {
@@ -271,6 +277,32 @@ password() {
 	for bad in '' -1 256 x 1x 1.5 0x1 99999999999999999999; do
 		wrong "$bad" -k a -E "$bad" -- true
 	done
+}
+
+@test "--slots is a number from 1 to 1000" {
+	local bad
+
+	redlock -k a --slots 1 -- true
+	redlock -k a --slots=1000 -- true
+	for bad in '' 0 -1 x 1x 1.5 1001 0x1 ' 1' 99999999999999999999; do
+		wrong "'$bad'" -k a --slots "$bad" -- true
+		says --slots
+	done
+}
+
+@test "--shared and --slots do not go together" {
+	wrong --shared -k a -s --slots 2 -- true
+	wrong --shared -k a -s --slots 1 -- true
+	says --slots
+	wrong --slots -k a --slots 2 --shared -- true
+	says --shared
+}
+
+@test "--status takes neither --shared nor --slots" {
+	wrong --shared --status -s
+	wrong --shared --shared --status -k a
+	wrong --slots --status --slots 2
+	wrong --slots --slots 1 --status -k a
 }
 
 @test "--on-loss is stop or warn" {
@@ -485,6 +517,7 @@ password() {
 
 @test "nothing but the site settings comes from the environment" {
 	export REDLOCK_AT_LEAST=1h REDLOCK_AT_MOST=1ms REDLOCK_ON_LOSS=x \
+	    REDLOCK_WAIT=x REDLOCK_SHARED=1 REDLOCK_SLOTS=x \
 	    REDLOCK_CONFLICT_EXIT_CODE=7 REDLOCK_QUIET=1 REDLOCK_VERBOSE=1 \
 	    REDLOCK_STATUS=1 REDLOCK_JSON=1 REDLOCK_TOKEN=x REDLOCK_FENCE=x \
 	    REDLOCK_PID=x REDLOCK_SITE=x REDLOCK_ONLY_COMMAND=1

@@ -16,25 +16,27 @@ teardown_file() { redis_stop_all; }
 lock=redlock:a fence='{redlock:a}:~fence'
 queue='{redlock:a}:~queue' beat='{redlock:a}:~beat'
 
-# script NAME ID TOKEN [ARG...]: what it answers, a line for each element.
+# script NAME ID TOKEN [ARG...]: what it answers, a line for each element.  How
+# many may hold the lock is in $limit.
 script() {
-	local lua=$BATS_TEST_DIRNAME/../src/lua name=$1
-	shift
+	local lua=$BATS_TEST_DIRNAME/../src/lua name=$1 id=$2 token=$3
+	shift 3
 	cat "$lua/head.lua" "$lua/$name.lua" >script.lua
-	redis --eval "$PWD/script.lua" "$lock" "$fence" "$queue" "$beat" , "$@"
+	redis --eval "$PWD/script.lua" "$lock" '{redlock:a}:~' , \
+	    "$id" "$token" "${limit:-1}" "${slot:-0}" "$@"
 }
 
 # The scripts as owner $1 sends them, in its attempt $2.
 acquire() {
 	script acquire "redlock-run/1 token=$1 try=$2 " "$1" \
 	    "pid=1 host=h user=u command=c" 60000 "${3:-1000}" "${4:-0}" \
-	    "${5:-0}"
+	    "${5:-0}" "${6:-0}"
 }
 renew() {
 	script renew "redlock-run/1 token=$1 try=$2 " "$1" 60000 "$3" "${4:-0}"
 }
 release() {
-	script release "redlock-run/1 token=$1 try=$2" "$1" "${3:-0}" 1
+	script release "redlock-run/1 token=$1 try=$2" "$1" "${3:-0}" 1 "${4:-0}"
 }
 
 value() { redis get "$lock"; }
@@ -43,12 +45,12 @@ counter() { redis get "$fence"; }
 
 @test "acquire takes a free lock, for its time, and repeated it changes nothing" {
 	local before
-	[ "$(acquire me 1 | paste -sd ' ')" = '1 1000 0' ]
+	[ "$(acquire me 1 | paste -sd ' ')" = '1 1000 0 1' ]
 	before=$(value)
 	[[ $before == 'redlock-run/1 token=me try=1 since='*' pid=1 host=h user=u command=c' ]]
 	(($(redis pttl "$lock") > 50000))
 	redis pexpire "$lock" 1000
-	[ "$(acquire me 1 2000 | paste -sd ' ')" = '1 1000 0' ]
+	[ "$(acquire me 1 2000 | paste -sd ' ')" = '1 1000 0 1' ]
 	[ "$(value)" = "$before" ]
 	(($(redis pttl "$lock") > 50000))
 }
@@ -68,7 +70,7 @@ counter() { redis get "$fence"; }
 
 @test "acquire replaces what an older attempt of its own has left, not a newer one" {
 	acquire me 2 1000
-	[ "$(acquire me 3 1000 | paste -sd ' ')" = '1 1001 0' ]
+	[ "$(acquire me 3 1000 | paste -sd ' ')" = '1 1001 0 1' ]
 	[[ $(value) == *' try=3 '* ]]
 	[ "$(acquire me 2 | first)" = 0 ]
 	[[ $(value) == *' try=3 '* ]]
@@ -140,7 +142,7 @@ counter() { redis get "$fence"; }
 	acquire you 1 1000 100 60000
 	acquire me 1 1000 200 60000
 	redis del "$lock"
-	[ "$(acquire me 1 1000 200 60000 | sed -n '1p;5p' | paste -sd ' ')" = '0 1' ]
+	[ "$(acquire me 1 1000 200 60000 | sed -n '1p;8p' | paste -sd ' ')" = '0 1' ]
 	[ "$(acquire other 1 | first)" = 0 ]
 	[ "$(acquire you 1 1000 100 60000 | first)" = 1 ]
 }
@@ -157,8 +159,148 @@ counter() { redis get "$fence"; }
 
 @test "a candidate is told so, a holder is not" {
 	acquire you 1 1000 0 60000
-	[ "$(acquire me 1 1000 0 60000 | tail -n 1)" = 1 ]
+	[ "$(acquire me 1 1000 0 60000 | sed -n 9p)" = 1 ]
 	renew you 1 1000 1
-	[ "$(acquire me 1 1000 0 60000 | tail -n 1)" = 0 ]
+	[ "$(acquire me 1 1000 0 60000 | sed -n 9p)" = 0 ]
 	[ "$(redis zrange "$queue" 0 -1)" = me ]
+}
+
+readers='{redlock:a}:~readers'
+
+@test "shared: those who share it hold it together, and the last one ends it" {
+	limit=0
+	[ "$(acquire one 1 | first)" = 1 ]
+	[ "$(acquire two 1 | first)" = 1 ]
+	[ "$(value)" = '~shared' ]
+	[ "$(limit=1 acquire me 1 | first)" = 0 ]
+	[ "$(release one '1 ')" = 1 ]
+	[ "$(value)" = '~shared' ]
+	[ "$(release one '1 ' | first)" = 0 ]
+	[ "$(redis hkeys "$readers")" = two ]
+	[ "$(release two '')" = 1 ]
+	[ "$(redis exists "$lock" "$readers")" = 0 ]
+}
+
+@test "shared: the key lasts as long as the longest of them, and no longer" {
+	limit=0
+	acquire one 1
+	script acquire "redlock-run/1 token=two try=1 " two \
+	    "pid=1 host=h user=u command=c" 5000 1000 0 0 0
+	(($(redis pttl "$lock") > 50000 && $(redis pttl "$readers") > 50000))
+	release one '1 '
+	(($(redis pttl "$lock") <= 5000 && $(redis pttl "$lock") > 0))
+}
+
+@test "shared: one whose time is over does not count, though others go on" {
+	limit=0
+	acquire one 1
+	acquire two 1
+	redis hset "$readers" one "1 redlock-run/1 token=one try=1 since=1 pid=1 host=h user=u command=c"
+	[ "$(renew one 1 1000 | first)" = 0 ]
+	[ "$(renew two 1 1000 | first)" = 1 ]
+	[ "$(limit=1 acquire me 1 | sed -n '1p;5p' | paste -sd ' ')" = '0 1' ]
+	release two '1 '
+	[ "$(redis exists "$lock" "$readers")" = 0 ]
+}
+
+@test "shared: what was there before the key was deleted or overwritten does not come back" {
+	limit=0
+	acquire old 1
+	redis del "$lock"
+	[ "$(renew old 1 1000 | first)" = 0 ]
+	[ "$(acquire new 1 | first)" = 1 ]
+	[ "$(renew old 1 1000 | first)" = 0 ]
+	[ "$(redis hkeys "$readers")" = new ]
+	redis set "$lock" foreign
+	[ "$(renew new 1 1000 | first)" = 0 ]
+	[ "$(release new '1 ' | first)" = 0 ]
+	[ "$(acquire old 2 | first)" = 0 ]
+	[ "$(value)" = foreign ]
+}
+
+@test "shared: who waits alone is not overtaken by those who share" {
+	limit=0 acquire one 1
+	limit=1 acquire me 1 1000 100 60000 1
+	[ "$(limit=0 acquire two 1 | first)" = 0 ]
+	limit=0 acquire two 1 1000 200 60000 1
+	limit=0 acquire three 1 1000 300 60000 1
+	limit=0 release one '1 ' 0 1
+	[[ $(value) == *token=me* ]]
+	[ "$(limit=1 acquire me 1 1000 100 60000 1 | first)" = 1 ]
+	limit=1 release me '1 ' 0 1
+	# both of those behind it, at once
+	[ "$(value)" = '~shared' ]
+	[ "$(redis hkeys "$readers" | sort | paste -sd ' ')" = 'three two' ]
+	(($(redis pttl "$lock") <= 2000 && $(redis hget "$beat" two | cut -d ' ' -f 1) <= $(now_us) + 2000000))
+	[ "$(limit=0 acquire three 1 1000 300 60000 1 | first)" = 1 ]
+	[ "$(limit=0 acquire two 1 1000 200 60000 1 | first)" = 1 ]
+	[ "$(redis exists "$queue" "$beat")" = 0 ]
+}
+
+@test "an attempt that is over takes nothing when it comes late" {
+	limit=0
+	acquire me 2
+	[ "$(acquire me 1 | first)" = 0 ]
+	[ "$(renew me 2 1000 | first)" = 1 ]
+	release me ''
+	limit=3
+	slot=2 acquire me 2
+	[ "$(slot=1 acquire me 1 | first)" = 0 ]
+	[ "$(slot=3 acquire me 3 | sed -n 4p)" = 3 ]
+	[ "$(redis exists "$lock" '{redlock:a}:~2' '{redlock:a}:~3')" = 1 ]
+}
+
+@test "slots: so many at a time, each with a key of its own" {
+	limit=3
+	[ "$(acquire one 1 | sed -n 4p)" = 1 ]
+	[ "$(acquire two 1 | sed -n 4p)" = 2 ]
+	[ "$(slot=3 acquire three 1 | sed -n 4p)" = 3 ]
+	[ "$(acquire four 1 | first)" = 0 ]
+	[ "$(slot=2 acquire four 1 | first)" = 0 ]
+	[ "$(renew two 1 5000)" = "1
+5000" ]
+	release two '1 '
+	[ "$(redis exists '{redlock:a}:~2')" = 0 ]
+	[ "$(slot=3 acquire four 1 | sed -n '1p;6,7p' | paste -sd ' ')" = '0 2 -2' ]
+	[ "$(slot=2 acquire four 1 | paste -sd ' ')" = '1 5001 0 2' ]
+}
+
+@test "slots: the one that ends first is named; another's lock is one of them" {
+	limit=2
+	redis set "$lock" foreign px 30000
+	acquire one 1
+	[ "$(acquire two 1 | sed -n '1,2p;6p' | paste -sd ' ')" = '0 foreign 1' ]
+	redis persist "$lock"
+	[ "$(acquire two 1 | sed -n 6p)" = 2 ]
+	[ "$(value)" = foreign ]
+}
+
+@test "slots: those who wait have the next that are free, and no more than there are" {
+	limit=2
+	acquire one 1
+	acquire two 1
+	acquire first 1 1000 100 60000 1
+	acquire second 1 1000 200 60000 1
+	release one '1 ' 0 1
+	[[ $(value) == *token=first* ]]
+	# One is free now, and it is the second's, not ours.
+	redis del '{redlock:a}:~2'
+	[ "$(acquire other 1 | first)" = 0 ]
+	[ "$(acquire first 1 1000 100 60000 1 | sed -n '1p;4p' | paste -sd ' ')" = '1 1' ]
+	[ "$(redis llen '{redlock:a}:~wake:second')" = 1 ]
+	[ "$(acquire second 1 1000 200 60000 1 | sed -n '1p;4p' | paste -sd ' ')" = '1 2' ]
+	# With one more there is one for us, too.
+	limit=3
+	[ "$(acquire other 1 | sed -n 4p)" = 3 ]
+}
+
+@test "status touches nothing" {
+	local before
+	limit=0 acquire one 1
+	limit=1 acquire me 1 1000 100 60000 1
+	redis hset "$beat" me 1
+	redis hset "$readers" two '1 x'
+	before=$(redis hgetall "$readers"; redis zrange "$queue" 0 -1)
+	limit=1000 slot=1 script status '' '' >/dev/null
+	[ "$(redis hgetall "$readers"; redis zrange "$queue" 0 -1)" = "$before" ]
 }

@@ -91,7 +91,8 @@ candidate() {
 
 # queues N TICKET: it is in the queue of server N.
 queues() {
-	redis_at "s$1" hset '{redlock:a}:~beat' rival $(($(now_us) + 10000000))
+	redis_at "s$1" hset '{redlock:a}:~beat' rival \
+	    "$(($(now_us) + 10000000)) 1 redlock-run/1 token=rival try=1 x"
 	redis_at "s$1" zadd '{redlock:a}:~queue' "$2" rival
 }
 
@@ -236,12 +237,21 @@ taken_again() {
 
 ## The fence
 
+# A release that nobody waits for may come late, or never.
+nobody_has_it() {
+	local i
+
+	for i in 1 2 3; do
+		[ "$(redis_at "s$i" exists redlock:a 2>/dev/null)" != 1 ] || return
+	done
+}
+
 # next_fence: takes the lock once more; its fence is larger than $fence, and
 # becomes it.
 next_fence() {
 	local last=$fence
 
-	fence=$(redlock -k a -- sh -c 'echo "$REDLOCK_FENCE"')
+	fence=$(redlock -k a -t 5s -- sh -c 'echo "$REDLOCK_FENCE"')
 	echo "$fence after $last"
 	((fence > last))
 }
@@ -252,10 +262,13 @@ next_fence() {
 	for i in 1 2 3 1 3 2; do
 		redis_stop "s$i"
 		next_fence
+		eventually nobody_has_it
 		next_fence
 		redis_spawn "s$i"
 		eventually redis_at "s$i" ping
+		eventually nobody_has_it
 		next_fence
+		eventually nobody_has_it
 	done
 }
 

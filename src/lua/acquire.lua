@@ -1,11 +1,12 @@
--- acquire: id, token, rest of the value, TTL in ms, fence proposal in us,
--- ticket in us (0: none yet), heartbeat in ms (0: do not queue), grant in ms (0:
--- among several servers; a vote does not leave the queue).
--- Answers 1, the fence and whether a living waiter has an earlier ticket; or a
--- refusal, that, whether the owner is itself in the queue, and how many
--- others wait.
+-- acquire: rest of the value, TTL in ms, fence proposal in us, ticket in us (0:
+-- none yet), heartbeat in ms (0: do not queue), 1 if this is the only server
+-- (among several a vote does not leave the queue).
+-- Answers 1, the fence, whether a living waiter comes before us, and the slot;
+-- or a refusal, the same, whether the owner is itself in the queue, and how
+-- many others wait.
 -- Repeating it is harmless.
-local ticket, heartbeat, grant = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local details, ttl, proposal = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
+local ticket, heartbeat, only = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10] == '1'
 
 -- Joins the queue or stays in it; without a ticket in the order of arrival.
 -- Where there is no memory for that we are refused all the same.
@@ -15,52 +16,81 @@ local function join()
 	else
 		redis.pcall('ZADD', queue, 'NX', string.format('%.0f', now_us), token)
 	end
-	redis.pcall('HSET', beat, token, string.format('%.0f %s%s', now_us + heartbeat * 1e3, id, ARGV[3]))
-	redis.pcall('PEXPIRE', queue, 30000)
-	redis.pcall('PEXPIRE', beat, 30000)
+	redis.pcall('HSET', beat, token, lasting(heartbeat, limit .. ' ' .. id .. details))
+	local ms = math.max(2 * heartbeat, redis.call('PTTL', queue))
+	redis.pcall('PEXPIRE', queue, ms)
+	redis.pcall('PEXPIRE', beat, ms)
 end
 
+-- The waiter who has to be served before us: it has an earlier ticket, and if
+-- we took a place there would be none for it.  Readers share theirs.
+local function in_our_way()
+	local places = free - (ours and 0 or 1)
+	local shares = limit == 0 and (not value or value == SHARED)
+	for waiter, its_limit in waiters() do
+		local its_slot = limit > 1 and slot_of[waiter] or slot
+		if waiter == token then
+			return nil
+		elseif its_slot == slot and not (shares and its_limit == 0) then
+			places = places - 1
+			if places < 0 or shares then
+				return waiter
+			end
+		end
+	end
+end
+
+-- What an attempt of ours that is over has left is ours to replace; what was
+-- sent for it and comes late gets nothing.
+local function try_of(its)
+	return tonumber(its:match(' try=(%d+) '))
+end
+local over = mine and try_of(mine) > try_of(id)
+local left = mine and not ours and not over and slot_of[token]
+if left then
+	redis.call('DEL', slot_key(left))
+	values[left], free, slot_of[token] = false, free + 1, nil
+	if left == slot or ARGV[4] == '0' then
+		slot, lock, value = left, slot_key(left), false
+	end
+end
 if ours then
-	redis.call('PEXPIRE', lock, ARGV[4])
+	prolong(ttl)
 end
 -- The counter is raised once in a tenure; what was handed to us is a new one.
-local handed = ours and grant > 0 and redis.call('ZSCORE', queue, token)
+local handed = ours and only and redis.call('ZSCORE', queue, token)
 if heartbeat > 0 and ticket > 0 and not handed then
 	join()
 end
-local first = head()
-local earlier = first and first ~= token and 1 or 0
--- What an attempt of ours has left that is over is ours to replace.
-local owner, try = (value or ''):match('^redlock%-run/1 token=(%S+) try=(%d+) ')
-if owner == token and tonumber(try) < tonumber(id:match('try=(%d+)')) then
-	value = nil
-end
-if not ours and (value or earlier == 1) then
-	if not value then
+local first = in_our_way()
+if not ours and (first or over or value and not (limit == 0 and value == SHARED)) then
+	if first and not value then
 		wake(first)
 	end
 	if heartbeat > 0 and ticket == 0 then
 		join()
 	end
 	local answer = refusal()
-	answer[5] = earlier
-	answer[6] = owner and redis.call('ZSCORE', queue, owner) and 1 or 0
-	answer[7] = redis.call('ZCARD', queue) - (heartbeat > 0 and 1 or 0)
+	local _, n, queued = sharing()
+	local owner = (value or ''):match('^redlock%-run/1 token=(%S+)')
+	answer[8] = first and 1 or 0
+	answer[9] = (n > 0 and queued == n or owner and redis.call('ZSCORE', queue, owner)) and 1 or 0
+	answer[10] = redis.call('ZCARD', queue) - (heartbeat > 0 and 1 or 0)
 	return answer
 elseif not ours then
-	local taken = take(id, ARGV[3], ARGV[4])
-	if taken.err then
-		return taken
+	local failed = hold(token, limit, value_of(id, now_us, details), ttl)
+	if failed then
+		return failed
 	end
 end
-if grant > 0 and first then
+if only then
 	leave(token)
-	wake_head()
-elseif heartbeat > 0 and grant == 0 then
+	pass_on(true)
+elseif heartbeat > 0 then
 	join()
 end
 local last = fence()
 if not ours or handed or last == 0 then
-	last = fence_raise(last, math.max(last + 1, math.min(tonumber(ARGV[5]), now_us + 6e7)))
+	last = fence_raise(last, math.max(last + 1, math.min(proposal, now_us + 6e7)))
 end
-return {1, last, earlier}
+return {1, last, first and 1 or 0, slot}

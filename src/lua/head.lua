@@ -1,26 +1,32 @@
--- Put before every script.  KEYS: the lock, its fence, the queue (waiter to
--- ticket) and the beat (waiter to deadline, id and what follows in a value).
--- ARGV[1]: our id, ARGV[2]: our token.
+-- Put before every script.  KEYS: the lock, and what the names of the keys
+-- beside it begin with, which lie in the same slot of a Redis Cluster:
+--	fence	the counter
+--	queue	waiter to ticket
+--	beat	waiter to "DEADLINE_US LIMIT ID DETAILS"
+--	wake:T	the list on which the waiter T blocks
+--	readers	shared holder to "DEADLINE_US VALUE"
+--	2, 3 ..	the further slots; slot 1 is the lock itself
+-- ARGV: our id, our token, the limit: how many may hold the lock at a time (1,
+-- or N slots; 0: it is shared by any number), and the slot we mean (0: any).
 --
--- A lock's value is the id of its owner ("redlock-run/1 token=UUID try=N "),
--- then the server's time at the taking, then who that is.  The id alone is
--- compared.  A key of another type is a value that is nobody's id.
-local id, token = ARGV[1], ARGV[2]
-local lock, fence_key, queue, beat = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local value = redis.pcall('GET', lock)
-if type(value) == 'table' then
-	if not value.err:find('WRONGTYPE', 1, true) then
-		return value
-	end
-	value = '?'
-end
-local ours = value and value:sub(1, #id) == id
+-- A value is the id of its owner ("redlock-run/1 token=UUID try=N "), then the
+-- server's time at the taking, then who that is.  The id alone is compared.
+-- While readers share the lock its value is one word, and it lives as long as
+-- the last of them.  A key of another type is a value that is nobody's.
+local id, token, limit, slot = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local queue, beat, readers = KEYS[2] .. 'queue', KEYS[2] .. 'beat', KEYS[2] .. 'readers'
+local SHARED = '~shared'
+local GRANT_MS = 2000
 local time = redis.call('TIME')
 local now_us = time[1] * 1e6 + time[2]
 
+local function slot_key(n)
+	return n == 1 and KEYS[1] or KEYS[2] .. n
+end
+
 -- The fence as it stands; what is no number a fence can be counts as none.
 local function fence()
-	local n = tonumber(redis.pcall('GET', fence_key))
+	local n = tonumber(redis.pcall('GET', KEYS[2] .. 'fence'))
 	return n and n >= 0 and n < 9e15 and n or 0
 end
 
@@ -29,64 +35,209 @@ local function fence_raise(from, to)
 	if to <= from then
 		return from
 	end
-	redis.call('SET', fence_key, string.format('%.0f', to), 'PX', 2592000000)
+	redis.call('SET', KEYS[2] .. 'fence', string.format('%.0f', to), 'PX', 2592000000)
 	return to
 end
 
-local function value_of(id, since_us, details)
-	return string.format('%ssince=%.0f %s', id, math.floor(since_us / 1000), details)
+-- What lasts for some time, with its deadline before it.
+local function lasting(ms, what)
+	return string.format('%.0f %s', now_us + ms * 1e3, what)
 end
 
-local function take(id, details, ms)
-	return redis.pcall('SET', lock, value_of(id, now_us, details), 'PX', ms)
-end
-
--- A beat: until when it holds, the waiter's id, what follows in its value.
-local function beat_parts(its)
-	return its:match('^(%d+) (redlock%-run/1 token=%S+ try=%d+ )(.*)$')
-end
-
--- A waiter blocks on its wake list, beside the queue.
-local function wake_key(waiter)
-	return queue:gsub('~queue$', '~wake:') .. waiter
-end
-
-local function wake(waiter)
-	if redis.call('EXISTS', wake_key(waiter)) == 0 then
-		redis.pcall('LPUSH', wake_key(waiter), 1)
-		redis.pcall('PEXPIRE', wake_key(waiter), 30000)
+-- The same without the deadline, which follows; nothing once that has passed.
+local function alive(entry)
+	local until_us, what = (entry or ''):match('^(%d+) (.*)$')
+	until_us = tonumber(until_us or 0)
+	if until_us >= now_us then
+		return what, until_us
 	end
 end
 
--- A waiter that is no longer one.
-local function leave(waiter)
-	if redis.call('ZREM', queue, waiter) == 1 then
-		redis.call('HDEL', beat, waiter)
-		redis.call('DEL', wake_key(waiter))
-	end
+local function value_of(its_id, since_us, details)
+	return string.format('%ssince=%.0f %s', its_id, math.floor(since_us / 1000), details)
 end
 
--- The first in the queue that is alive, and its beat; the dead are dropped.
-local function head()
-	while true do
-		local waiter = redis.call('ZRANGE', queue, 0, 0)[1]
-		local alive = waiter and redis.call('HGET', beat, waiter)
-		if not waiter or alive and tonumber(alive:match('^%d+') or 0) >= now_us then
-			return waiter, alive
+-- What each slot holds (false: it is free), how many are free, and who, by
+-- token, has which.
+local values, free, slot_of = {redis.pcall('GET', KEYS[1])}, 0, {}
+if type(values[1]) == 'table' then
+	if not values[1].err:find('WRONGTYPE', 1, true) then
+		return values[1]
+	end
+	values[1] = '?'
+end
+if limit > 1 then
+	local keys = {}
+	for n = 2, limit do
+		keys[n - 1] = slot_key(n)
+	end
+	for n, its in ipairs(redis.call('MGET', unpack(keys))) do
+		values[n + 1] = its
+	end
+end
+for n, its in ipairs(values) do
+	local owner = (its or ''):match('^redlock%-run/1 token=(%S+)')
+	if owner then
+		slot_of[owner] = n
+	end
+	free = free + (its and 0 or 1)
+end
+
+-- The first slot that is free, or else the one that will be so first.
+local function best_slot()
+	local best, best_ms = 1, nil
+	for n = 1, #values do
+		local ms = values[n] and (limit < 2 and 0 or redis.call('PTTL', slot_key(n))) or -2
+		if not best_ms or ms ~= -1 and (ms < best_ms or best_ms == -1) then
+			best, best_ms = n, ms
 		end
-		leave(waiter)
+	end
+	return best
+end
+
+-- What is there of our token, and whether it is of this attempt, so ours.
+local mine = limit > 0 and slot_of[token] and values[slot_of[token]]
+if values[1] == SHARED and limit == 0 then
+	mine = alive(redis.call('HGET', readers, token))
+end
+local ours = mine and mine:sub(1, #id) == id
+if ours and limit > 0 then
+	slot = slot_of[token]
+elseif slot == 0 then
+	slot = best_slot()
+end
+local lock, value = slot_key(slot), values[slot]
+
+-- The last of the living readers, how many they are, how many of them are in
+-- the queue, and until when the last holds.
+local function sharing()
+	local last, n, queued, last_us = nil, 0, 0, 0
+	local all = value == SHARED and redis.call('HGETALL', readers) or {}
+	for i = 1, #all, 2 do
+		local its, until_us = alive(all[i + 1])
+		if its then
+			n = n + 1
+			queued = queued + (redis.call('ZSCORE', queue, all[i]) and 1 or 0)
+			if until_us > last_us then
+				last, last_us = its, until_us
+			end
+		end
+	end
+	return last, n, queued, last_us
+end
+
+-- The readers have it for ms at least.
+local function share_for(ms)
+	ms = math.max(ms, redis.call('PTTL', lock))
+	redis.call('PEXPIRE', lock, ms)
+	redis.call('PEXPIRE', readers, ms)
+end
+
+-- Makes who the holder for ms, with that value: alone, or with other readers.
+-- Answers an error as a table.
+local function hold(who, its_limit, its, ms)
+	local done
+	if its_limit > 0 then
+		value, done = its, redis.pcall('SET', lock, its, 'PX', ms)
+	elseif value == SHARED then
+		done = redis.pcall('HSET', readers, who, lasting(ms, its))
+	else
+		value, done = SHARED, redis.pcall('SET', lock, SHARED, 'PX', ms)
+		redis.call('DEL', readers)
+		redis.pcall('HSET', readers, who, lasting(ms, its))
+	end
+	if type(done) == 'table' and done.err then
+		return done
+	elseif its_limit == 0 then
+		share_for(ms)
 	end
 end
 
-local function wake_head()
-	local waiter = head()
-	if waiter then
-		wake(waiter)
+-- Ours, for ms from now.
+local function prolong(ms)
+	if limit == 0 then
+		share_for(ms)
+		redis.call('HSET', readers, token, lasting(ms, mine))
+	else
+		redis.call('PEXPIRE', lock, ms)
 	end
 end
 
--- What the refused learn: whose it is, for how long yet (-1: for ever, -2:
--- free), and the server's time in us.
+-- Tells a waiter to ask.  If it does not do so in time, it counts as dead.
+local function wake(waiter)
+	local list = KEYS[2] .. 'wake:' .. waiter
+	local its, until_us = alive(redis.call('HGET', beat, waiter))
+	if its and until_us > now_us + GRANT_MS * 1e3 then
+		redis.pcall('HSET', beat, waiter, lasting(GRANT_MS, its))
+	end
+	if redis.call('EXISTS', list) == 0 then
+		redis.pcall('LPUSH', list, 1)
+		redis.pcall('PEXPIRE', list, 5 * GRANT_MS)
+	end
+end
+
+-- Answers whether it was a waiter.
+local function leave(waiter)
+	if redis.call('ZREM', queue, waiter) == 0 then
+		return false
+	end
+	redis.call('HDEL', beat, waiter)
+	redis.call('DEL', KEYS[2] .. 'wake:' .. waiter)
+	return true
+end
+
+-- The parts of a beat: limit, id and details of a living waiter.
+local function beat_of(waiter)
+	local its_limit, its_id, details = (alive(redis.call('HGET', beat, waiter)) or ''):match(
+		'^(%d+) (redlock%-run/1 token=%S+ try=%d+ )(.*)$')
+	return tonumber(its_limit), its_id, details
+end
+
+-- The living waiters with their beats, in their turn; the dead are dropped.
+local function waiters()
+	local n = 0
+	return function()
+		while true do
+			local waiter = redis.call('ZRANGE', queue, n, n)[1]
+			if not waiter then
+				return nil
+			end
+			local its_limit, its_id, details = beat_of(waiter)
+			if its_limit then
+				n = n + 1
+				return waiter, its_limit, its_id, details
+			end
+			leave(waiter)
+		end
+	end
+end
+
+-- What is free is handed over to those whose turn it is, readers together, and
+-- they have to confirm it in time.  Several servers could disagree to whom;
+-- there they are only told to ask.  Whoever is next then is told that, too.
+local function pass_on(hand_over)
+	for waiter, its_limit, its_id, details in waiters() do
+		local shares = its_limit == 0 and (not value or value == SHARED)
+		local has = slot_of[waiter] or
+			shares and value and alive(redis.call('HGET', readers, waiter))
+		if not has then
+			wake(waiter)
+			if hand_over and (shares or not value and its_limit >= slot) then
+				hold(waiter, its_limit, value_of(its_id, now_us, details), GRANT_MS)
+				slot_of[waiter] = slot
+			end
+			if not shares then
+				return
+			end
+		end
+	end
+end
+
+-- What the refused learn: whose it is, for how long yet (-1: for ever, -2: it
+-- is free), the server's time in us, how many share it, which slot is free or
+-- will be so first, and how long that takes.
 local function refusal()
-	return {0, value and value:sub(1, 1024), redis.call('PTTL', lock), now_us}
+	local last, n = sharing()
+	local its, best = last or value, best_slot()
+	return {0, its and its:sub(1, 1024), redis.call('PTTL', lock), now_us, n, best, redis.call('PTTL', slot_key(best))}
 end

@@ -1,29 +1,34 @@
--- release: id, token, ms that the lock stays taken yet, 1 to leave the queue,
--- grant in ms (0: among several servers).  Answers 1, or a refusal.
+-- release: ms that the lock stays taken yet, 1 to leave the queue, 1 if this is
+-- the only server.  Answers 1, or a refusal.
 -- A resting lock has a value that is no longer our id, so that a renewal
 -- which comes late cannot prolong it.
-local rest, grant = tonumber(ARGV[3]), tonumber(ARGV[5])
+local rest = tonumber(ARGV[5])
 if ours and rest > 0 then
 	redis.call('PEXPIRE', lock, rest)
-	redis.call('SET', lock, 'rest ' .. value, 'XX', 'KEEPTTL')
+	if limit == 0 then
+		redis.call('HSET', readers, token, lasting(rest, 'rest ' .. mine))
+	else
+		redis.call('SET', lock, 'rest ' .. mine, 'XX', 'KEEPTTL')
+	end
+elseif ours and limit == 0 then
+	redis.call('HDEL', readers, token)
 elseif ours then
 	redis.call('DEL', lock)
+	value = false
 end
-if ARGV[4] == '1' then
-	leave(token)
-end
-if ours then
-	-- Passed on without a gap, so that nobody jumps the queue; the one who
-	-- gets it has to confirm it while the grant lasts.
-	local waiter, its = head()
-	local _, its_id, details = beat_parts(its or '')
-	if its_id and rest == 0 and grant > 0 then
-		take(its_id, details, grant)
-		redis.pcall('HSET', beat, waiter, string.format('%.0f %s%s', now_us + grant * 1e3, its_id, details))
+if ours and limit == 0 then
+	local _, n, _, last_us = sharing()
+	if n == 0 then
+		redis.call('DEL', lock, readers)
+		value = false
+	else
+		local ms = math.ceil((last_us - now_us) / 1e3)
+		redis.call('PEXPIRE', lock, ms)
+		redis.call('PEXPIRE', readers, ms)
 	end
-	if waiter then
-		wake(waiter)
-	end
-	return {1}
 end
-return refusal()
+local left = ARGV[6] == '1' and leave(token)
+if ours or left then
+	pass_on(ours and ARGV[7] == '1')
+end
+return ours and {1} or refusal()

@@ -1,14 +1,29 @@
--- status: an empty id and token.  Answers as a refusal does, then the fence,
--- those that wait, each as its value would be, and how many there are.
-local answer, waiting = refusal(), {}
-local waiters = redis.call('ZRANGE', queue, 0, 99, 'WITHSCORES')
-for i = 1, #waiters, 2 do
-	local until_us, its_id, details = beat_parts(redis.call('HGET', beat, waiters[i]) or '')
-	if until_us and tonumber(until_us) >= now_us then
-		waiting[#waiting + 1] = value_of(its_id, tonumber(waiters[i + 1]), details)
+-- status: an empty id and token; looks at all slots.  Answers as a refusal
+-- does, then the fence, those that wait, each as its value would be, how many
+-- there are, and the holders, each with its value and for how long yet.
+local answer, waiting, holders = refusal(), {}, {}
+for _, waiter in ipairs(redis.call('ZRANGE', queue, 0, 99)) do
+	local _, its_id, details = beat_of(waiter)
+	if its_id then
+		waiting[#waiting + 1] = value_of(its_id, tonumber(redis.call('ZSCORE', queue, waiter)), details)
 	end
 end
-answer[5] = fence()
-answer[6] = waiting
-answer[7] = redis.call('ZCARD', queue)
+local function holder(its, ms)
+	holders[#holders + 1] = its:sub(1, 1024)
+	holders[#holders + 1] = ms
+end
+if value == SHARED then
+	for i, entry in ipairs(redis.call('HGETALL', readers)) do
+		local its, until_us = alive(entry)
+		if i % 2 == 0 and its then
+			holder(its, math.ceil((until_us - now_us) / 1e3))
+		end
+	end
+end
+for n, its in ipairs(values) do
+	if its and its ~= SHARED then
+		holder(its, redis.call('PTTL', slot_key(n)))
+	end
+end
+answer[8], answer[9], answer[10], answer[11] = fence(), waiting, redis.call('ZCARD', queue), holders
 return answer

@@ -11,6 +11,7 @@
 #include "../../src/log.h"
 #define warn info
 
+#include "../../src/verdict.c"
 #include "../../src/server.c"
 #include "../../src/lock.c"
 #include "../../src/acquire.c"
@@ -82,51 +83,52 @@ keys(void)
 		const char *prefix;
 		const char *name;
 		const char *key;
-		const char *fence;
+		const char *beside;
 	} rows[] = {
 		{ "redlock:", "nightly", "redlock:nightly",
-		    "{redlock:nightly}:~fence" },
-		{ "", "nightly", "nightly", "{nightly}:~fence" },
-		{ "p:", "{tag}x", "p:{tag}x", "p:{tag}x:~fence" },
-		{ "p:", "x{tag}", "p:x{tag}", "p:x{tag}:~fence" },
-		{ "{app}:", "x", "{app}:x", "{app}:x:~fence" },
-		{ "{app}:", "{tag}", "{app}:{tag}", "{app}:{tag}:~fence" },
-		{ "p:", "{a}{b}", "p:{a}{b}", "p:{a}{b}:~fence" },
-		{ "p:", "{x", "p:{x", "{p:{x}:~fence" },
-		{ "p:", "{}x", "p:{}x", "{p:{}x}:~fence" },
-		{ "p{", "x}", "p{x}", "p{x}:~fence" },
-		{ "p:", "a b", "p:a b", "{p:a b}:~fence" },
+		    "{redlock:nightly}:~" },
+		{ "", "nightly", "nightly", "{nightly}:~" },
+		{ "p:", "{tag}x", "p:{tag}x", "p:{tag}x:~" },
+		{ "p:", "x{tag}", "p:x{tag}", "p:x{tag}:~" },
+		{ "{app}:", "x", "{app}:x", "{app}:x:~" },
+		{ "{app}:", "{tag}", "{app}:{tag}", "{app}:{tag}:~" },
+		{ "p:", "{a}{b}", "p:{a}{b}", "p:{a}{b}:~" },
+		{ "p:", "{x", "p:{x", "{p:{x}:~" },
+		{ "p:", "{}x", "p:{}x", "{p:{}x}:~" },
+		{ "p{", "x}", "p{x}", "p{x}:~" },
+		{ "p:", "a b", "p:a b", "{p:a b}:~" },
 	};
-	char key[LOCK_KEY], fence[LOCK_KEY];
+	char key[LOCK_KEY], beside[LOCK_KEY];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		lock_key(key, rows[i].prefix, rows[i].name, "");
-		lock_key(fence, rows[i].prefix, rows[i].name, ":~fence");
+		lock_keys(key, beside, rows[i].prefix, rows[i].name);
 		SAME_TEXT(key, rows[i].key);
-		SAME_TEXT(fence, rows[i].fence);
+		SAME_TEXT(beside, rows[i].beside);
 	}
 }
 
 static void
 long_keys(void)
 {
-	char text[LOCK_NAME + 1], key[LOCK_KEY], fence[LOCK_KEY];
+	char text[LOCK_NAME + 1], key[LOCK_KEY], beside[LOCK_KEY];
 
 	memset(text, 'x', LOCK_NAME);
 	text[LOCK_NAME] = '\0';
-	lock_key(key, text, text, "");
-	lock_key(fence, text, text, ":~fence");
+	lock_keys(key, beside, text, text);
 	SAME_INT(strlen(key), 2 * LOCK_NAME);
-	SAME_INT(strlen(fence), 2 * LOCK_NAME + 9);
-	CHECK(strcmp(fence + strlen(fence) - 8, "}:~fence") == 0);
+	SAME_INT(strlen(beside), 2 * LOCK_NAME + 4);
+	CHECK(strcmp(beside + strlen(beside) - 3, "}:~") == 0);
 }
 
-/* What the scripts refuse with: 0, value, PTTL, the server's time. */
+/*
+ * What the scripts refuse with: 0, value, PTTL, the server's time, how many
+ * share it, the slot that is free first, and when.
+ */
 static void
 views(void)
 {
 	static char value[2 * LOCK_VALUE];
-	struct reply r = { 4, { 0, 0, 700, 123 }, "a thief" };
+	struct reply r = { 7, { 0, 0, 700, 123, 4, 5, 600 }, "a thief" };
 	struct answer a = { .kind = ANSWER_REPLY, .reply = &r };
 	struct lock_view v;
 
@@ -137,6 +139,9 @@ views(void)
 	CHECK(memcmp(v.value, "a thief", 7) == 0);
 	SAME_INT(v.ttl_ms, 700);
 	SAME_INT(v.now_us, 123);
+	SAME_INT(v.readers, 4);
+	SAME_INT(v.best, 5);
+	SAME_INT(v.best_ms, 600);
 
 	memset(value, 'x', sizeof(value) - 1);
 	r.text = value;
@@ -147,11 +152,11 @@ views(void)
 	CHECK(!v.taken);
 	SAME_INT(v.len, 0);
 
-	r.count = 3;
+	r.count = 6;
 	SAME_INT(lock_view_read(&v, &a), -1);
 	a.reply = NULL;
 	SAME_INT(lock_view_read(&v, &a), -1);
-	r.count = 4;
+	r.count = 7;
 	a.reply = &r;
 	a.kind = ANSWER_UNABLE;
 	SAME_INT(lock_view_read(&v, &a), -1);

@@ -103,7 +103,7 @@ initial(void)
 	struct owner o;
 
 	memset(&o, 0x55, sizeof(o));
-	owner_init(&o, "backup.sh");
+	owner_init(&o, "backup.sh", 1);
 	gethostname(host, sizeof(host) - 1);
 	SAME_TEXT(o.host, host);
 	if (pw != NULL)
@@ -122,7 +122,7 @@ tokens(void)
 	struct owner o[RUNS];
 
 	for (int i = 0; i < RUNS; i++) {
-		owner_init(&o[i], "true");
+		owner_init(&o[i], "true", 1);
 		SAME_INT(strlen(o[i].token), OWNER_TOKEN - 1);
 		for (int c = 0; c < OWNER_TOKEN - 1; c++)
 			if (c == 8 || c == 13 || c == 18 || c == 23)
@@ -156,12 +156,12 @@ commands(void)
 	struct owner o;
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		owner_init(&o, pairs[i].argv0);
+		owner_init(&o, pairs[i].argv0, 1);
 		SAME_TEXT(o.command, pairs[i].command);
 	}
 	memset(argv0, 'x', sizeof(argv0) - 1);
 	argv0[sizeof(argv0) - 1] = '\0';
-	owner_init(&o, argv0);
+	owner_init(&o, argv0, 1);
 	SAME_INT(strlen(o.command), OWNER_FIELD - 1);
 	comes_back(&o);
 }

@@ -5,7 +5,7 @@
  * last one for all that follow; see struct step.  Or, in the model, it follows
  * from what the scripts do, after delays made up by chance.
  *
- * To be included behind server.c, lock.c and acquire.c, which have to be
+ * To be included behind verdict.c, server.c, lock.c and acquire.c, which have to be
  * compiled with this clock: see START below.  Requests on one connection are
  * executed and answered in their order; connections overtake each other, and
  * what was sent is executed even after the connection was closed, but not when
@@ -107,7 +107,7 @@ struct request {
 /* What answer_int() and the others look into. */
 struct reply {
 	size_t count;
-	long long ints[7];
+	long long ints[10];
 	const char *text;
 };
 
@@ -275,17 +275,19 @@ static struct reply
 reply_in_words(const struct made_up *m, const struct step *s, enum ask ask)
 {
 	const int server = (int)(m - world.servers);
-	struct reply r = { ask == ASK_ACQUIRE ? 6 : 4, { 0 }, NULL };
+	struct reply r = { ask == ASK_ACQUIRE ? 10 : 7, { 0 }, NULL };
 
 	r.ints[2] = s->word == FREE ? -2 : 700;
 	r.ints[3] = server_us(m) + s->number;
-	r.ints[4] = s->ahead;
+	r.ints[5] = 1;
+	r.ints[6] = r.ints[2];
+	r.ints[7] = s->ahead;
 	switch (s->word) {
 	case YES:
-		return (struct reply){ ask == ASK_ACQUIRE ? 3 :
+		return (struct reply){ ask == ASK_ACQUIRE ? 4 :
 			    ask == ASK_RENEW              ? 2 :
 							    1,
-			{ 1, s->number != 0 ? s->number : 1000, s->ahead },
+			{ 1, s->number != 0 ? s->number : 1000, s->ahead, 1 },
 			NULL };
 	case NO:
 		r.text = value_of("thief", server);
@@ -295,7 +297,7 @@ reply_in_words(const struct made_up *m, const struct step *s, enum ask ask)
 		break;
 	case QUEUED:
 		r.text = value_of("candidate", server);
-		r.ints[5] = 1;
+		r.ints[8] = 1;
 		break;
 	case GARBAGE:
 		return (struct reply){ 1, { 7 }, NULL };
@@ -346,10 +348,9 @@ waits(const struct made_up *m, const struct waiter *w)
 static struct reply
 refusal(const struct made_up *m, const char *value)
 {
-	return (struct reply){ 4,
-		{ 0, 0, value == NULL ? -2 : m->until_ms - world.now_ms,
-		    server_us(m) },
-		value };
+	int64_t ms = value == NULL ? -2 : m->until_ms - world.now_ms;
+
+	return (struct reply){ 7, { 0, 0, ms, server_us(m), 0, 1, ms }, value };
 }
 
 static struct reply
@@ -372,9 +373,9 @@ execute_acquire(
 	    (us->ticket_us == 0 || m->candidate.ticket_us < us->ticket_us);
 	if (!ours && (value != NULL || before)) {
 		answer = refusal(m, value);
-		answer.count = 6;
-		answer.ints[4] = before;
-		answer.ints[5] = value != NULL &&
+		answer.count = 10;
+		answer.ints[7] = before;
+		answer.ints[8] = value != NULL &&
 		    (strstr(value, "TOKEN") != NULL ?
 			    us->ticket_us != 0 :
 			    strstr(value, "candidate") != NULL &&
@@ -392,7 +393,7 @@ execute_acquire(
 	}
 	snprintf(m->value, sizeof(m->value), "%s", r->id);
 	m->until_ms = world.now_ms + ttl_ms;
-	return (struct reply){ 3, { 1, m->fence, before }, NULL };
+	return (struct reply){ 4, { 1, m->fence, before, 1 }, NULL };
 }
 
 /* What the scripts do.  Somebody else may hold the key for a while. */
@@ -862,12 +863,12 @@ node_eval(struct node *n, int tag, const char *script, int nkeys, int argc,
 		tap_fail("a second request is on its way");
 	if (m->npending > 0 && tag <= m->pending[m->npending - 1].tag)
 		tap_fail("two requests on their way have one number");
-	CHECK(nkeys == 4);
+	CHECK(nkeys == 2);
 	CHECK(strcmp(argv[0], "p:n") == 0);
-	CHECK(strcmp(argv[1], "{p:n}:~fence") == 0);
-	CHECK(strcmp(argv[2], "{p:n}:~queue") == 0);
-	CHECK(strcmp(argv[3], "{p:n}:~beat") == 0);
-	CHECK(strcmp(argv[5], "TOKEN") == 0);
+	CHECK(strcmp(argv[1], "{p:n}:~") == 0);
+	CHECK(strcmp(argv[3], "TOKEN") == 0);
+	CHECK(strcmp(argv[4], "1") == 0);
+	CHECK(strcmp(argv[5], "1") == 0);
 	CHECK(argc == (ask == ASK_ACQUIRE ? 12 : 9));
 	m->pending[m->npending].tag = tag;
 	m->pending[m->npending].ask = ask;
@@ -877,7 +878,7 @@ node_eval(struct node *n, int tag, const char *script, int nkeys, int argc,
 		.tag = tag,
 		.ask = ask,
 		.label = label_of(ask, argv + 6) };
-	snprintf(r->id, sizeof(r->id), "%s", argv[4]);
+	snprintf(r->id, sizeof(r->id), "%s", argv[2]);
 	for (int i = 6; i < argc; i++)
 		snprintf(r->args[i - 6], sizeof(r->args[0]), "%s", argv[i]);
 	if (n->established)
@@ -931,7 +932,7 @@ begin_with_grace(
 		snprintf(addresses[i].text, ADDRESS_TEXT, "server%d", i);
 	}
 	snprintf(world.owner.token, OWNER_TOKEN, "TOKEN");
-	if (lock_init(&world.lock, NULL, "p:", "n", addresses, n, ttl_ms,
+	if (lock_init(&world.lock, NULL, "p:", "n", 1, addresses, n, ttl_ms,
 		node_timeout_ms, grace_ms) == -1)
 		abort();
 }

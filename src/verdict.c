@@ -1,0 +1,342 @@
+/*
+ * What a server said: what follows from an answer for its vote, for v_i, and
+ * for when it is asked again.  For callbacks; nothing is sent from here.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "lock.h"
+#include "log.h"
+#include "server.h"
+
+#define REFRESH_MS     5000 /* of our place in a queue, give or take a tenth */
+#define WAIT_RETRY_MS  500  /* after an error, while we wait */
+#define LATE_MS        100  /* BLPOP's timeout comes that late */
+#define FOREIGN_MS     25   /* at first, under a holder that wakes nobody */
+#define FOREIGN_MAX_MS 250
+
+int
+lock_view_read(struct lock_view *v, const struct answer *a)
+{
+	const char *value;
+	size_t len = 0;
+
+	if (a->kind != ANSWER_REPLY || answer_count(a) < 7)
+		return -1;
+	value = answer_string(a, 1, &len);
+	v->taken = value != NULL;
+	v->len = len < sizeof(v->value) ? len : sizeof(v->value);
+	if (v->taken)
+		memcpy(v->value, value, v->len);
+	v->ttl_ms = answer_int(a, 2);
+	v->now_us = answer_int(a, 3);
+	v->readers = (int)answer_int(a, 4);
+	v->best = (int)answer_int(a, 5);
+	v->best_ms = answer_int(a, 6);
+	v->queued = answer_int(a, 8) == 1;
+	v->waiting = (int)answer_int(a, 9);
+	return 0;
+}
+
+void
+server_failed(struct server *s, enum verdict verdict, const char *why)
+{
+	if (s->lock->phase == PHASE_RELEASE)
+		s->released = verdict;
+	else
+		s->verdict = verdict;
+	snprintf(s->why, sizeof(s->why), "%s", why);
+}
+
+/* After an error.  A waiter has a wait to lose, not a lease. */
+static int64_t
+retry_after_ms(const struct server *s)
+{
+	const struct lock *l = s->lock;
+
+	return l->phase == PHASE_ACQUIRE && l->ttl_ms > 10 * WAIT_RETRY_MS ?
+	    WAIT_RETRY_MS :
+	    l->ttl_ms / 10;
+}
+
+static void
+server_nonsense(struct server *s, const struct answer *a)
+{
+	server_failed(s, VERDICT_UNABLE, "its answer makes no sense");
+	s->next_ms = a->sent_ms + retry_after_ms(s);
+}
+
+bool
+server_joins(const struct server *s)
+{
+	return !s->heals && (s->lock->quorum > 1 || s->lock->wait_end_ms != 0);
+}
+
+void
+server_may_have(struct server *s)
+{
+	s->maybe_ours = true;
+	s->maybe_queued = s->maybe_queued || server_joins(s);
+}
+
+/* Whether it has been up for as long as any lease lasts. */
+static bool
+old_enough(const struct server *s)
+{
+	int64_t grace_ms = s->lock->grace_ms;
+
+	/* Its own account is in whole seconds. */
+	return grace_ms == 0 ||
+	    (s->node.born_ms != 0 &&
+		clock_now_ms() - s->node.born_ms >= grace_ms + 1000);
+}
+
+/* Whether it goes by another name as well, under which it votes already. */
+static bool
+junior(const struct server *s, const struct server *twin)
+{
+	return twin != NULL &&
+	    (s->opened_ms > twin->opened_ms ||
+		(s->opened_ms == twin->opened_ms && s > twin));
+}
+
+/*
+ * A key that we made does not count, and proves nothing, on a server that may
+ * have forgotten that it was another's; nor, when it was made while the lock
+ * was held, until a majority is known to have kept its keys till after that.
+ */
+static bool
+proven(const struct server *s)
+{
+	const struct server *twin = lock_twin(s->lock, s);
+
+	return s->unproven_ms == 0 ||
+	    (old_enough(s) && !junior(s, twin) &&
+		(twin == NULL || twin->valid_ms <= clock_now_ms()) &&
+		(s->lock->phase == PHASE_ACQUIRE ||
+		    lock_kept_since(s->lock, s->unproven_ms)));
+}
+
+/* "Yours": the lease counts from when the question was sent. */
+static void
+server_yours(struct server *s, const struct answer *a)
+{
+	const struct lock *l = s->lock;
+	int64_t now = clock_now_ms();
+
+	if (!s->ours)
+		s->won_ms = now;
+	s->ours = s->maybe_ours = true;
+	s->verdict = VERDICT_YES;
+	s->yours_ms = a->sent_ms;
+	s->next_ms = l->phase == PHASE_ACQUIRE && l->contest ?
+	    now + clock_about(POLL_MS) :
+	    a->sent_ms + l->ttl_ms / (s->unproven_ms == 0 ? 3 : 10);
+	/* Once D has passed, nothing that is heard later brings it back. */
+	if ((l->phase == PHASE_HOLD && now >= lock_deadline_ms(l)) ||
+	    !proven(s))
+		return;
+	if (s->unproven_ms != 0)
+		info("%s: its vote counts now", s->node.address.text);
+	s->unproven_ms = 0;
+	s->valid_ms = a->sent_ms + l->ttl_ms - (l->ttl_ms / 100 + 2);
+}
+
+/*
+ * Refused: when to ask again, and until when the server may keep us blocked
+ * till then.  The head of the queue asks as soon as the lease ends, or the
+ * vote is split; under a holder that is none of ours and wakes nobody, again
+ * and again.  The others are woken, but not by a head that has died: while one
+ * has been told to ask and has not, they ask at the end of its time.
+ */
+static void
+await_turn(struct server *s)
+{
+	const struct lock_view *v = &s->view;
+	const struct lock *l = s->lock;
+	int64_t now = clock_now_ms();
+	int64_t ends = now + (v->best_ms == -2 ? GRANT_MS : v->best_ms) + 1;
+	struct owner holder;
+	bool wakes = owner_parse(&holder, v->value, v->len) == 0;
+
+	s->block_ms = 0;
+	s->next_ms = now + clock_about(POLL_MS);
+	if (now >= l->wait_end_ms)
+		return;
+	/* It has us in its queue by its own clock yet. */
+	if (l->ticket != 0 && !s->placed) {
+		s->next_ms = now;
+		return;
+	}
+	if (s->earlier == 0 && (v->best_ms == -2 || v->queued))
+		return;
+	if (s->earlier == 0 && !wakes) {
+		s->poll_ms = s->poll_ms == 0 ? FOREIGN_MS : 2 * s->poll_ms;
+		if (s->poll_ms > FOREIGN_MAX_MS)
+			s->poll_ms = FOREIGN_MAX_MS;
+		s->next_ms = now + s->poll_ms;
+		return;
+	}
+	s->poll_ms = 0;
+	s->block_ms = now + REFRESH_MS - REFRESH_MS / 10 +
+	    clock_wall_us() % (REFRESH_MS / 5);
+	s->next_ms = s->block_ms + LATE_MS + l->node_timeout_ms;
+	if ((s->earlier == 0 || v->queued || v->best_ms == -2) &&
+	    v->best_ms != -1 && ends < s->next_ms)
+		s->next_ms = ends;
+}
+
+static void
+server_not_yours(struct server *s, const struct answer *a)
+{
+	const struct lock *l = s->lock;
+
+	if (s->ours)
+		info("%s: the lock is not ours there any more",
+		    s->node.address.text);
+	s->ours = s->maybe_ours = false;
+	s->verdict = VERDICT_NO;
+	s->valid_ms = s->unproven_ms = 0;
+	if (l->phase == PHASE_ACQUIRE)
+		await_turn(s);
+	else if (!s->heals && !s->view.taken)
+		s->next_ms = 0; /* a key that is gone is put back at once */
+	else
+		s->next_ms = a->sent_ms + l->ttl_ms / 3;
+}
+
+/* It has made our key, but might have forgotten that it was another's. */
+static void
+say_young(struct server *s)
+{
+	int64_t age_ms = clock_now_ms() - s->node.born_ms;
+	char age[DURATION_TEXT], rest[DURATION_TEXT], why[NODE_WHY];
+
+	if (s->node.born_ms == 0) {
+		snprintf(why, sizeof(why), "INFO: %.200s", s->node.info_error);
+		server_failed(s, VERDICT_DENIED, why);
+		return;
+	}
+	snprintf(why, sizeof(why),
+	    "it started only %s ago and may have forgotten locks; it has no "
+	    "vote for another %s (--restart-grace)",
+	    duration_format(age_ms, age),
+	    duration_format(s->lock->grace_ms + 1000 - age_ms, rest));
+	server_failed(s, VERDICT_UNABLE, why);
+}
+
+static void
+acquire_answered(struct server *s, const struct answer *a)
+{
+	struct lock *l = s->lock;
+	const struct server *twin = lock_twin(l, s);
+	bool made = !s->ours; /* by this acquire, or by one like it */
+
+	server_may_have(s);
+	if (answer_int(a, 0) == 1 && answer_int(a, 1) > 0 &&
+	    (l->slot == 0 || l->slot == answer_int(a, 3))) {
+		s->fence = answer_int(a, 1);
+		s->earlier = (int)answer_int(a, 2);
+		if (l->nservers == 1)
+			s->maybe_queued = false;
+		l->slot = (int)answer_int(a, 3);
+		if (!old_enough(s) || (made && (s->heals || twin != NULL)))
+			s->unproven_ms = clock_now_ms();
+		if (made && twin != NULL && l->phase == PHASE_HOLD)
+			warn("%s and %s are the same server; it has one vote",
+			    s->node.address.text, twin->node.address.text);
+		server_yours(s, a);
+		if (l->phase == PHASE_ACQUIRE && !old_enough(s))
+			say_young(s);
+	} else if (lock_view_read(&s->view, a) == 0) {
+		s->earlier = (int)answer_int(a, 7);
+		server_not_yours(s, a);
+	} else
+		server_nonsense(s, a);
+}
+
+static void
+renew_answered(struct server *s, const struct answer *a)
+{
+	s->heals = false;
+	if (answer_int(a, 0) == 1) {
+		if (s->unproven_ms == 0 && junior(s, lock_twin(s->lock, s)))
+			s->unproven_ms = clock_now_ms();
+		s->fence = answer_int(a, 1);
+		s->maybe_queued = s->maybe_queued && !s->leaves;
+		server_yours(s, a);
+		info("%s: renewed in %" PRId64 "ms", s->node.address.text,
+		    clock_now_ms() - a->sent_ms);
+	} else if (lock_view_read(&s->view, a) == 0)
+		server_not_yours(s, a);
+	else
+		server_nonsense(s, a);
+}
+
+static void
+release_answered(struct server *s, const struct answer *a)
+{
+	/* Without COMMAND, or in the queue alone, nothing can be lost. */
+	if (answer_int(a, 0) == 1 || s->releases > 1 || !s->maybe_ours ||
+	    !s->lock->held)
+		s->released = VERDICT_YES;
+	else if (lock_view_read(&s->view, a) == 0) {
+		s->released = VERDICT_NO;
+		s->valid_ms = 0;
+	} else
+		server_nonsense(s, a);
+	s->maybe_ours = s->maybe_queued = false;
+}
+
+void
+server_answer_cb(void *arg, const struct answer *a)
+{
+	struct server *s = arg;
+	enum ask asked = s->asked;
+	int64_t took_ms = clock_now_ms() - a->sent_ms;
+
+	if (asked == ASK_NOTHING || a->tag != s->sequence ||
+	    a->kind == ANSWER_NONE)
+		return; /* server_down() sees to a lost connection */
+	s->asked = ASK_NOTHING;
+	s->sent_ms = a->sent_ms;
+	s->give_up_ms = CLOCK_NEVER;
+	if (a->kind != ANSWER_REPLY) {
+		server_failed(s,
+		    a->kind == ANSWER_DENIED ? VERDICT_DENIED : VERDICT_UNABLE,
+		    a->text);
+		s->next_ms = a->sent_ms + retry_after_ms(s);
+		/* A script may fail after its first write. */
+		if (asked == ASK_ACQUIRE)
+			server_may_have(s);
+		else if (asked == ASK_RELEASE)
+			s->maybe_ours = s->maybe_queued = false;
+		return;
+	}
+	s->reopen = s->heard = true;
+	if (took_ms > s->lock->slowest_ms)
+		s->lock->slowest_ms = took_ms;
+	switch (asked) {
+	case ASK_ACQUIRE:
+		acquire_answered(s, a);
+		break;
+	case ASK_WAIT:
+		s->next_ms = 0;
+		break;
+	case ASK_RENEW:
+		renew_answered(s, a);
+		break;
+	case ASK_LEAVE:
+		s->verdict = VERDICT_NO;
+		s->ours = s->maybe_ours = s->maybe_queued = false;
+		s->valid_ms = s->unproven_ms = 0;
+		break;
+	case ASK_RELEASE:
+		release_answered(s, a);
+		break;
+	case ASK_NOTHING:
+		break;
+	}
+}
