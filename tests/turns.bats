@@ -1,37 +1,25 @@
 #!/usr/bin/env bats
 # Waiting in turn for a lock on several servers.
-# shellcheck disable=SC2154,SC2016,SC2030,SC2031
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034
 
 load lib
 load servers
+load queue
 
 setup_file() { five_servers; }
 setup() {
 	fresh_servers
-	declare -gA waiters=()
+	waiters_setup
 }
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
-
-# comes NAME [ARG...]: NAME wants the lock, and writes down that it has it.
-comes() {
-	local name=$1
-	shift
-	env --default-signal "$REDLOCK_RUN" -k a -w 2m "$@" -- sh -c '
-		mkdir inside || touch overlap
-		echo "$1" >>order
-		while [ -e stay ]; do sleep 0.02; done
-		rmdir inside || touch overlap' sh "$name" \
-	    >"$name.out" 2>&1 3>&- 4>&- &
-	waiters[$name]=$!
-}
 
 # queued N SERVER...: so many are in the queue of each of these.
 queued() {
 	local i n=$1
 	shift
 	for i; do
-		[ "$(redis_at "s$i" zcard '{redlock:a}:~queue')" = "$n" ] ||
+		[ "$(redis_at "s$i" zcard "$queue")" = "$n" ] ||
 			return 1
 	done
 }
@@ -45,22 +33,34 @@ queue_up() {
 	done
 }
 
-# served NAME...: all of these end well, and never two at once.
-served() {
-	local name
-	for name; do
-		eventually 60 gone "${waiters[$name]}"
-		wait "${waiters[$name]}"
-	done
-	[ ! -e overlap ]
-}
-
 @test "first come, first served" {
 	hold a
 	queue_up 6
 	let_go
 	served {1..6}
-	[ "$(paste -sd ' ' order)" = '1 2 3 4 5 6' ]
+	eventually only_fences 1 2 3
+}
+
+# one_ticket N...: the first in the queue has the same ticket on all of these.
+one_ticket() {
+	local i
+	for i; do
+		redis_at "s$i" zrange "$queue" 0 0 withscores | paste -sd ' '
+	done | sort -u | grep -c . | grep -qx 1
+}
+
+@test "a server that answers late has us in its queue with the same ticket" {
+	hold a
+	redis_freeze s3
+	comes 1 --node-timeout 20s -t 1h
+	eventually queued 1 1 2
+	eventually one_ticket 1 2
+	redis_thaw s3
+	eventually queued 1 3
+	# before it hears of us again anyway
+	eventually 2 one_ticket 1 2 3
+	let_go
+	served 1
 	eventually only_fences 1 2 3
 }
 
@@ -76,13 +76,34 @@ served() {
 	eventually only_fences 1 2 3
 }
 
+@test "a free lock is reserved for the first in the queue" {
+	local i
+
+	export REDLOCK_NODE_TIMEOUT=300ms
+	hold a
+	queue_up 2
+	token[1]=$(redis_at s1 zrange "$queue" 0 0)
+	stop 1
+	stop 2
+	let_go
+	eventually free_at 1 2 3
+	for i in 1 2 3; do
+		outlives_us 1 "s$i"
+	done
+	run -75 redlock -k a -- touch jumped
+	free_at 1 2 3
+	kill -CONT "${pid[1]}" "${pid[2]}"
+	served 1 2
+	[ ! -e jumped ]
+	eventually only_fences 1 2 3
+}
+
 @test "some of those who wait are killed: the others are served in their order" {
 	hold a
 	queue_up 6
-	kill -KILL "${waiters[1]}" "${waiters[4]}"
+	kill -KILL "${pid[1]}" "${pid[4]}"
 	let_go
 	served 2 3 5 6
-	[ "$(paste -sd ' ' order)" = '2 3 5 6' ]
 	eventually 40 only_fences 1 2 3
 }
 
@@ -93,7 +114,7 @@ served() {
 	redis_freeze s2
 	redis_restart s3
 	let_go
-	served {1..5}
+	all_end {1..5}
 	redis_thaw s2
 	eventually 40 only_fences 1 2 3 4 5
 }
@@ -118,6 +139,26 @@ served() {
 	eventually only_fences 1 2 3
 }
 
+@test "a wait that runs out while a server is frozen: 75, and nothing is left there either" {
+	local i
+
+	hold a -t 1h
+	# several, since it matters what each is doing when its time is over
+	for i in 0 1 2 3 4 5; do
+		comes "$i" -q -w "7.$i" --node-timeout 300ms
+		eventually queued $((i + 1)) 1 2 3
+	done
+	redis_freeze s2
+	for i in 0 1 2 3 4 5; do
+		ends "$i" 75
+	done
+	redis_thaw s2
+	eventually 5 queued 0 1 2 3
+	[ ! -e order ]
+	let_go
+	eventually only_fences 1 2 3
+}
+
 @test "without a majority it waits for the servers: 69 when the wait ends" {
 	redis_kill s1
 	redis_kill s2
@@ -130,31 +171,98 @@ served() {
 	eventually only_fences 1 2 3
 }
 
-@test "a signal while waiting ends the wait, and leaves nothing" {
-	hold a
+# ours_alone N...: nothing but the holder's is on these servers.
+ours_alone() {
+	local i
+	for i; do
+		[ "$(redis_at "s$i" keys '*' | sort | xargs)" = \
+		    'redlock:a {redlock:a}:~fence' ] || return 1
+	done
+}
+
+@test "a waiter that cannot reach a majority lets the others pass, and keeps its ticket" {
+	local i missing=(-r "unix://$PWD/2.sock" -r "unix://$PWD/3.sock")
+
+	for i in 1 2 3; do
+		redis_at "s$i" set redlock:a another px 60000
+	done
+	comes cut "${missing[@]}" -r "$(url 1)"
+	eventually grep -q 'waiting for the servers: .*2.sock: No such' cut.err
 	comes 1
 	eventually queued 1 1 2 3
-	kill -TERM "${waiters[1]}"
-	eventually gone "${waiters[1]}"
-	run -143 wait "${waiters[1]}"
-	eventually queued 0 1 2 3
+	redis_freeze s3
+	for i in 1 2; do
+		redis_at "s$i" del redlock:a
+	done
+	served 1
+	redis_thaw s3
+	# It goes on, and is served when it finds its servers.
+	for i in 2 3; do
+		ln -s "$BATS_FILE_TMPDIR/s$i.sock" "$i.sock"
+	done
+	redis_at s3 del redlock:a
+	served 1 cut
+}
+
+@test "a signal while waiting ends the wait at once, and leaves nothing on any server" {
+	local name began_us i
+
+	hold a -t 1h
+	for name in TERM INT HUP; do
+		queue_up 3
+		began_us=$(now_us)
+		kill -s "$name" "${pid[1]}" "${pid[2]}" "${pid[3]}"
+		for i in 1 2 3; do
+			ends "$i" $((128 + $(kill -l "$name")))
+		done
+		(($(now_us) - began_us < 3000000))
+		eventually 5 ours_alone 1 2 3
+	done
+	[ ! -e order ]
 	let_go
 	eventually only_fences 1 2 3
+}
+
+@test "the same while one server is frozen" {
+	local name began_us frozen i
+
+	hold a -t 1h
+	export REDLOCK_NODE_TIMEOUT=300ms
+	for name in TERM INT HUP; do
+		# at once after it froze, and when it has not answered; some,
+		# since it matters what each is doing when the signal comes
+		for frozen in 0 6; do
+			queue_up 5
+			redis_freeze s2
+			sleep "$frozen"
+			began_us=$(now_us)
+			for i in {1..5}; do
+				kill -s "$name" "${pid[$i]}"
+				ends "$i" $((128 + $(kill -l "$name")))
+			done
+			(($(now_us) - began_us < 5000000))
+			eventually 5 ours_alone 1 3
+			redis_thaw s2
+			eventually 5 ours_alone 2
+		done
+	done
 	[ ! -e order ]
+	let_go
+	eventually only_fences 1 2 3
 }
 
 @test "several locks: those that are held are kept while the next is waited for" {
 	hold b
 	"$REDLOCK_RUN" -k a -k b -w 1m -t 1500ms -- touch started \
 	    >out 2>&1 3>&- 4>&- &
-	waiters[1]=$!
+	pid[1]=$!
 	eventually held a
 	sleep 3
 	held a
 	[ ! -e started ]
 	let_go
-	eventually gone "${waiters[1]}"
-	wait "${waiters[1]}"
+	eventually gone "${pid[1]}"
+	wait "${pid[1]}"
 	[ -e started ]
 	eventually only_fences 1 2 3
 }

@@ -1,0 +1,172 @@
+#!/usr/bin/env bats
+# Many who wait in turn, on five servers and on one: all are served, nearly all
+# in their order, and the servers are not asked more for it than they must be.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2004
+
+load lib
+load servers
+load queue
+
+crowd=24
+
+setup_file() {
+	five_servers
+	redis_start
+}
+
+setup() {
+	redis_reset
+	fresh_servers
+	servers 1 2 3 4 5
+	waiters_setup
+}
+
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+# held NAME: the key is on each of the servers that redlock-run knows.
+held() {
+	local url
+	for url in $REDLOCK_REDIS; do
+		[ "$(redis-cli -s "${url#unix://}" exists "redlock:$1")" = 1 ] ||
+			return 1
+	done
+}
+
+# everybody: so many come at once behind a holder, and have the same
+# place in all queues; their tokens are then in the file tickets.
+everybody() {
+	local i
+	hold a -t 1m
+	for ((i = 1; i <= crowd; i++)); do
+		comes "$i" -q -t 1m
+	done
+	eventually 60 one_order
+}
+
+one_order() {
+	local i
+	redis_at s1 zrange "$queue" 0 -1 >tickets
+	[ "$(wc -l <tickets)" = "$crowd" ] || return
+	for i in 2 3 4 5; do
+		redis_at "s$i" zrange "$queue" 0 -1 | cmp -s - tickets || return
+	done
+}
+
+# inversions: how many pairs of those that ran did so in the wrong order.
+inversions() {
+	awk 'NR == FNR { place[$1] = NR; next }
+	{
+		for (i = 1; i <= n; i++)
+			wrong += before[i] > place[$1]
+		before[++n] = place[$1]
+	}
+	END { print wrong + 0 }' tickets tokens
+}
+
+# nearly_in_order: a few of the 276 pairs may go wrong.  Who tries again and
+# again after random times gets half of them wrong.
+nearly_in_order() {
+	local n
+	n=$(inversions)
+	echo "$n inversions"
+	((n <= 12))
+}
+
+@test "24 wait on five servers: all are served in the order of their tickets" {
+	everybody
+	let_go
+	all_end $(seq "$crowd")
+	[ "$(sort -u order | wc -l)" = "$crowd" ]
+	nearly_in_order
+	eventually 30 only_fences 1 2 3 4 5
+}
+
+@test "a fifth of them are killed while they wait: the others are served in their order" {
+	local i
+
+	everybody
+	for i in 2 7 12 17 22; do
+		kill -KILL "${pid[$i]}"
+	done
+	let_go
+	for ((i = 1; i <= crowd; i++)); do
+		((i % 5 == 2)) || ends "$i" 0
+	done
+	[ ! -e overlap ]
+	[ "$(sort -u order | wc -l)" = $((crowd - 5)) ]
+	nearly_in_order
+}
+
+@test "a server freezes and another restarts while they wait: all are served in their order" {
+	everybody
+	redis_freeze s2
+	redis_restart s4
+	let_go
+	all_end $(seq "$crowd")
+	nearly_in_order
+	redis_thaw s2
+	eventually 60 only_fences 1 2 3 4 5
+}
+
+# asked N: what clients have asked server N for; what their scripts do, and
+# what this test asks, does not count.
+asked() {
+	redis_at "s$1" info commandstats |
+		awk -F '[:=,]' '/^cmdstat_(eval|blpop|info):/ { n += $3 }
+		END { print n + 0 }'
+}
+
+# The least that is possible, of each server and for each who waits: an acquire
+# that is refused, the wait, an acquire that is granted, a renewal that leaves
+# the queue, the release.
+@test "each of 24 asks each server for at most two and a half times the least" {
+	local i n took ideal=$((5 * crowd))
+
+	took=$(now_us)
+	everybody
+	let_go
+	all_end $(seq "$crowd")
+	took=$((($(now_us) - took) / 1000000))
+	for i in 1 2 3 4 5; do
+		n=$(asked "$i")
+		echo "s$i: $n instead of $ideal, $((n * 100 / ideal)) %, in $took s"
+		# and the refreshes of a slow machine: an acquire and a wait
+		# in five seconds at most
+		((2 * n <= 5 * (ideal + crowd * 2 * (took / 5))))
+	done
+}
+
+# One server, and what a hand-over asks of it is the same for 10 and for 200.
+@test "a hand-over takes at most five script calls, whether 10 wait or 200" {
+	local i n took waiting
+
+	tell "unix://$BATS_FILE_TMPDIR/redis.sock"
+	for waiting in 10 200; do
+		hold a -t 1h
+		for ((i = 1; i <= waiting; i++)); do
+			"$REDLOCK_RUN" -q -k a -w 10m -- \
+			    sh -c 'echo "$REDLOCK_TOKEN" >>"$1"' sh "ran-$waiting" \
+			    >>out 2>&1 3>&- 4>&- &
+			pid[$i]=$!
+		done
+		eventually 120 queued "$waiting"
+		eventually 120 blocked "$waiting"
+		redis zrange "$queue" 0 -1 >tickets
+		redis config resetstat
+		took=$(now_us)
+		let_go
+		for ((i = 1; i <= waiting; i++)); do
+			eventually 120 gone "${pid[$i]}"
+			wait "${pid[$i]}"
+		done
+		took=$((($(now_us) - took) / 1000000))
+		n=$(calls eval)
+		echo "$n script calls for $waiting hand-overs, $took s"
+		# and the refreshes of a slow machine
+		((n <= 5 * waiting + 5 + waiting * (took / 4)))
+		cmp tickets "ran-$waiting"
+		[ ! -s out ]
+		eventually left
+	done
+}

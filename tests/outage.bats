@@ -1,0 +1,304 @@
+#!/usr/bin/env bats
+# Waiting in turn on one server that freezes, restarts or cuts connections, or
+# loses what it had of us.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031
+
+load lib
+load queue
+
+setup_file() { redis_start; }
+
+setup() {
+	redis_reset
+	waiters_setup
+}
+
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+## What is lost on the way
+
+@test "a wake-up that is lost is made up for by the next refresh" {
+	local began_us
+
+	hold a -t 1h
+	queues 1
+	queues 2
+	kill_holder
+	began_us=$(now_us)
+	redis del redlock:a
+	served 1 2
+	(($(now_us) - began_us < 9000000))
+	eventually left
+}
+
+@test "a wake list that is deleted by hand is not missed" {
+	local began_us wake
+
+	hold a
+	queues 1
+	queues 2
+	eventually blocked 2
+	wake='{redlock:a}:~wake:'${token[1]}
+	stop 1
+	# so that the list is there and nobody has it yet
+	redis client kill type normal
+	let_go
+	began_us=$(now_us)
+	redis del "$wake"
+	kill -CONT "${pid[1]}"
+	served 1 2
+	(($(now_us) - began_us < 9000000))
+	eventually left
+}
+
+@test "connections that are cut: the waiters keep their places" {
+	local before
+
+	hold a
+	queues 1
+	queues 2
+	queues 3
+	before=$(redis zrange "$queue" 0 -1 withscores)
+	eventually blocked 3
+	redis client kill type normal
+	eventually blocked 3
+	[ "$(redis zrange "$queue" 0 -1 withscores)" = "$before" ]
+	let_go
+	served 1 2 3
+	eventually left
+}
+
+@test "FLUSHALL while they wait: all are served" {
+	local name
+
+	hold a -t 3s
+	queues 1
+	queues 2
+	queues 3
+	queues 4
+	redis flushall
+	redlock_ended 79
+	for name in 1 2 3 4; do
+		ends "$name" 0
+	done
+	[ ! -e overlap ]
+	[ "$(wc -l <order)" = 4 ]
+	eventually left
+}
+
+@test "the queue deleted by hand: its order is as before when the next is due" {
+	hold a
+	queues 1
+	queues 2
+	queues 3
+	redis del "$queue" "$beat"
+	eventually queued 3
+	let_go
+	served 1 2 3
+	eventually left
+}
+
+@test "a server that restarts empty while 200 wait: those who are back are served in their order" {
+	local name tickets i
+
+	touch stay
+	hold a
+	for name in {1..200}; do
+		comes "$name" -q
+	done
+	eventually 60 queued 200
+	mapfile -t tickets < <(redis zrange "$queue" 0 -1)
+	redis_restart
+	redlock_ended 79
+	eventually test -s order
+	eventually 60 queued 199
+	rm stay
+	for name in {1..200}; do
+		ends "$name" 0
+	done
+	[ ! -e overlap ]
+	for i in "${tickets[@]}"; do
+		[ "$i" = "$(head -n 1 tokens)" ] || echo "$i"
+	done >expected
+	tail -n +2 tokens | diff - expected
+	eventually left
+}
+
+@test "a server that restarts with its data: all are served in their order" {
+	local name
+
+	hold a -t 1h
+	for name in 1 2 3 4 5; do
+		queues "$name"
+	done
+	redis save
+	redis_kill
+	redis_spawn
+	eventually redis ping
+	let_go
+	served 1 2 3 4 5
+	rm -f "$BATS_FILE_TMPDIR/redis.rdb"
+	eventually left
+}
+
+## Servers that cannot be reached
+
+@test "a server that is not there is tried until the wait ends, then 69" {
+	local took
+
+	redis_kill
+	run -69 redlock -k a -- touch started
+	took=$(now_us)
+	run -69 --separate-stderr redlock -k a -w 1500ms -- touch started
+	took=$(($(now_us) - took))
+	says 'a: waiting for the servers: ' redis.sock
+	((took >= 1500000 && took < 8000000))
+	[ ! -e started ]
+}
+
+@test "a server that is frozen is tried until the wait ends, then 69, and no ghost is left" {
+	local took
+
+	redis_freeze
+	took=$(now_us)
+	run -69 --separate-stderr \
+	    redlock -k a -w 2s --node-timeout 200ms -- touch started
+	took=$(($(now_us) - took))
+	says redis.sock
+	((took >= 2000000 && took < 8000000))
+	redis_thaw
+	eventually 10 answers_left
+	[ ! -e started ]
+}
+
+# answers_left: the server has done what it was asked, and nothing is left.
+answers_left() {
+	(($(calls eval) > 0)) && left
+}
+
+@test "a server that freezes while we are in its queue: 69 when the wait ends, and no place is left" {
+	local i took
+
+	# several, since it matters what each is doing when its time is over
+	hold a -t 1h
+	took=$(now_us)
+	for i in 0 1 2 3 4 5; do
+		queues "$i" -w "9.$i" --node-timeout 300ms
+	done
+	redis_freeze
+	for i in 0 1 2 3 4 5; do
+		ends "$i" 69
+	done
+	took=$(($(now_us) - took))
+	((took >= 9000000 && took < 30000000))
+	redis_thaw
+	eventually 5 left redlock:a
+	[ ! -e order ]
+	let_go
+}
+
+@test "a server that goes while we are in its queue: 69 when the wait ends" {
+	local took
+
+	hold a -t 1h
+	took=$(now_us)
+	queues 1 -w 2s
+	redis_kill
+	ends 1 69
+	took=$(($(now_us) - took))
+	((took >= 2000000 && took < 20000000))
+	[ ! -e order ]
+	redis_spawn
+	touch let-go
+	eventually gone "$bg_pid"
+}
+
+@test "a server that comes back during the wait serves us" {
+	redis_kill
+	comes 1
+	sleep 1
+	redis_spawn
+	served 1
+	redis_freeze
+	comes 2 --node-timeout 200ms
+	sleep 1
+	redis_thaw
+	served 1 2
+	eventually left
+}
+
+@test "a server that freezes for a while: the waiters are served in their order" {
+	hold a -t 1h
+	queues 1 --node-timeout 300ms
+	queues 2 --node-timeout 300ms
+	queues 3 --node-timeout 300ms
+	redis_freeze
+	sleep 7
+	redis_thaw
+	let_go
+	served 1 2 3
+	eventually left
+}
+
+@test "a server that refuses us ends the wait at once" {
+	local took
+
+	redis acl setuser default resetpass '>s3cret'
+	took=$(now_us)
+	run -77 redlock -k a -w 5m -- touch started
+	(($(now_us) - took < 5000000))
+	[ ! -e started ]
+}
+
+## Servers that are far away
+
+# far MS: the server is MS away each way, and wants a password.
+far() {
+	redis acl setuser default resetpass '>s3cret'
+	cat >far.py <<-'END'
+		import socket, sys, threading, time
+		listen, server, ms = sys.argv[1:]
+		def pump(a, b):
+		    try:
+		        while data := a.recv(65536):
+		            time.sleep(int(ms) / 1000)
+		            b.sendall(data)
+		        b.shutdown(socket.SHUT_WR)
+		    except OSError:
+		        pass
+		l = socket.socket(socket.AF_UNIX)
+		l.bind(listen)
+		l.listen(64)
+		while True:
+		    c, s = l.accept()[0], socket.socket(socket.AF_UNIX)
+		    s.connect(server)
+		    for pair in (c, s), (s, c):
+		        threading.Thread(target=pump, args=pair, daemon=True).start()
+	END
+	/usr/bin/python3 far.py far.sock "$BATS_FILE_TMPDIR/redis.sock" "$1" \
+	    3>&- 4>&- &
+	far_pid=$!
+	eventually test -S far.sock
+	export REDLOCK_REDIS=unix://$PWD/far.sock REDISCLI_AUTH=s3cret
+}
+
+@test "a signal while waiting for a server far away ends that at once, and leaves nothing behind" {
+	local name began_us
+
+	far 60
+	hold a -t 1h
+	for name in TERM INT HUP; do
+		queues 1
+		eventually blocked 1
+		began_us=$(now_us)
+		kill -s "$name" "${pid[1]}"
+		ends 1 $((128 + $(kill -l "$name")))
+		(($(now_us) - began_us < 3000000))
+		eventually 5 left redlock:a
+	done
+	[ ! -e order ]
+	let_go
+	eventually left
+	kill "$far_pid"
+}

@@ -1,0 +1,310 @@
+#!/usr/bin/env bats
+# Waiting in turn on one server: what becomes of the others when one of them
+# ends before its time, or the lock is another client's, and what waiting
+# costs the server.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031
+
+load lib
+load queue
+
+setup_file() { redis_start; }
+
+setup() {
+	redis_reset
+	waiters_setup
+}
+
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+## Signals
+
+@test "a signal while waiting ends that at once, and leaves nothing behind" {
+	local name began_us
+
+	hold a
+	for name in TERM INT HUP QUIT USR1 ALRM RTMIN+1; do
+		queues 1
+		queues 2
+		began_us=$(now_us)
+		kill -s "$name" "${pid[1]}"
+		ends 1 $((128 + $(kill -l "$name")))
+		(($(now_us) - began_us < 3000000))
+		eventually 5 queued 1
+		[ "$(redis zrange "$queue" 0 -1)" = "${token[2]}" ]
+		[ "$(redis hlen "$beat")" = 1 ]
+		kill -s "$name" "${pid[2]}"
+		ends 2 $((128 + $(kill -l "$name")))
+		eventually 5 left redlock:a
+	done
+	[ ! -e order ]
+	let_go
+	eventually left
+}
+
+@test "a signal while waiting for a frozen server ends that at once, and leaves nothing behind" {
+	local name began_us
+
+	hold a
+	for name in TERM INT HUP; do
+		queues 1
+		redis_freeze
+		began_us=$(now_us)
+		kill -s "$name" "${pid[1]}"
+		ends 1 $((128 + $(kill -l "$name")))
+		(($(now_us) - began_us < 3000000))
+		redis_thaw
+		eventually 5 left redlock:a
+	done
+	[ ! -e order ]
+	let_go
+	eventually left
+}
+
+@test "a signal for a waiter that was just handed the lock: the next one gets it" {
+	hold a
+	queues 1
+	queues 2
+	hand_over 1
+	kill -TERM "${pid[1]}"
+	kill -CONT "${pid[1]}"
+	ends 1 143
+	served 2
+	eventually left
+}
+
+## Death
+
+@test "waiters that are killed, at the head and in the middle, keep the others up for seconds only" {
+	local name began_us
+
+	hold a
+	for name in 1 2 3 4 5; do
+		queues "$name"
+	done
+	kill -KILL "${pid[1]}" "${pid[3]}"
+	eventually gone "${pid[1]}"
+	eventually gone "${pid[3]}"
+	began_us=$(now_us)
+	let_go
+	served 2 4 5
+	# a grant, or what is left of a third of the heartbeat, for each
+	(($(now_us) - began_us < 20000000))
+	eventually 40 left
+}
+
+@test "a waiter that is killed between hand-over and confirmation: the next one gets it" {
+	local began_us
+
+	hold a
+	queues 1
+	queues 2
+	queues 3
+	stop 1
+	let_go
+	eventually owns 1
+	kill -KILL "${pid[1]}"
+	began_us=$(now_us)
+	served 2 3
+	echo "$((($(now_us) - began_us) / 1000)) ms"
+	(($(now_us) - began_us < 10000000))
+	eventually 40 left
+}
+
+@test "a waiter that sleeps through its grant keeps its ticket, but not the lock" {
+	local ticket
+
+	hold a
+	queues 1
+	queues 2
+	queues 3
+	ticket=$(redis zscore "$queue" "${token[1]}")
+	stop 1
+	touch stay-2
+	let_go
+	eventually 30 runs 2
+	kill -CONT "${pid[1]}"
+	eventually in_line 1 "$ticket"
+	not runs 1
+	rm stay-2
+	served 2 1 3
+	eventually left
+}
+
+# in_line NAME TICKET
+in_line() {
+	[ "$(redis zscore "$queue" "${token[$1]}")" = "$2" ] &&
+		[ "$(redis zrank "$queue" "${token[$1]}")" = 0 ]
+}
+
+@test "a wait that runs out while the lock is handed over: it is passed on" {
+	local round name slow=0 began_us rounds=25
+
+	for ((round = 1; round <= rounds; round++)); do
+		"$REDLOCK_RUN" -k a -- sh -c 'mkdir inside || touch overlap
+			sleep 0.3
+			rmdir inside || touch overlap' 3>&- 4>&- &
+		pid[holder]=$!
+		eventually held a
+		for name in 1 2 3; do
+			comes "$name" -q -w 0.$((150 + RANDOM % 250))
+		done
+		began_us=$(now_us)
+		comes last
+		for name in 1 2 3; do
+			eventually gone "${pid[$name]}"
+			wait "${pid[$name]}" || [ $? = 75 ]
+		done
+		ends last 0
+		(($(now_us) - began_us < 2000000)) || slow=$((slow + 1))
+		eventually gone "${pid[holder]}"
+		wait "${pid[holder]}"
+		eventually 5 left
+	done
+	echo "$slow of $rounds rounds took longer than a grant"
+	[ ! -e overlap ]
+	[ "$(grep -cx last order)" = "$rounds" ]
+	((slow <= rounds / 2))
+}
+
+@test "a holder that is killed: the head takes over when its lease ends" {
+	local expires late best=100000
+
+	for _ in 1 2 3; do
+		rm -f order began
+		hold a -t 2s
+		queues 1
+		queues 2
+		kill_holder
+		expires=$(expiry redlock:a)
+		served 1 2
+		late=$(($(began 1) - expires))
+		echo "$late ms after the end of the lease"
+		((late >= 0 && late < 5000))
+		((late >= best)) || best=$late
+	done
+	((best < 300))
+	eventually left
+}
+
+@test "a resting lock: who waits is served when the rest is over" {
+	local expires late
+
+	redlock -k a --at-least 3s -- true
+	expires=$(expiry redlock:a)
+	queues 1
+	queues 2
+	served 1 2
+	late=$(($(began 1) - expires))
+	echo "$late ms after the end of the rest"
+	((late >= 0 && late < 1500))
+	eventually left
+}
+
+@test "a lock that comes to rest while others wait: they are served when the rest is over" {
+	local expires late
+
+	hold a -t 1h --at-least 3s
+	queues 1
+	queues 2
+	let_go
+	expires=$(expiry redlock:a)
+	(($(redis pttl redlock:a) <= 3000))
+	served 1 2
+	late=$(($(began 1) - expires))
+	echo "$late ms after the end of the rest"
+	((late >= 0 && late < 1500))
+	eventually left
+}
+
+@test "--at-least of a waiter counts from its own turn" {
+	hold a
+	queues 1 --at-least 20s
+	sleep 5
+	let_go
+	served 1
+	(($(expiry redlock:a) >= $(began 1) + 17000))
+	(($(expiry redlock:a) <= $(began 1) + 20050))
+}
+
+## Locks of others
+
+@test "another client's lock is waited for, and its end noticed within a quarter of a second" {
+	local late deleted best=100000
+
+	for _ in 1 2 3 4 5; do
+		rm -f order began
+		redis set redlock:a another px 60000
+		queues 1
+		queues 2
+		sleep 1
+		[ "$(redis get redlock:a)" = another ]
+		deleted=$(($(now_us) / 1000))
+		redis del redlock:a
+		served 1 2
+		late=$(($(began 1) - deleted))
+		echo "$late ms after its end"
+		((late < 5000))
+		((late >= best)) || best=$late
+	done
+	((best < 400))
+	eventually left
+}
+
+@test "another client's lock that expires is followed by the first in the queue" {
+	local expires late
+
+	redis set redlock:a another px 2000
+	expires=$(expiry redlock:a)
+	queues 1
+	queues 2
+	served 1 2
+	late=$(($(began 1) - expires))
+	((late >= 0 && late < 2000))
+	eventually left
+}
+
+@test "a foreign key without expiry, or of another type, is waited for and not touched" {
+	redis set redlock:a another
+	queues 1
+	run -75 redlock -k a -w 700ms -- touch jumped
+	[ "$(redis get redlock:a)" = another ]
+	[ "$(redis pttl redlock:a)" = -1 ]
+	redis del redlock:a
+	served 1
+	redis hset redlock:a f 1
+	queues 2
+	run -75 redlock -k a -w 700ms -- touch jumped
+	[ "$(redis hget redlock:a f)" = 1 ]
+	redis del redlock:a
+	served 1 2
+	[ ! -e jumped ]
+	eventually left
+}
+
+## What it costs
+
+@test "a waiter sends at most one command in two seconds while nothing happens" {
+	local name took n monitor
+
+	hold a -t 1h
+	for name in 1 2 3 4 5; do
+		queues "$name"
+	done
+	eventually blocked 5
+	eval "exec $(cli monitor)" >commands 3>&- 4>&- &
+	monitor=$!
+	eventually grep -q OK commands
+	took=$(now_us)
+	sleep 12
+	n=$(grep -cvE '^OK|^[0-9.]+ \[[0-9]+ lua\]' commands)
+	took=$((($(now_us) - took) / 1000))
+	kill "$monitor"
+	echo "$n commands by 5 waiters in $took ms"
+	((n * 2000 <= 5 * took))
+	# but they refresh their places
+	((n > 5))
+	queued 5
+	let_go
+	served 1 2 3 4 5
+}
