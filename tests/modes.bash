@@ -1,0 +1,281 @@
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154
+#
+# What shared.bats and slots.bats need beside lib.bash and servers.bash: clients
+# that have names, all of them for the lock called "a", and an oracle outside
+# Redis.  The tests run in $BATS_TEST_TMPDIR, on one server unless they call
+# quorum.
+
+setup_modes() {
+	redis_reset
+	cd "$BATS_TEST_TMPDIR" || return
+	unset REDLOCK_RESTART_GRACE
+	tell "unix://$BATS_FILE_TMPDIR/redis.sock"
+	declare -gA pid=()
+	told=(redis)
+	write_scripts
+}
+
+# quorum N...: from now on these, of five fresh servers.
+quorum() {
+	fresh_servers
+	servers "$@"
+	told=("${@/#/s}")
+}
+
+# Called by setup_modes.
+write_scripts() {
+	# The oracle: a kernel lock, which a process loses when it dies, however
+	# it does.  $2 is -s for a reader, -x for a writer, N for one of N.
+	# (Of N files, tried in their order, one is free for each of N who try.)
+	cat >enter <<-'END'
+		case $2 in
+		-*)	exec 9>>oracle
+			flock -n "$2" 9 || touch overlap ;;
+		*)	n=1
+			while exec 9>>"oracle-$n" && ! flock -n 9; do
+				[ "$n" -lt "$2" ] || { touch overlap; break; }
+				n=$((n + 1))
+			done ;;
+		esac
+	END
+	# What a client runs: it stays until it is told to leave.
+	cat >inside <<-'END'
+		. ./enter
+		echo "$REDLOCK_TOKEN" >"token-$1"
+		echo "$REDLOCK_FENCE" >"fence-$1"
+		date +%s%N >"began-$1"
+		echo "$1" >>order
+		: >"in-$1"
+		until [ -e leave ] || [ -e "leave-$1" ]; do
+			sleep 0.05 9>&-
+		done
+		rm "in-$1"
+	END
+}
+
+# client NAME HOW ARG...
+client() {
+	local name=$1 how=$2
+	shift 2
+	env --default-signal "$REDLOCK_RUN" -k a "$@" -- \
+	    sh inside "$name" "$how" \
+	    >"$name.out" 2>"$name.err" 3>&- 4>&- &
+	pid[$name]=$!
+}
+
+# reader, writer NAME [ARG...]: comes, and waits for minutes if need be.
+reader() {
+	client "$1" -s -s -w 5m "${@:2}"
+}
+
+writer() {
+	client "$1" -x -w 5m "${@:2}"
+}
+
+# permit NAME N [ARG...]: wants one of N slots.
+permit() {
+	client "$1" "$2" --slots "$2" -w 5m "${@:3}"
+}
+
+# queues KIND NAME [ARG...]: that one comes, and is the last in the queue now.
+queues() {
+	local before
+	before=$(redis_at "${told[0]}" zcard '{redlock:a}:~queue')
+	"$@"
+	eventually queued $((before + 1))
+}
+
+# queued N: so many are in the queue of each server.
+queued() {
+	local server
+	for server in "${told[@]}"; do
+		[ "$(redis_at "$server" zcard '{redlock:a}:~queue')" = "$1" ] ||
+			return 1
+	done
+}
+
+# runs NAME...: these COMMANDs run, all of them now.
+runs() {
+	local name
+	for name; do
+		[ -e "in-$name" ] || return 1
+	done
+}
+
+# started NAME...: the same, within some time.
+started() {
+	local name
+	eventually 60 runs "$@" && return 0
+	for name; do
+		sed "s/^/$name: /" "$name.err"
+	done >&2
+	return 1
+}
+
+# ends NAME STATUS
+ends() {
+	local got=0
+	eventually 60 gone "${pid[$1]}"
+	wait "${pid[$1]}" || got=$?
+	if ((got != $2)); then
+		echo "$1: status $got instead of $2" >&2
+		cat "$1.err" >&2
+		return 1
+	fi
+}
+
+# leaves NAME...: they end, and well.
+leaves() {
+	local name
+	for name; do
+		touch "leave-$name"
+	done
+	for name; do
+		ends "$name" 0
+	done
+}
+
+# crashes NAME: with its COMMAND, as if the power were gone; nothing is given
+# back.  (All are stopped first: none of them sees another's death.)
+crashes() {
+	local pids
+	mapfile -t pids < <(pgrep -P "${pid[$1]}")
+	pids+=("${pid[$1]}")
+	kill -STOP "${pids[@]}"
+	kill -KILL "${pids[@]}"
+	ends "$1" 137
+	rm -f "in-$1"
+}
+
+# trusted N NAME...: these have said with -v that the vote of server N, which
+# had lost the key, counts again.
+trusted() {
+	local name server="s$1"
+	shift
+	for name; do
+		grep -q "$server\.sock: its vote counts now" "$name.err" ||
+			return 1
+	done
+}
+
+# no_overlap: the oracle has seen none.
+no_overlap() {
+	if [ -e overlap ]; then
+		echo 'overlap' >&2
+		return 1
+	fi
+}
+
+# left [KEY...]: that is what is on each server, and nothing else but the fence.
+left() {
+	local server keys
+	for server in "${told[@]}"; do
+		keys=$(redis_at "$server" keys '*') || return
+		[ "$(grep -v ':~fence$' <<<"$keys" | sort | xargs)" = "$*" ] ||
+			return 1
+	done
+}
+
+# all_over: nothing stays but the fence, and there was no overlap.
+all_over() {
+	eventually "${1:-40}" left
+	no_overlap
+}
+
+# busy ARG...: redlock-run gives 75 for "a" without waiting, and says so.
+busy() {
+	run -75 --separate-stderr redlock -k a "$@" -- touch jumped
+	says 'a: '
+	[ ! -e jumped ]
+}
+
+# fence NAME: that of its COMMAND.
+fence() {
+	cat "fence-$1"
+}
+
+# json EXPRESSION: what --status --json says of "a", called d, is so.
+json() {
+	run --separate-stderr redlock --status -k a --json
+	/usr/bin/python3 -c '
+import json, sys
+d = json.loads(sys.stdin.read())[0]
+if not eval(sys.argv[1]):
+    sys.exit("not so: %s\n%s" % (sys.argv[1], json.dumps(d, indent=1)))
+' "$1" <<<"$output"
+}
+
+# holders N: so many, each once.
+holders() {
+	json "len(d['holders']) == len({h['token'] for h in d['holders']}) == $1"
+}
+
+# crowd SECONDS HOW...: twenty come again and again for so long, each time as
+# one of HOW, which the oracle knows; some are killed.
+crowd() {
+	local n end pids=()
+
+	end=$((SECONDS + $1))
+	shift
+	for n in {1..20}; do
+		while ((SECONDS < end)); do
+			one_of_the_crowd "${@:RANDOM % $# + 1:1}"
+		done 3>&- 4>&- &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+}
+
+one_of_the_crowd() {
+	local how=$1 got=0 victim mode=()
+
+	case $how in
+	-s) mode=(-s) ;;
+	[0-9]*) mode=(--slots "$how") ;;
+	esac
+	"$REDLOCK_RUN" -q -k a -w 5m -t 4s "${mode[@]}" -- sh -c '
+		. ./enter
+		echo >>"ran$2"
+		sleep "$3" 9>&-' sh x "$how" "0.0$((RANDOM % 10))" &
+	victim=$!
+	if ((RANDOM % 12 == 0)); then
+		sleep "0.$((RANDOM % 10))"
+		# One of them may have ended by itself.
+		# shellcheck disable=SC2046
+		kill -KILL "$victim" $(pgrep -P "$victim") || :
+		echo >>killed
+	fi
+	wait "$victim" || got=$?
+	((got == 0 || got == 137)) || echo "$how: $got" >>odd
+}
+
+# another HOW: until the file "leave" is there, a client of another kind takes
+# the lock with SET NX, and gives it back with DEL.
+another() {
+	while [ ! -e leave ]; do
+		if [ "$(redis set redlock:a another nx px 60000)" = OK ]; then
+			sh -c '. ./enter; sleep 0.03 9>&-' sh x "$1"
+			[ "$(redis get redlock:a)" = another ] || touch overlap
+			redis del redlock:a >/dev/null
+			echo >>ran-another
+		fi
+		sleep 0.02
+	done 3>&- 4>&-
+}
+
+# crowd_over FILE...: all that has happened, no overlap, and nothing odd.
+crowd_over() {
+	local file
+
+	[ ! -e odd ] || {
+		sort odd | uniq -c >&2
+		return 1
+	}
+	for file in killed "$@"; do
+		wc -l "$file"
+		[ -s "$file" ] || return 1
+	done
+	all_over 60
+	# What was killed in the middle of its start may take its time to go.
+	eventually 60 nothing_marked
+}

@@ -1,0 +1,891 @@
+#!/usr/bin/env bats
+# Shared locks: readers share them, no writer is beside them, and nobody starves.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034
+
+load lib
+load servers
+load modes
+
+setup_file() {
+	redis_start
+	five_servers
+}
+
+setup() { setup_modes; }
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+readers='{redlock:a}:~readers'
+
+# share N: so many readers have the lock on each server.
+share() {
+	local server
+	for server in "${told[@]}"; do
+		[ "$(redis_at "$server" get redlock:a)" = '~shared' ] || return 1
+		[ "$(redis_at "$server" hlen "$readers")" = "$1" ] || return 1
+	done
+}
+
+# nobody_shares: the key is gone everywhere, and what belongs to it.
+nobody_shares() {
+	local server
+	for server in "${told[@]}"; do
+		[ "$(redis_at "$server" exists redlock:a "$readers")" = 0 ] ||
+			return 1
+	done
+}
+
+# lease NAME: the end of this reader's, in us since 1970.
+lease() {
+	local entry
+	entry=$(redis hget "$readers" "$(cat "token-$1")")
+	[[ $entry == *' '* ]] || return 1
+	echo "${entry%% *}"
+}
+
+# renewed NAME US: its lease ends later than that.
+renewed() {
+	(($(lease "$1") > $2))
+}
+
+## Readers and writers
+
+@test "any number of readers share a lock" {
+	local name
+
+	for name in 1 2 3 4; do
+		reader "$name" -w 0
+	done
+	started 1 2 3 4
+	share 4
+	leaves 1 2 3 4
+	nobody_shares
+	all_over
+}
+
+@test "who asks for it at the same moment, without waiting, gets it too" {
+	local name
+
+	for name in {1..12}; do
+		reader "$name" -w 0 -t 5m
+	done
+	started {1..12}
+	leaves {1..12}
+	nobody_shares
+	all_over
+}
+
+@test "a writer beside readers is refused: 75, and it is told who they are" {
+	reader 1
+	started 1
+	busy
+	says 'held shared by' "pid ${pid[1]} (sh) for " 'lease '
+	reader 2
+	reader 3
+	started 2 3
+	busy
+	says 'held shared by' ' and 2 others'
+	run -75 --separate-stderr redlock -k a -w 1200ms -- touch jumped
+	says 'waiting for' 'held shared by'
+	[ ! -e jumped ]
+	run -7 redlock -q -E 7 -n -k a -- touch jumped
+	leaves 1 2 3
+	all_over
+}
+
+@test "a reader beside a writer is refused: 75" {
+	writer 1
+	started 1
+	busy -s
+	says "held by" "pid ${pid[1]} (sh)"
+	[[ $stderr != *shared* ]]
+	busy --shared -w 300ms
+	leaves 1
+	reader 2
+	started 2
+	leaves 2
+	all_over
+}
+
+@test "--shared with --slots is a usage error, whatever the number" {
+	local args
+
+	for args in '-s --slots 2' '--slots 2 -s' '--slots=64 --shared' \
+	    '-s --slots 1'; do
+		# shellcheck disable=SC2086
+		run -64 --separate-stderr redlock -k a $args -- touch jumped
+		says --shared --slots
+	done
+	[ ! -e jumped ]
+	[ -z "$(redis keys '*')" ]
+}
+
+@test "while there are readers, another client's SET NX fails" {
+	reader 1
+	reader 2
+	started 1 2
+	[ -z "$(redis set redlock:a another nx px 60000)" ]
+	leaves 1
+	[ -z "$(redis set redlock:a another nx px 60000)" ]
+	leaves 2
+	[ "$(redis set redlock:a another nx px 60000)" = OK ]
+	busy -s
+	says another
+	[ "$(redis get redlock:a)" = another ]
+	reader 3
+	eventually queued 1
+	redis del redlock:a
+	started 3
+	leaves 3
+	all_over
+}
+
+@test "a value of another client that looks like ours is not shared" {
+	redis set redlock:a '~shared and more' px 60000
+	busy -s
+	[ "$(redis get redlock:a)" = '~shared and more' ]
+	redis del redlock:a
+	redis hset redlock:a x 1
+	busy -s
+	[ "$(redis hget redlock:a x)" = 1 ]
+}
+
+@test "the lock lasts as long as the last of the readers" {
+	local ms
+
+	reader 1 -t 10m
+	reader 2 -t 50s
+	started 1 2
+	(($(redis pttl redlock:a) > 60000))
+	(($(redis pttl "$readers") > 60000))
+	leaves 1
+	ms=$(redis pttl redlock:a)
+	((ms > 0 && ms <= 50000))
+	share 1
+	leaves 2
+	nobody_shares
+	all_over
+}
+
+@test "every reader renews its own share" {
+	local first second
+
+	reader 1 -t 1500ms
+	reader 2 -t 3s
+	started 1 2
+	first=$(lease 1)
+	second=$(lease 2)
+	eventually renewed 1 $((first + 2000000))
+	eventually renewed 2 $((second + 3500000))
+	share 2
+	(($(redis pttl redlock:a) > 0))
+	leaves 1 2
+	nobody_shares
+	all_over
+}
+
+@test "a dead reader's share ends by itself, the others' stay" {
+	local ends
+
+	reader 1 -t 2s
+	reader 2 -t 5m
+	started 1 2
+	crashes 1
+	queues writer 3
+	eventually holders 1
+	runs 2
+	queued 1
+	leaves 2
+	started 3
+	leaves 3
+	all_over
+}
+
+@test "a writer waits for the lease of a dead reader, and no longer than that" {
+	local ends began
+
+	reader 1 -t 4s
+	reader 2 -t 5m
+	started 1 2
+	crashes 1
+	ends=$(lease 1)
+	queues writer 3
+	leaves 2
+	started 3
+	began=$(($(cat began-3) / 1000))
+	((began > ends))
+	# in time: the other's lease would have been minutes
+	((began < ends + 20000000))
+	leaves 3
+	all_over
+}
+
+@test "every reader has a token and a fence of its own, a writer after them a greater one" {
+	local name
+
+	reader 1
+	started 1
+	reader 2
+	started 2
+	reader 3
+	started 3
+	[ "$(cat token-1 token-2 token-3 | sort -u | wc -l)" = 3 ]
+	(($(fence 1) < $(fence 2) && $(fence 2) < $(fence 3)))
+	leaves 1 2 3
+	writer 4
+	started 4
+	(($(fence 4) > $(fence 3)))
+	leaves 4
+	reader 5
+	started 5
+	(($(fence 5) > $(fence 4)))
+	leaves 5
+	all_over
+}
+
+## Turns
+
+@test "behind a writer that waits nobody gets in, a reader under readers neither" {
+	reader 1
+	started 1
+	queues writer 2
+	busy -s
+	busy
+	queues reader 3
+	queues reader 4
+	busy -s
+	leaves 1
+	started 2
+	busy -s
+	leaves 2
+	started 3 4
+	leaves 3 4
+	[ "$(xargs <order)" = '1 2 3 4' ] || [ "$(xargs <order)" = '1 2 4 3' ]
+	all_over
+}
+
+@test "a writer is served when the last reader before it is done" {
+	reader 1
+	reader 2
+	reader 3
+	started 1 2 3
+	queues writer 4
+	leaves 2
+	leaves 1
+	share 1
+	queued 1
+	leaves 3
+	started 4
+	leaves 4
+	all_over
+}
+
+@test "several readers behind a writer start when it ends, all at the same time" {
+	local name
+
+	writer 1
+	started 1
+	for name in 2 3 4 5; do
+		queues reader "$name"
+	done
+	queues writer 6
+	queues reader 7
+	queues reader 8
+	leaves 1
+	started 2 3 4 5
+	share 4
+	eventually queued 3
+	leaves 2 3 4 5
+	started 6
+	eventually queued 2
+	leaves 6
+	started 7 8
+	leaves 7 8
+	[ "$(sed -n '1p;6p' order | xargs)" = '1 6' ]
+	all_over
+}
+
+@test "readers that are first in the queue are handed the lock together" {
+	local n
+
+	# unless this machine is so slow that the grant is over before we look
+	for _ in {1..8}; do
+		writer 1
+		started 1
+		queues reader 2
+		queues reader 3
+		kill -STOP "${pid[2]}" "${pid[3]}"
+		leaves 1
+		n=$(redis hlen "$readers")
+		kill -CONT "${pid[2]}" "${pid[3]}"
+		started 2 3
+		leaves 2 3
+		rm leave-*
+		((n == 0)) || break
+	done
+	((n == 2))
+	all_over
+}
+
+@test "between a writer and the readers after it no other writer gets in" {
+	writer 1
+	started 1
+	queues reader 2
+	queues reader 3
+	queues writer 4
+	queues writer 5
+	leaves 1
+	started 2 3
+	leaves 2 3
+	started 4
+	leaves 4
+	started 5
+	leaves 5
+	[ "$(tail -n 2 order | xargs)" = '4 5' ]
+	all_over
+}
+
+@test "when a writer gives up its wait, the readers behind it start under those before it" {
+	reader 1
+	started 1
+	queues writer 2
+	queues reader 3
+	queues reader 4
+	kill -TERM "${pid[2]}"
+	ends 2 143
+	started 1 3 4
+	share 3
+	queues writer 5 -w 1s
+	queues reader 6
+	ends 5 75
+	started 1 3 4 6
+	leaves 1 3 4 6
+	all_over
+}
+
+@test "when a waiting writer dies, those behind it are served all the same" {
+	reader 1
+	started 1
+	queues writer 2
+	queues reader 3
+	crashes 2
+	# its beat, and the time until it is looked at
+	started 1 3
+	leaves 1 3
+	all_over
+}
+
+@test "a reader that does not confirm what it was handed is not waited for" {
+	writer 1
+	started 1
+	queues reader 2
+	queues reader 3
+	queues writer 4
+	kill -STOP "${pid[2]}"
+	leaves 1
+	started 3
+	leaves 3
+	started 4
+	kill -CONT "${pid[2]}"
+	leaves 4
+	started 2
+	leaves 2
+	all_over
+}
+
+@test "a signal ends a reader's wait, and nothing of it stays" {
+	writer 1
+	started 1
+	queues reader 2
+	queues reader 3
+	kill -HUP "${pid[2]}"
+	ends 2 129
+	queued 1
+	leaves 1
+	started 3
+	leaves 3
+	[ ! -e in-2 ]
+	all_over
+}
+
+@test "readers that never leave a gap do not starve a writer" {
+	local n
+
+	reader 0
+	started 0
+	# each waits until the next is there, or as far as it gets
+	for n in {1..8}; do
+		reader "$n"
+		started "$n"
+		leaves $((n - 1))
+	done
+	queues writer w
+	for n in {9..12}; do
+		queues reader "$n"
+	done
+	leaves 8
+	started w
+	leaves w
+	started {9..12}
+	leaves {9..12}
+	[ "$(sed -n 10p order)" = w ]
+	all_over
+}
+
+## Loss
+
+@test "the key is deleted, flushed or overwritten: 79 for every reader" {
+	local how
+
+	for how in 'del redlock:a' flushall \
+	    'set redlock:a another' 'set redlock:a another px 3600000'; do
+		reader 1 -t 3s
+		reader 2 -t 4s
+		started 1 2
+		# shellcheck disable=SC2086
+		redis $how
+		ends 1 79
+		ends 2 79
+		rm -f in-1 in-2
+		if [[ $how == set* ]]; then
+			grep -q 'held by .*another' 1.err
+			grep -q 'held by .*another' 2.err
+			[ "$(redis get redlock:a)" = another ]
+			(($(redis pttl redlock:a) != 0))
+			redis del redlock:a
+		else
+			grep -q 'key is gone' 1.err
+			grep -q 'key is gone' 2.err
+			[ "$(redis exists redlock:a)" = 0 ]
+		fi
+		eventually 40 left
+	done
+	redis flushall
+}
+
+@test "after the key was deleted a new reader does not bring the old ones back" {
+	reader 1 -t 30s
+	started 1
+	redis del redlock:a
+	reader 2
+	started 2
+	share 1
+	holders 1
+	leaves 2
+	nobody_shares
+	ends 1 79
+	eventually 40 left
+}
+
+@test "an entry of a share that is over does not count" {
+	local far
+
+	far=$(($(now_us) + 3600000000))
+	redis hset "$readers" 00000000-0000-4000-8000-000000000000 \
+	    "$far redlock-run/1 token=00000000-0000-4000-8000-000000000000 try=1 since=1 pid=1 host=h user=u cmd=c"
+	writer 1
+	started 1
+	leaves 1
+	reader 2
+	started 2
+	share 1
+	leaves 2
+	nobody_shares
+	all_over
+}
+
+@test "a reader's renewal does not take the lock back from a writer" {
+	local value
+
+	reader 1 -t 3s
+	started 1
+	redis del redlock:a
+	redlock_bg -k a -t 5m -- sh -c 'until [ -e let-go ]; do sleep 0.05; done'
+	ends 1 79
+	value=$(redis get redlock:a)
+	[[ $value == *"pid=$bg_pid "* ]]
+	let_go
+	eventually 40 left
+}
+
+@test "readers survive a server out of memory: renewal and release" {
+	local first
+
+	reader 1 -t 1500ms
+	reader 2 -t 1500ms
+	started 1 2
+	redis config set maxmemory 1
+	first=$(lease 1)
+	eventually renewed 1 $((first + 2000000))
+	leaves 1
+	share 1
+	leaves 2
+	nobody_shares
+	all_over
+}
+
+## --at-least, nested runs, several locks
+
+@test "--at-least: a reader's share stays, writers wait, readers may join" {
+	redlock -s -k a --at-least 1h -- true
+	share 1
+	json "d['state'] == 'rest'"
+	busy
+	says resting
+	reader 1
+	started 1
+	json "d['state'] == 'shared'"
+	leaves 1
+	(($(redis pttl redlock:a) > 3000000))
+	json "d['state'] == 'rest' and len(d['holders']) == 1"
+	busy
+}
+
+@test "--at-least: a writer is served when the share's rest is over" {
+	local ends
+
+	reader 1
+	started 1
+	redlock -s -k a --at-least 3s -- true
+	ends=$(redis hvals "$readers" | sed -n 's/^\([0-9]*\) rest .*/\1/p')
+	queues writer 2
+	leaves 1
+	started 2
+	(($(cat began-2) / 1000 > ends))
+	leaves 2
+	all_over
+}
+
+@test "shared inside shared and shared inside exclusive run under the outer lease" {
+	redlock -s -k a -- "$REDLOCK_RUN" -s -k a -- sh -c \
+	    'redis-cli -s "$1" hlen "$2" >shares' sh \
+	    "$BATS_FILE_TMPDIR/redis.sock" "$readers"
+	[ "$(cat shares)" = 1 ]
+	run -7 --separate-stderr redlock -k a -- \
+	    "$REDLOCK_RUN" -s -k a -- sh -c 'exit 7'
+	silent
+	all_over
+}
+
+@test "exclusive inside shared is refused: 64" {
+	run -64 --separate-stderr redlock -s -k a -- \
+	    "$REDLOCK_RUN" -k a -- touch jumped
+	says a: shared
+	run -64 redlock -s -k a -- "$REDLOCK_RUN" -k a -w 1h -- touch jumped
+	[ ! -e jumped ]
+	all_over
+}
+
+@test "several locks are shared together" {
+	client 1 -s -s -k b
+	client 2 -s -k b -s
+	started 1 2
+	share 2
+	[ "$(redis get redlock:b)" = '~shared' ]
+	run -75 redlock -k b -- touch jumped
+	leaves 1
+	run -75 redlock -k b -- touch jumped
+	run -75 redlock -k c -k b -- touch jumped
+	[ "$(redis exists redlock:c)" = 0 ]
+	leaves 2
+	[ ! -e jumped ]
+	all_over
+}
+
+## --status
+
+@test "--status shows a shared lock, and every reader in a line of its own" {
+	local who first
+
+	reader 1 -t 1h
+	started 1
+	reader 2 -t 1h
+	reader 3 -t 2h
+	started 2 3
+	queues writer 4
+	run -0 --separate-stderr redlock --status -k a
+	[ -z "$stderr" ]
+	[ "$(wc -l <<<"$output")" -eq 4 ]
+	who="$(id -un)@$(uname -n) pid"
+	first=$(sed -n 2p <<<"$output" | tr -s ' ')
+	[[ $first =~ ^a\ shared\ $who\ [0-9]+\ sh\ [^\ ]+\ [^\ ]+\ 1\ [0-9]+$ ]]
+	[ "$(grep -cE "^ +$who [0-9]+ +sh +[^ ]+ +[^ ]+$" <<<"$output")" -eq 2 ]
+	for name in 1 2 3; do
+		grep -qE "$who ${pid[$name]} " <<<"$output"
+	done
+	run -0 redlock --status
+	[ "$(wc -l <<<"$output")" -eq 4 ]
+	leaves 1 2 3
+	started 4
+	leaves 4
+	run -1 redlock --status -k a
+	[[ $output == *$'\n'a\ *free* ]]
+}
+
+@test "--status --json: state and mode are shared, holders has every reader" {
+	reader 1 -t 1h
+	reader 2 -t 2h
+	started 1 2
+	json "d['state'] == d['mode'] == 'shared'"
+	json "sorted(h['pid'] for h in d['holders']) == \
+	    sorted([${pid[1]}, ${pid[2]}])"
+	json "{h['token'] for h in d['holders']} == \
+	    {'$(cat token-1)', '$(cat token-2)'}"
+	json "sorted(h['ttl_ms'] // 3600000 for h in d['holders']) in ([0, 1], [1, 1])"
+	json "d['ttl_ms'] == max(h['ttl_ms'] for h in d['holders'])"
+	json "all(h['command'] == 'sh' and h['held_ms'] >= 0 for h in d['holders'])"
+	json "d['fence'] == max($(fence 1), $(fence 2)) and d['waiting'] == 0"
+	leaves 1 2
+	json "d['state'] == 'free' and d['mode'] is None and not d['holders']"
+}
+
+## Several servers
+
+@test "several servers: readers share the lock, a writer is refused" {
+	quorum 1 2 3
+	reader 1
+	reader 2
+	reader 3
+	started 1 2 3
+	share 3
+	busy
+	says 'held shared by'
+	[ -z "$(redis_at s1 set redlock:a another nx px 60000)" ]
+	leaves 1 3
+	share 1
+	leaves 2
+	eventually nobody_shares
+	all_over
+}
+
+@test "several servers: readers that come at once without waiting all run" {
+	local name
+
+	quorum 1 2 3 4 5
+	for name in {1..10}; do
+		reader "$name" -w 0 -t 5m
+	done
+	started {1..10}
+	leaves {1..10}
+	all_over
+}
+
+@test "several servers: readers and writers at once without waiting: somebody runs" {
+	local name pids
+
+	quorum 1 2 3
+	for _ in {1..5}; do
+		rm -f ran
+		pids=()
+		for name in {1..6}; do
+			comes_once $((name % 2)) 3>&- 4>&- &
+			pids+=($!)
+		done
+		wait "${pids[@]}"
+		[ -s ran ]
+		[ ! -e odd ]
+		eventually 40 left
+	done
+	all_over
+}
+
+# comes_once WRITER: without waiting, and does not stay.
+comes_once() {
+	local got=0 mode=(-s)
+
+	((!$1)) || mode=()
+	"$REDLOCK_RUN" -q -k a "${mode[@]}" -- sh -c '
+		. ./enter
+		echo >>ran' sh x "${mode[0]:--x}" || got=$?
+	((got == 0 || got == 75)) || echo "$got" >>odd
+}
+
+@test "several servers: those that wait are served in turn, readers together" {
+	quorum 1 2 3
+	writer 1
+	started 1
+	queues reader 2
+	queues reader 3
+	queues reader 4
+	queues writer 5
+	queues reader 6
+	busy -s
+	leaves 1
+	started 2 3 4
+	busy -s
+	leaves 2 3 4
+	started 5
+	leaves 5
+	started 6
+	leaves 6
+	[ "$(sed -n '1p;5,6p' order | xargs)" = '1 5 6' ]
+	all_over
+}
+
+@test "several servers: readers that come and go do not starve a writer" {
+	local loop pids=()
+
+	quorum 1 2 3
+	for loop in 1 2 3; do
+		until [ -e began-w ] || [ -e stop ]; do
+			redlock -q -s -k a -w 5m -- \
+			    sh -c '. ./enter; sleep 0.2 9>&-' sh x -s ||
+				touch failed
+		done &
+		pids+=($!)
+	done
+	eventually share 3
+	writer w
+	started w || touch stop
+	leaves w
+	wait "${pids[@]}"
+	[ ! -e failed ]
+	all_over
+}
+
+@test "several servers: with one of three gone, readers and writers still exclude each other" {
+	quorum 1 2 3
+	redis_kill s2
+	told=(s1 s3)
+	reader 1
+	reader 2
+	started 1 2
+	busy
+	queues writer 3
+	busy -s
+	queues reader 4
+	leaves 1 2
+	started 3
+	busy -s
+	leaves 3
+	started 4
+	leaves 4
+	all_over
+}
+
+@test "several servers: with one of three frozen they do so too, and nothing stays" {
+	quorum 1 2 3
+	reader 1
+	started 1
+	redis_freeze s1
+	told=(s2 s3)
+	reader 2
+	started 2
+	busy --node-timeout 300ms
+	queues writer 3
+	leaves 1 2
+	started 3
+	busy -s --node-timeout 300ms
+	redis_thaw s1
+	leaves 3
+	told=(s1 s2 s3)
+	all_over 40
+}
+
+@test "several servers: one that restarts empty learns of the readers again" {
+	quorum 1 2 3
+	reader 1 -t 3s -v
+	reader 2 -t 3s -v
+	reader 3 -t 3s -v
+	started 1 2 3
+	redis_restart s2
+	eventually share 3
+	busy
+	eventually trusted 2 1 2 3
+	redis_restart s3
+	eventually share 3
+	busy
+	runs 1 2 3
+	leaves 1 2 3
+	all_over
+}
+
+@test "several servers: readers on a server that may have forgotten do not make a majority" {
+	quorum 1 2 3
+	eventually up_for 14 1 2 3
+	export REDLOCK_RESTART_GRACE=12s
+	redis_freeze s3
+	reader 1 -t 10s
+	started 1
+	# s3 has not heard of it, s2 forgets it and is young
+	redis_restart s2
+	redis_thaw s3
+	redis_freeze s1
+	run -69 redlock -k a -t 10s --node-timeout 300ms -- touch jumped
+	run -69 redlock -s -k a -t 10s --node-timeout 300ms -- touch jumped
+	[ ! -e jumped ]
+	redis_thaw s1
+	touch leave
+	eventually gone "${pid[1]}"
+}
+
+@test "several servers: a majority loses the key: 79 for every reader" {
+	quorum 1 2 3
+	reader 1 -t 3s
+	reader 2 -t 3s
+	started 1 2
+	redis_at s1 del redlock:a
+	eventually share 2
+	runs 1 2
+	redis_at s1 set redlock:a another
+	redis_at s3 set redlock:a another
+	ends 1 79
+	ends 2 79
+	[ "$(redis_at s1 get redlock:a)" = another ]
+	[ "$(redis_at s3 get redlock:a)" = another ]
+	redis_at s1 del redlock:a
+	redis_at s3 del redlock:a
+	all_over
+}
+
+@test "several servers: a dead reader's share ends by itself" {
+	quorum 1 2 3
+	reader 1 -t 2s
+	reader 2 -t 5m
+	started 1 2
+	crashes 1
+	queues writer 3
+	leaves 2
+	started 3
+	leaves 3
+	all_over
+}
+
+@test "several servers: --status shows the readers that a majority knows" {
+	quorum 1 2 3
+	reader 1
+	reader 2
+	started 1 2
+	share 2
+	json "d['state'] == d['mode'] == 'shared'"
+	holders 2
+	json "[s['state'] for s in d['servers']] == ['shared'] * 3"
+	redis_at s2 del redlock:a "$readers"
+	holders 2
+	redis_kill s2
+	holders 2
+	leaves 1 2
+	redis_reset s2
+	all_over
+}
+
+## Crashes
+
+@test "readers and writers of which some crash, and another client: no overlap" {
+	local pid
+
+	another -x &
+	pid=$!
+	# In a crowd that waits it may never have a chance.
+	eventually test -s ran-another
+	crowd 12 -s -s -x
+	touch leave
+	wait "$pid"
+	crowd_over ran-s ran-x ran-another
+}
+
+@test "several servers: readers and writers of which some crash: no overlap" {
+	quorum 1 2 3
+	crowd 12 -s -s -x
+	crowd_over ran-s ran-x
+}
