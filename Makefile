@@ -9,7 +9,7 @@ LDFLAGS ?= -Wl,-z,relro,-z,now
 
 SRCS = main.c options.c nested.c report.c locks.c lock.c acquire.c server.c \
 	verdict.c node.c owner.c child.c procs.c guard.c signals.c loop.c clock.c \
-	address.c status.c show.c escape.c log.c
+	address.c survey.c status.c show.c table.c json.c escape.c log.c
 SCRIPTS = acquire renew release status
 
 B = build

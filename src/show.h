@@ -2,10 +2,12 @@
 #ifndef SHOW_H
 #define SHOW_H
 
+#include <stdio.h>
+
 #include "status.h"
 
-/* Both print on standard output; whether that worked, ferror() knows. */
-void show_table(const struct status *);
-void show_json(const struct status *);
+/* Whether the printing worked, ferror() knows. */
+void show_table(FILE *, const struct status *);
+void show_json(FILE *, const struct status *);
 
 #endif

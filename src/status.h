@@ -6,11 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lock.h"
-#include "loop.h"
-#include "node.h"
 #include "options.h"
 #include "owner.h"
+#include "survey.h"
 
 enum state { STATE_UNKNOWN, STATE_FREE, STATE_HELD, STATE_SHARED, STATE_REST };
 
@@ -39,7 +37,8 @@ struct opinion {
 
 /* A lock, and what a majority agrees on. */
 struct entry {
-	char *name;
+	const char *name;         /* the subject's */
+	int slots;                /* there may be */
 	struct opinion *opinions; /* one a server */
 	const struct opinion
 	    *said;              /* one of the majority; NULL: there is none */
@@ -50,30 +49,19 @@ struct entry {
 	int64_t fence;
 };
 
-/* A server, and how far it has come. */
-struct source {
-	struct status *status;
-	struct node node;
-	bool listing; /* SCAN is on its way */
-	bool listed;
-	char cursor[24];
-	size_t asked; /* entries */
-	size_t answered;
-	int64_t end_ms;           /* without an answer until then: failed */
-	enum answer_kind failure; /* ANSWER_REPLY: none so far */
-	char why[NODE_WHY];
-};
-
 struct status {
-	const struct options *opt;
-	struct loop loop;
-	struct source *sources;
-	int nsources;
-	int quorum;
-	bool reading; /* the list of entries is complete */
-	struct entry *entries;
+	struct survey survey;
+	struct entry *entries; /* one a subject */
 	size_t nentries;
 };
+
+/*
+ * Finds out all that there is to know of opt's locks; may be called again for
+ * the same *st, which status_init() has prepared, and finds it out anew.
+ */
+void status_init(struct status *, const struct options *opt);
+void status_read(struct status *);
+void status_release(struct status *);
 
 /*
  * Prints the state of the locks opt->names, or, if it names none, of all under

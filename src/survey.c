@@ -1,0 +1,360 @@
+/*
+ * Looks and touches nothing by itself: who asks says what.  A connection that
+ * is lost is opened again, at the next address if there is one, and what was
+ * not answered on it is asked once more.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "exitcode.h"
+#include "lock.h"
+#include "log.h"
+#include "survey.h"
+
+void *
+need(void *memory)
+{
+	if (memory == NULL)
+		die(EXIT_OS, "%s", strerror(errno));
+	return memory;
+}
+
+void
+source_fail(struct source *s, enum answer_kind kind, const char *why)
+{
+	s->failure = kind;
+	snprintf(s->why, sizeof(s->why), "%s", why);
+}
+
+bool
+source_refused(struct source *s, const struct answer *a)
+{
+	if (a->kind != ANSWER_REPLY)
+		source_fail(s, a->kind, a->text);
+	return a->kind != ANSWER_REPLY;
+}
+
+void
+source_nonsense(struct source *s)
+{
+	source_fail(s, ANSWER_UNABLE, "its answer makes no sense");
+}
+
+static void
+answer_cb(void *arg, const struct answer *a)
+{
+	struct source *s = arg;
+	struct survey *sv = s->survey;
+
+	s->end_ms = clock_now_ms() + sv->opt->node_timeout_ms;
+	if (a->kind == ANSWER_NONE || s->failure != ANSWER_REPLY)
+		return; /* source_step() sees to it */
+	if (sv->answer_cb(s, s->answered, a))
+		s->asked = s->answered;
+	else
+		s->answered++;
+}
+
+/* Does what is due on one server; true when it has nothing left to do. */
+static bool
+source_step(struct source *s)
+{
+	struct survey *sv = s->survey;
+	int64_t now = clock_now_ms();
+	char text[DURATION_TEXT], why[NODE_WHY];
+
+	node_sweep(&s->node);
+	if (s->failure != ANSWER_REPLY || s->answered == sv->questions)
+		return true;
+	if (now >= s->end_ms) {
+		snprintf(why, sizeof(why), "no answer within %s",
+		    duration_format(sv->opt->node_timeout_ms, text));
+		node_close(&s->node, why);
+	}
+	if (s->node.state == NODE_DOWN) {
+		if (s->node.untried == 0) {
+			source_fail(s, s->node.failure, s->node.why);
+			return true;
+		}
+		s->asked = s->answered;
+		s->end_ms = now + sv->opt->node_timeout_ms / s->node.untried;
+		node_open(&s->node);
+	}
+	if (s->node.state != NODE_READY)
+		return false;
+	while (s->asked < sv->questions && sv->ask_cb(s, s->asked) == 0)
+		s->asked++;
+	return false;
+}
+
+void
+survey_ask(struct survey *sv, size_t n, survey_ask_cb *ask_cb,
+    survey_answer_cb *its_answer_cb)
+{
+	int64_t wake;
+	bool done;
+
+	sv->questions = n;
+	sv->ask_cb = ask_cb;
+	sv->answer_cb = its_answer_cb;
+	for (int i = 0; i < sv->nsources; i++) {
+		struct source *s = &sv->sources[i];
+
+		s->asked = s->answered = 0;
+		s->end_ms = clock_now_ms() + sv->opt->node_timeout_ms;
+	}
+	for (;;) {
+		done = true;
+		wake = CLOCK_NEVER;
+		for (int i = 0; i < sv->nsources; i++) {
+			struct source *s = &sv->sources[i];
+
+			if (source_step(s))
+				continue;
+			done = false;
+			if (s->node.state == NODE_DOWN)
+				wake = 0;
+			else if (s->end_ms < wake)
+				wake = s->end_ms;
+		}
+		if (done || sv->stop)
+			return;
+		loop_turn(&sv->loop, wake);
+	}
+}
+
+/*
+ * The name of the lock that a key belongs to, its length in *len (0: none of
+ * ours), and what kind of key it is in *kind.  The lock's own key is prefix and
+ * NAME; those beside it are that, in braces unless it has a tag, and ":~" and
+ * their kind.
+ */
+static const char *
+name_in(const char *key, const char *prefix, size_t *len, const char **kind)
+{
+	const char *beside = strstr(key, ":~"), *name = key;
+	bool braces;
+
+	*kind = beside == NULL ? "" : beside + 2;
+	*len = 0;
+	braces = beside != NULL && key[0] == '{' && beside[-1] == '}' &&
+	    strncmp(key, prefix, strlen(prefix)) != 0;
+	name += braces;
+	if (strncmp(name, prefix, strlen(prefix)) != 0)
+		return key;
+	name += strlen(prefix);
+	*len = beside == NULL ? strlen(name) : (size_t)(beside - name) - braces;
+	return name;
+}
+
+/* The number of a slot, 1 for the lock itself; 0: it is another kind of key. */
+static int
+slot_number(const char *kind)
+{
+	int n = 0;
+
+	if (*kind == '\0')
+		return 1;
+	for (; *kind >= '0' && *kind <= '9' && n <= LOCK_SLOTS; kind++)
+		n = n * 10 + (*kind - '0');
+	return *kind == '\0' && n >= 2 && n <= LOCK_SLOTS ? n : 0;
+}
+
+static void
+add_subject(struct survey *sv, const char *name, size_t len, int slots)
+{
+	struct subject *to;
+
+	/* Twice as much whenever a power of two is full. */
+	if ((sv->nsubjects & (sv->nsubjects - 1)) == 0)
+		sv->subjects = need(realloc(sv->subjects,
+		    (2 * sv->nsubjects + 1) * sizeof(*sv->subjects)));
+	to = &sv->subjects[sv->nsubjects++];
+	to->name = need(strndup(name, len));
+	to->slots = slots;
+}
+
+static void
+found_key(struct survey *sv, const char *key)
+{
+	const char *kind, *name;
+	size_t len;
+	int slot;
+
+	name = name_in(key, sv->opt->prefix, &len, &kind);
+	slot = slot_number(kind);
+	for (const char *const *w = sv->wanted; len > 0 && *w != NULL; w++)
+		if (**w == '\0' ? slot > 0 : strcmp(kind, *w) == 0)
+			add_subject(sv, name, len, slot > 0 ? slot : 1);
+}
+
+/* SCAN's pattern: the prefix to the letter, with anything around it. */
+static int
+ask_scan(struct source *s, size_t i)
+{
+	char pattern[2 * LOCK_NAME + 3], *to = pattern;
+	const char *const argv[] = { "SCAN", s->cursor, "MATCH", pattern,
+		"COUNT", "1000" };
+
+	*to++ = '*';
+	for (const char *p = s->survey->opt->prefix; *p != '\0'; p++) {
+		if (strchr("*?[]\\^-", *p) != NULL)
+			*to++ = '\\';
+		*to++ = *p;
+	}
+	*to++ = '*';
+	*to = '\0';
+	return node_command(&s->node, (int)i, 6, argv);
+}
+
+static bool
+scan_answered(struct source *s, size_t i, const struct answer *a)
+{
+	const char *cursor = answer_string(a, 0, NULL), *key;
+	const struct answer keys = answer_sub(a, 1);
+	size_t len;
+
+	(void)i;
+	if (source_refused(s, a))
+		return false;
+	if (cursor == NULL || strlen(cursor) >= sizeof(s->cursor)) {
+		source_nonsense(s);
+		return false;
+	}
+	snprintf(s->cursor, sizeof(s->cursor), "%s", cursor);
+	for (size_t k = 0; k < answer_count(&keys); k++) {
+		key = answer_string(&keys, k, &len);
+		if (key != NULL && strlen(key) == len)
+			found_key(s->survey, key);
+	}
+	return strcmp(cursor, "0") != 0;
+}
+
+static int
+compare_subjects(const void *a, const void *b)
+{
+	return strcmp(((const struct subject *)a)->name,
+	    ((const struct subject *)b)->name);
+}
+
+/* SCAN may name a key twice, and so do several servers, and slots. */
+static void
+sort_subjects(struct survey *sv)
+{
+	struct subject *all = sv->subjects;
+	size_t n = 0;
+
+	if (sv->nsubjects == 0)
+		return;
+	qsort(all, sv->nsubjects, sizeof(*all), compare_subjects);
+	for (size_t i = 1; i < sv->nsubjects; i++) {
+		if (strcmp(all[n].name, all[i].name) != 0) {
+			all[++n] = all[i];
+			continue;
+		}
+		if (all[i].slots > all[n].slots)
+			all[n].slots = all[i].slots;
+		free(all[i].name);
+	}
+	sv->nsubjects = n + 1;
+}
+
+static void
+forget_subjects(struct survey *sv)
+{
+	for (size_t i = 0; i < sv->nsubjects; i++)
+		free(sv->subjects[i].name);
+	free(sv->subjects);
+	sv->subjects = NULL;
+	sv->nsubjects = 0;
+}
+
+void
+survey_subjects(struct survey *sv, const char *const wanted[])
+{
+	const struct options *opt = sv->opt;
+
+	forget_subjects(sv);
+	for (int i = 0; i < opt->nnames; i++)
+		add_subject(
+		    sv, opt->names[i], strlen(opt->names[i]), LOCK_SLOTS);
+	if (opt->nnames > 0)
+		return; /* in order, and each once */
+	sv->wanted = wanted;
+	for (int i = 0; i < sv->nsources; i++)
+		snprintf(
+		    sv->sources[i].cursor, sizeof(sv->sources[i].cursor), "0");
+	survey_ask(sv, 1, ask_scan, scan_answered);
+	sort_subjects(sv);
+}
+
+int
+survey_report(const struct survey *sv, int *failures)
+{
+	int failed = 0, result = EXIT_UNREACHABLE;
+
+	for (int i = 0; i < sv->nsources; i++) {
+		const struct source *s = &sv->sources[i];
+
+		if (s->failure == ANSWER_REPLY)
+			continue;
+		failed++;
+		warn("%s: %s%s", s->node.address.text, s->why,
+		    sv->opt->default_server ? " (the built-in default; -r or "
+					      "REDLOCK_REDIS name another)" :
+					      "");
+		if (s->failure == ANSWER_DENIED)
+			result = EXIT_REFUSED;
+	}
+	*failures = failed;
+	return sv->nsources - failed >= sv->quorum ? 0 : result;
+}
+
+void
+survey_init(struct survey *sv, const struct options *opt)
+{
+	memset(sv, 0, sizeof(*sv));
+	sv->opt = opt;
+	sv->nsources = opt->naddresses;
+	sv->quorum = opt->naddresses / 2 + 1;
+	if (loop_init(&sv->loop) == -1)
+		die(EXIT_OS, "timerfd: %s", strerror(errno));
+	sv->sources =
+	    need(calloc((size_t)opt->naddresses, sizeof(*sv->sources)));
+	for (int i = 0; i < opt->naddresses; i++) {
+		struct source *s = &sv->sources[i];
+
+		s->survey = sv;
+		s->failure = ANSWER_REPLY;
+		node_init(
+		    &s->node, &sv->loop, &opt->addresses[i], answer_cb, s);
+		if (node_resolve(&s->node) == -1)
+			source_fail(s, ANSWER_NONE, s->node.why);
+		s->node.untried = s->node.nips;
+	}
+}
+
+void
+survey_retry(struct survey *sv)
+{
+	for (int i = 0; i < sv->nsources; i++) {
+		struct source *s = &sv->sources[i];
+
+		if (s->node.nips == 0)
+			continue; /* looking it up again could block */
+		s->failure = ANSWER_REPLY;
+		s->node.untried = s->node.nips;
+	}
+}
+
+void
+survey_release(struct survey *sv)
+{
+	for (int i = 0; i < sv->nsources; i++)
+		node_release(&sv->sources[i].node);
+	forget_subjects(sv);
+	free(sv->sources);
+	loop_release(&sv->loop);
+}

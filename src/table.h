@@ -1,0 +1,57 @@
+/*
+ * Rows and columns for people: each column as wide as its widest cell, colours
+ * where they are wanted.  A cell is fit for a terminal: what came from outside
+ * is put in with table_text().
+ */
+#ifndef TABLE_H
+#define TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "log.h"
+
+#define TABLE_COLUMNS 12
+#define TABLE_CELL    300
+
+enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_GOOD, STYLE_BAD };
+
+struct table {
+	int columns;
+	bool colours;
+	int width[TABLE_COLUMNS];
+	size_t nrows; /* the first holds the titles */
+	struct row {
+		char text[TABLE_COLUMNS][TABLE_CELL];
+		enum style style[TABLE_COLUMNS];
+	} * rows;
+};
+
+/* Whether standard output is a terminal that is to show colours: NO_COLOR. */
+bool table_wants_colours(void);
+
+/* A table with these titles and no rows yet.  table_release() frees it. */
+void table_init(
+    struct table *, bool colours, int columns, const char *const titles[]);
+void table_release(struct table *);
+
+/* Adds an empty row and returns its number; exits if there is no memory. */
+size_t table_row(struct table *);
+
+/* Writes a cell: as printf(3) does, or len bytes from outside, escaped. */
+void table_cell(struct table *, size_t row, int column, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
+void table_text(
+    struct table *, size_t row, int column, const char *text, size_t len);
+
+void table_style(struct table *, size_t row, int column, enum style);
+
+/*
+ * Prints rows from (0: the titles) up to, but not including, to.  Call it when
+ * all rows are there, since any may widen a column.  Whether the printing
+ * worked, ferror() knows.
+ */
+void table_print(FILE *, const struct table *, size_t from, size_t to);
+
+#endif
