@@ -7,9 +7,10 @@ PREFIX ?= /usr/local
 CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 LDFLAGS ?= -Wl,-z,relro,-z,now
 
-SRCS = main.c options.c nested.c report.c locks.c lock.c acquire.c server.c \
-	verdict.c node.c owner.c child.c procs.c guard.c signals.c loop.c clock.c \
-	address.c survey.c status.c show.c table.c json.c escape.c log.c
+SRCS = main.c run.c options.c nested.c report.c locks.c lock.c acquire.c \
+	server.c verdict.c node.c owner.c child.c procs.c guard.c signals.c loop.c \
+	clock.c address.c survey.c status.c show.c watch.c history.c break.c \
+	check.c table.c json.c escape.c log.c
 SCRIPTS = acquire renew release status
 
 B = build

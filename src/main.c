@@ -4,10 +4,7 @@
  * The order in main() is the design.  Signals are ours before there is
  * anything to lose; the lock is held before COMMAND exists; COMMAND's
  * processes are gone before the lock is given back.  Once COMMAND exists
- * nothing calls exit(): every path falls through to lock_release().
- *
- * lock.c knows no process and child.c no lock.  Here they meet, in
- * run_step(): what follows for the one from the state of the other.
+ * nothing calls exit(): every path falls through to locks_release().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,71 +16,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "child.h"
+#include "break.h"
+#include "check.h"
 #include "clock.h"
 #include "exitcode.h"
-#include "guard.h"
-#include "locks.h"
+#include "history.h"
 #include "log.h"
-#include "loop.h"
 #include "nested.h"
-#include "options.h"
-#include "owner.h"
 #include "report.h"
-#include "signals.h"
+#include "run.h"
 #include "status.h"
-
-#define GUARD_AFTER_MS 2 /* promised: from the fifth millisecond on */
-
-struct run {
-	struct options opt;
-	struct loop loop;
-	struct signals signals;
-	struct loop_watch signal_watch;
-	struct locks locks;
-	struct owner owner;
-	struct child child;
-	struct guard guard;
-	int cancelled;       /* the signal that ended the wait, or 0 */
-	int64_t asked_ms;    /* when the lock was asked for */
-	int64_t acquired_ms; /* when that was answered */
-	int64_t guard_ms;    /* when the guard is to be there */
-	int64_t deadline_ms; /* the last D that was in the future */
-	bool lost;
-	bool timed_out; /* --at-most has passed */
-};
-
-static int64_t
-earlier(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* SIGKILL lands that long before D. */
-static int64_t
-margin_ms(const struct run *run)
-{
-	int64_t margin = run->opt.ttl_ms / 50 + 5;
-
-	return margin < 100 ? margin : 100;
-}
-
-/* From SIGTERM to SIGKILL when the lease is running out. */
-static int64_t
-short_kill_after_ms(const struct run *run)
-{
-	int64_t third = run->opt.ttl_ms / 3;
-
-	return run->opt.kill_after_ms < third ? run->opt.kill_after_ms : third;
-}
-
-/* The guard acts at the same moment as we. */
-static int64_t
-guard_kill_ms(const struct run *run)
-{
-	return run->opt.warn_on_loss ? CLOCK_NEVER :
-				       run->deadline_ms - margin_ms(run);
-}
+#include "watch.h"
 
 static void
 signals_cb(void *arg, short revents)
@@ -116,141 +59,6 @@ signals_cb(void *arg, short revents)
 			locks_cancel(&run->locks);
 		}
 	}
-}
-
-static void
-lose(struct run *run, int64_t kill_ms)
-{
-	char text[OWNER_WHO + LOCK_WHY];
-
-	run->lost = true;
-	report_loss(run->locks.about, text, sizeof(text));
-	if (run->opt.warn_on_loss) {
-		warn("%s: lock lost: %s; %s runs on without it (--on-loss "
-		     "warn)",
-		    run->locks.about->name, text, run->owner.command);
-		return;
-	}
-	warn("%s: lock lost: %s; stopping %s", run->locks.about->name, text,
-	    run->owner.command);
-	child_stop(&run->child, kill_ms);
-}
-
-/* What follows for COMMAND from the state of the lease. */
-static int64_t
-lease_step(struct run *run, int64_t now)
-{
-	int64_t deadline = locks_deadline_ms(&run->locks);
-	int64_t kill_ms, term_ms;
-
-	if (deadline > now && deadline != run->deadline_ms) {
-		run->deadline_ms = deadline;
-		guard_tell(&run->guard, guard_kill_ms(run));
-	}
-	kill_ms = run->deadline_ms - margin_ms(run);
-	term_ms = kill_ms - short_kill_after_ms(run);
-	if (run->lost) {
-		/* Stopping.  What is left of the lease is the limit. */
-		return CLOCK_NEVER;
-	}
-	if (now >= deadline) {
-		/* It ran out while we were away, or servers say "not yours". */
-		lose(run, earlier(kill_ms, now + run->opt.kill_after_ms));
-		return now;
-	}
-	if (now >= term_ms && !run->opt.warn_on_loss) {
-		lose(run, kill_ms);
-		return now;
-	}
-	return run->opt.warn_on_loss ? deadline : term_ms;
-}
-
-static int64_t
-at_most_step(struct run *run, int64_t now)
-{
-	int64_t end_ms = run->acquired_ms + run->opt.at_most_ms;
-	char text[DURATION_TEXT];
-
-	if (run->opt.at_most_ms == 0 || run->timed_out)
-		return CLOCK_NEVER;
-	if (now < end_ms)
-		return end_ms;
-	run->timed_out = true;
-	if (!run->lost)
-		warn("%s: %s has run for %s (--at-most); stopping it",
-		    run->opt.name, run->owner.command,
-		    duration_format(run->opt.at_most_ms, text));
-	child_stop(&run->child, now + run->opt.kill_after_ms);
-	return now;
-}
-
-static int64_t
-guard_step(struct run *run, int64_t now)
-{
-	if (run->guard.pid != 0 ? !run->guard.lost : now < run->guard_ms)
-		return run->guard.pid != 0 ? CLOCK_NEVER : run->guard_ms;
-	if (run->guard.lost)
-		info("%s: the guard is gone; starting another", run->opt.name);
-	if (guard_start(&run->guard, &run->child, guard_kill_ms(run)) == -1)
-		run->guard_ms = now + GUARD_AFTER_MS;
-	return now;
-}
-
-/* COMMAND has stopped on a terminal: so do we, until the shell's fg. */
-static void
-stop_step(struct run *run)
-{
-	int signo = run->child.stopped_by;
-	char text[DURATION_TEXT];
-
-	run->child.stopped_by = 0;
-	if (!run->child.terminal || run->child.stopping)
-		return;
-	warn("%s: stopped; the lock is lost unless %s goes on within %s",
-	    run->opt.name, run->owner.command,
-	    duration_format(
-		run->deadline_ms - margin_ms(run) - clock_now_ms(), text));
-	signals_stop_ourselves(signo);
-}
-
-/* Answers have been read; now they and the clock are judged. */
-static int64_t
-run_step(struct run *run)
-{
-	int64_t wake, now;
-
-	if (run->child.stopped_by != 0)
-		stop_step(run);
-	now = clock_now_ms();
-	wake = locks_step(&run->locks);
-	wake = earlier(wake, lease_step(run, now));
-	wake = earlier(wake, at_most_step(run, now));
-	wake = earlier(wake, child_step(&run->child));
-	if (!run->child.gone)
-		wake = earlier(wake, guard_step(run, now));
-	return wake;
-}
-
-/* Runs COMMAND to its end and returns our exit status; -N: die of signal N. */
-static int
-run_child(struct run *run)
-{
-	const struct child *c = &run->child;
-	int64_t wake;
-
-	while (wake = run_step(run), !c->gone)
-		loop_turn(&run->loop, wake);
-	guard_end(&run->guard);
-
-	/* It may have been the guard that ended COMMAND while we were away. */
-	if (!run->lost && !run->opt.warn_on_loss &&
-	    clock_now_ms() >= run->deadline_ms - margin_ms(run))
-		lose(run, 0);
-	if (run->lost && !run->opt.warn_on_loss)
-		return EXIT_LOST;
-	if (run->timed_out)
-		return EXIT_AT_MOST;
-	return c->code == CLD_EXITED ? c->status : -c->status;
 }
 
 /* What COMMAND finds in its environment, over whatever was inherited. */
@@ -336,7 +144,7 @@ run_command(struct run *run)
 	signals_cb(run, 0); /* the last moment for one to be in time */
 	if (run->cancelled != 0)
 		return -run->cancelled;
-	if (clock_now_ms() >= run->deadline_ms - margin_ms(run)) {
+	if (clock_now_ms() >= run->deadline_ms - run_margin_ms(run)) {
 		warn("%s: not run: we stood still until the lease was over",
 		    opt->name);
 		return EXIT_UNREACHABLE;
@@ -348,8 +156,7 @@ run_command(struct run *run)
 	switch (child_spawn(&run->child, opt->command, &run->signals)) {
 	case CHILD_STARTED:
 		drop_streams();
-		run->guard_ms = clock_now_ms() + GUARD_AFTER_MS;
-		return run_child(run);
+		return run_to_end(run);
 	case CHILD_NO_FORK:
 		warn("%s: fork: %s", opt->command[0], strerror(errno));
 		return EXIT_OS;
@@ -478,6 +285,25 @@ init_locks(struct run *run)
 	}
 }
 
+/* What only asks the servers; returns the exit status. */
+static int
+look(const struct options *opt)
+{
+	switch (opt->mode) {
+	case MODE_STATUS:
+		return opt->watch ? watch_run(opt) : status_run(opt);
+	case MODE_HISTORY:
+		return history_run(opt);
+	case MODE_BREAK:
+		return break_run(opt);
+	case MODE_CHECK:
+		return check_run(opt);
+	case MODE_RUN:
+		break;
+	}
+	return EXIT_USAGE;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -486,8 +312,8 @@ main(int argc, char **argv)
 
 	fill_streams();
 	options_parse(&run.opt, argc, argv); /* exits: -h, -V, bad usage */
-	if (run.opt.mode == MODE_STATUS) {
-		status = status_run(&run.opt);
+	if (run.opt.mode != MODE_RUN) {
+		status = look(&run.opt);
 		options_release(&run.opt);
 		return status;
 	}

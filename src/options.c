@@ -22,7 +22,10 @@
 
 static const char usage[] =
     "usage: redlock-run [OPTION]... -k NAME [--] COMMAND [ARG]...\n"
-    "       redlock-run --status [-k NAME]... [--json]\n"
+    "       redlock-run --status [-k NAME]... [--json | --watch]\n"
+    "       redlock-run --history [-k NAME]... [--json]\n"
+    "       redlock-run --break -k NAME [--token TOKEN]\n"
+    "       redlock-run --check [--json]\n"
     "\n"
     "Runs COMMAND while holding the lock NAME in Redis, or says who holds it.\n"
     "\n"
@@ -61,6 +64,11 @@ static const char usage[] =
     "\n"
     "Asking and telling:\n"
     "      --status              show who holds the lock, or all locks\n"
+    "      --watch               and again every second, until q or ^C\n"
+    "      --history             show the last runs\n"
+    "      --break               take the lock away from a dead holder\n"
+    "      --token TOKEN         which one that is\n"
+    "      --check               look whether the servers are fit for locks\n"
     "      --json                the same for programs\n"
     "  -q, --quiet               errors only, not even \"busy\"\n"
     "  -v, --verbose             say what happens and how long it took\n"
@@ -87,6 +95,11 @@ enum {
 	OPT_RESTART_GRACE,
 	OPT_SLOTS,
 	OPT_STATUS,
+	OPT_HISTORY,
+	OPT_BREAK,
+	OPT_CHECK,
+	OPT_WATCH,
+	OPT_TOKEN,
 	OPT_JSON
 };
 
@@ -110,6 +123,11 @@ static const struct option long_options[] = { { "key", required_argument, NULL,
 	{ "restart-grace", required_argument, NULL, OPT_RESTART_GRACE },
 	{ "password-file", required_argument, NULL, OPT_PASSWORD_FILE },
 	{ "status", no_argument, NULL, OPT_STATUS },
+	{ "history", no_argument, NULL, OPT_HISTORY },
+	{ "break", no_argument, NULL, OPT_BREAK },
+	{ "check", no_argument, NULL, OPT_CHECK },
+	{ "watch", no_argument, NULL, OPT_WATCH },
+	{ "token", required_argument, NULL, OPT_TOKEN },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "verbose", no_argument, NULL, 'v' },
@@ -464,6 +482,53 @@ bad_option(int c, char **argv)
 	usage_error("unknown or ambiguous option '%s'", word);
 }
 
+static const char *const mode_names[] = { [MODE_STATUS] = "--status",
+	[MODE_HISTORY] = "--history",
+	[MODE_BREAK] = "--break",
+	[MODE_CHECK] = "--check" };
+
+static void
+set_mode(struct options *opt, enum mode mode)
+{
+	if (opt->mode != MODE_RUN && opt->mode != mode)
+		usage_error("%s and %s do not go together",
+		    mode_names[opt->mode], mode_names[mode]);
+	opt->mode = mode;
+}
+
+/* What goes together; only_run is an option that only a run has, or NULL. */
+static void
+check_mode(const struct options *opt, const char *only_run)
+{
+	const char *mode = mode_names[opt->mode];
+
+	if (opt->watch && opt->mode != MODE_STATUS)
+		usage_error("--watch goes with --status");
+	if (opt->watch && opt->json)
+		usage_error("--watch and --json do not go together");
+	if (opt->token != NULL && opt->mode != MODE_BREAK)
+		usage_error("--token goes with --break");
+	if (opt->json && (opt->mode == MODE_RUN || opt->mode == MODE_BREAK))
+		usage_error("--json goes with --status, --history or --check");
+	if (opt->mode == MODE_RUN) {
+		if (opt->nnames == 0)
+			usage_error("which lock? -k NAME is missing");
+		if (opt->command[0] == NULL)
+			usage_error("which command? COMMAND is missing");
+		return;
+	}
+	if (only_run != NULL)
+		usage_error("%s does not go with %s", only_run, mode);
+	if (opt->command[0] != NULL)
+		usage_error("'%s': %s runs no command", opt->command[0], mode);
+	if (opt->mode == MODE_BREAK && opt->nnames == 0)
+		usage_error("which lock? -k NAME is missing");
+	if (opt->mode == MODE_BREAK && opt->nnames > 1)
+		usage_error("--break takes one lock at a time");
+	if (opt->mode == MODE_CHECK && opt->nnames > 0)
+		usage_error("-k does not go with --check: it is about servers");
+}
+
 void
 options_parse(struct options *opt, int argc, char **argv)
 {
@@ -557,7 +622,22 @@ options_parse(struct options *opt, int argc, char **argv)
 			password_file.value = optarg;
 			break;
 		case OPT_STATUS:
-			opt->mode = MODE_STATUS;
+			set_mode(opt, MODE_STATUS);
+			break;
+		case OPT_HISTORY:
+			set_mode(opt, MODE_HISTORY);
+			break;
+		case OPT_BREAK:
+			set_mode(opt, MODE_BREAK);
+			break;
+		case OPT_CHECK:
+			set_mode(opt, MODE_CHECK);
+			break;
+		case OPT_WATCH:
+			opt->watch = true;
+			break;
+		case OPT_TOKEN:
+			opt->token = optarg;
 			break;
 		case OPT_JSON:
 			opt->json = true;
@@ -578,20 +658,7 @@ options_parse(struct options *opt, int argc, char **argv)
 	}
 
 	opt->command = argv + optind;
-	if (opt->mode == MODE_STATUS) {
-		if (only_run != NULL)
-			usage_error("%s does not go with --status", only_run);
-		if (argc > optind)
-			usage_error(
-			    "'%s': --status runs no command", argv[optind]);
-	} else {
-		if (opt->json)
-			usage_error("--json goes with --status");
-		if (opt->nnames == 0)
-			usage_error("which lock? -k NAME is missing");
-		if (argc == optind)
-			usage_error("which command? COMMAND is missing");
-	}
+	check_mode(opt, only_run);
 	if (opt->quiet && opt->verbose)
 		usage_error("-q and -v do not go together");
 	if (shared && slots)
@@ -619,10 +686,11 @@ options_parse(struct options *opt, int argc, char **argv)
 	if (prefix.value != NULL)
 		check_prefix(prefix);
 	opt->prefix = prefix.value != NULL ? prefix.value : "redlock:";
-	if (opt->mode == MODE_STATUS && opt->nnames == 0 &&
-	    opt->prefix[0] == '\0')
-		usage_error("--status with an empty prefix needs -k: every key "
-			    "would be a lock");
+	if ((opt->mode == MODE_STATUS || opt->mode == MODE_HISTORY) &&
+	    opt->nnames == 0 && opt->prefix[0] == '\0')
+		usage_error("%s with an empty prefix needs -k: every key would "
+			    "be a lock",
+		    mode_names[opt->mode]);
 	find_servers(opt);
 	fill_passwords(opt, password_file);
 	opt->grace_ms = duration(either(grace, "REDLOCK_RESTART_GRACE"),

@@ -7,10 +7,12 @@
 
 #include "address.h"
 
+enum mode { MODE_RUN, MODE_STATUS, MODE_HISTORY, MODE_BREAK, MODE_CHECK };
+
 struct options {
-	enum { MODE_RUN, MODE_STATUS } mode;
+	enum mode mode;
 	const char **names; /* of the locks, in bytewise order */
-	int nnames;         /* 0: --status of all */
+	int nnames;         /* 0: all there are */
 	int limit;          /* how many may hold one; 0: any number, shared */
 	char *name;         /* all of them, for messages: "a, b" */
 	char **command;     /* in argv; NULL-terminated */
@@ -31,7 +33,9 @@ struct options {
 	bool quiet;
 	bool verbose;
 	bool json;
-	char site[17]; /* fingerprint of servers and prefix, in hex */
+	bool watch;        /* --status: again and again */
+	const char *token; /* --break: whose; NULL: not said */
+	char site[17];     /* fingerprint of servers and prefix, in hex */
 };
 
 /*

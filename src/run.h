@@ -1,0 +1,47 @@
+/*
+ * What happens while COMMAND runs: the lease is renewed, and what follows for
+ * COMMAND from the state of the lock, the clock and its processes.
+ */
+#ifndef RUN_H
+#define RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "child.h"
+#include "guard.h"
+#include "locks.h"
+#include "loop.h"
+#include "options.h"
+#include "owner.h"
+#include "signals.h"
+
+/* One run of the program; on main's stack. */
+struct run {
+	struct options opt;
+	struct loop loop;
+	struct signals signals;
+	struct loop_watch signal_watch;
+	struct locks locks;
+	struct owner owner;
+	struct child child;
+	struct guard guard;
+	int cancelled;       /* the signal that ended the wait, or 0 */
+	int64_t asked_ms;    /* when the lock was asked for */
+	int64_t acquired_ms; /* when that was answered */
+	int64_t guard_ms;    /* when the guard is to be there */
+	int64_t deadline_ms; /* the last D that was in the future */
+	bool lost;
+	bool timed_out; /* --at-most has passed */
+};
+
+/* SIGKILL lands that long before D. */
+int64_t run_margin_ms(const struct run *);
+
+/*
+ * Turns the loop until the COMMAND that has just been started and all of its
+ * processes are gone.  Returns our exit status; -N: die of signal N.
+ */
+int run_to_end(struct run *);
+
+#endif
