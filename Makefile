@@ -1,9 +1,11 @@
 # redlock-run: runs a command while it holds a lock in Redis.  GNU make.
-# The user's are PREFIX, DESTDIR, CC, CFLAGS, CPPFLAGS and LDFLAGS; WERROR=1
-# makes warnings fatal, V=1 shows commands.
+# The user's are PREFIX, DESTDIR, ZSH_DIR, CC, CFLAGS, CPPFLAGS and LDFLAGS;
+# STATIC=1 insists on linking hiredis and uuid from their archives, SHARED=1
+# never does, WERROR=1 makes warnings fatal, V=1 shows commands.
 
 VERSION = 0.1.0
 PREFIX ?= /usr/local
+ZSH_DIR ?= zsh/site-functions
 CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 LDFLAGS ?= -Wl,-z,relro,-z,now
 
@@ -26,29 +28,39 @@ SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all
 
 # pkg-config is asked when a recipe needs the answer, not when this file is
 # read: `make deps check` starts without the libraries.  Linking hiredis and
-# uuid from their archives, where there are any, makes a run 0.15 ms shorter;
-# SHARED=1 is for those who want the shared libraries.
+# uuid from their archives, where there are any, makes a run 0.15 ms shorter.
 pkg = $(shell pkg-config $1 2>/dev/null)
-archive = $(if $(SHARED),,$(wildcard $(shell $(CC) -print-file-name=lib$1.a)))
+archive = $(if $(SHARED),,$(wildcard $(shell $(CC) -print-file-name=lib$1.a \
+	2>/dev/null)))
 link = $(if $(filter-out -l$1,$2),$2,$(or $(call archive,$1),-l$1))
-LDLIBS = $(foreach l,hiredis uuid,$(call link,$l,$(call pkg,--libs $l)))
+insist = $(patsubst -l$1,-l:lib$1.a,$2)
+LDLIBS = $(foreach l,hiredis uuid,$(call $(if $(STATIC),insist,link),$l,$(call \
+	pkg,--libs $l)))
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVERSION=\"$(VERSION)\" -I$B -Isrc \
 	$(patsubst -I%,-isystem %,$(call pkg,--cflags hiredis uuid)) \
 	$(WARNINGS) $(CFLAGS)
 COMPILE = $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP
-say = @$(if $(V),,echo '$1 $@';)
+FLAGS = $(COMPILE) $(LDFLAGS) $(LDLIBS) $(SCRIPTS)
+say = $(if $(V),,@echo '$1 $@';)
 
 # What has to be there, and the Debian package that brings it.
 BUILD_TOOLS = $(firstword $(CC)):$(if $(findstring clang,$(CC)),clang,gcc) \
 	pkg-config:pkg-config
 TEST_TOOLS = redis-server:redis-server redis-cli:redis-tools bats:bats \
 	mandoc:mandoc python3:python3 ps:procps
+LIBRARIES = hiredis:libhiredis-dev uuid:uuid-dev
 find_missing = @missing=; for t in $1; do \
 	command -v $${t%%:*} >/dev/null || missing="$$missing $${t\#*:}"; done; \
-	for l in hiredis:libhiredis-dev uuid:uuid-dev; do pkg-config --exists \
+	for l in $(LIBRARIES); do pkg-config --exists \
 	$${l%%:*} 2>/dev/null || missing="$$missing $${l\#*:}"; done; \
 	echo '\#include <stdlib.h>' | $(CC) -E - >/dev/null 2>&1 || \
 	missing="$$missing libc6-dev"; test -n "$$missing" || exit 0
+find_no_archive = @missing=; for l in $(LIBRARIES); do \
+	echo 'int main(void) { return 0; }' | $(CC) $(CFLAGS) -x c - \
+	-o /dev/null $(LDFLAGS) $$(pkg-config --libs-only-L $${l%%:*}) \
+	-l:lib$${l%%:*}.a 2>/dev/null || missing="$$missing $\
+	lib$${l%%:*}.a (in Debian's $${l\#*:})"; done; \
+	test -n "$$missing" || exit 0
 
 all: $(PROGRAM)
 
@@ -68,13 +80,16 @@ $B/scripts.h: $(patsubst %,src/lua/%.lua,head $(SCRIPTS)) $B/flags
 			-e 's/[\\"]/\\&/g' -e 's/.*/	"&\\n"/' -e '$$s/$$/;/'; \
 	done >$@
 
-# Changes when the flags do, and everything is made anew.
+# Changes when the flags do, or what is linked or made into strings, and
+# everything is made anew.
 $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS))
 	@mkdir -p $B/unit; \
-	echo '$(COMPILE)' | cmp -s - $@ && exit; echo '$(COMPILE)' >$@
+	echo '$(FLAGS)' | cmp -s - $@ && exit; echo '$(FLAGS)' >$@
 	$(call find_missing,$(BUILD_TOOLS)); rm -f $@; \
 	echo "redlock-run cannot be built without$$missing (their names in" \
 		"Debian); 'make deps' installs what is missing." >&2; exit 1
+	$(if $(STATIC),$(find_no_archive); rm -f $@; \
+	echo "STATIC=1 needs archives that are not here:$$missing." >&2; exit 1)
 
 # A unit test includes the .c that it is about, the rest is in the archive.
 $B/unit.a: $(filter-out $B/main.o,$(OBJS))
@@ -127,7 +142,7 @@ install: all
 	install -D -m 644 completions/redlock-run.bash \
 		'$(DATA)/bash-completion/completions/redlock-run'
 	install -D -m 644 completions/_redlock-run \
-		'$(DATA)/zsh/site-functions/_redlock-run'
+		'$(DATA)/$(ZSH_DIR)/_redlock-run'
 	install -D -m 644 completions/redlock-run.fish \
 		'$(DATA)/fish/vendor_completions.d/redlock-run.fish'
 
@@ -135,7 +150,7 @@ uninstall:
 	cd '$(DESTDIR)$(PREFIX)' && rm -f bin/redlock-run \
 		share/man/man1/redlock-run.1 \
 		share/bash-completion/completions/redlock-run \
-		share/zsh/site-functions/_redlock-run \
+		'share/$(ZSH_DIR)/_redlock-run' \
 		share/fish/vendor_completions.d/redlock-run.fish
 
 dist:

@@ -21,7 +21,8 @@ setup() {
 # build DIRECTORY GOAL...: make, as from a shell of its own.
 build() {
 	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u CC -u CFLAGS -u LDFLAGS \
-	    -u WERROR -u PREFIX -u DESTDIR make --no-print-directory -C "$@" 3>&-
+	    -u WERROR -u STATIC -u SHARED -u PREFIX -u DESTDIR -u ZSH_DIR \
+	    make --no-print-directory -C "$@" 3>&-
 }
 
 # unbuilt: another tree, ./copy, where nothing has been made yet.
@@ -42,9 +43,8 @@ stub() {
 hide() {
 	local command
 	mkdir -p found
-	for command in /usr/bin/* /bin/*; do
-		[[ -e found/${command##*/} ]] || ln -s "$command" found
-	done
+	ln -sf -t found /usr/bin/*
+	ln -sf -t found /bin/*
 	for command in "$@"; do
 		rm -f "found/$command"
 	done
@@ -59,16 +59,55 @@ files_under() {
 	cp -a "$tree" copy
 	build copy clean
 	diff <(files_under copy) <(cd "$BATS_TEST_DIRNAME/.." &&
-		find ./Makefile ./README.md ./LICENSE ./src ./man ./completions \
-		    -type f | sort)
+		find ./Makefile ./README.md ./LICENSE ./src ./man \
+		    ./completions -type f | sort)
 }
 
 @test "make builds again what other flags would make different" {
 	cp -a "$tree" copy
 	run build copy all
 	[[ $output != *compile* && $output != *link* ]]
+	build copy build/scripts.h SCRIPTS='renew status'
+	[[ $(sed -n 's/.* script_\(.*\)\[.*/\1/p' copy/build/scripts.h) == \
+	    $'renew\nstatus' ]]
+	build copy build/clock.o
 	run build copy build/clock.o CPPFLAGS=-DNOTHING
 	[[ $output == *'compile build/clock.o'* ]]
+}
+
+@test "make V=1 shows the commands" {
+	cp -a "$tree" copy
+	run build copy -B build/clock.o V=1
+	[[ $status -eq 0 ]]
+	grep -q -- ' -c -o build/clock.o src/clock.c$' <<<"$output"
+}
+
+# needed: the libraries that ./copy/redlock-run is linked with.
+needed() {
+	readelf -d copy/redlock-run | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'
+}
+
+@test "make STATIC=1 makes a program that needs libc and nothing else" {
+	cp -a "$tree" copy
+	build copy -j2 all SHARED=1
+	needed | grep -q '^libhiredis\.so'
+	needed | grep -q '^libuuid\.so'
+	build copy -j2 all STATIC=1
+	needed | grep -q '^libc\.so'
+	run grep -vE '^(libc|ld-linux.*)\.so' <(needed)
+	[[ $status -eq 1 ]]
+	[[ $(copy/redlock-run --version) == redlock-run\ [0-9]* ]]
+}
+
+@test "make STATIC=1 says which archive is missing, before it builds anything" {
+	unbuilt
+	stub cc "case \$* in *-l:libhiredis.a*) exit 1; esac; exec gcc \"\$@\""
+	run build copy all STATIC=1 CC="$PWD/stubs/cc"
+	[[ $status -ne 0 ]]
+	grep -qx "STATIC=1 .*: libhiredis.a (in Debian's libhiredis-dev)." \
+	    <<<"${lines[0]}"
+	[[ ${lines[1]} == make:* && ${#lines[@]} -eq 2 ]]
+	build copy -j2 all CC="$PWD/stubs/cc"
 }
 
 @test "a user's CFLAGS does not lose the flags that are required" {
@@ -96,6 +135,16 @@ files_under() {
 	[[ $(files_under root) == ./opt/it/bin/something-else ]]
 	build "$tree" install DESTDIR="$PWD/default"
 	[[ -x default/usr/local/bin/redlock-run ]]
+}
+
+@test "make install puts the completion for zsh where ZSH_DIR says" {
+	local where=(DESTDIR="$PWD/root" PREFIX=/usr
+	    ZSH_DIR=zsh/vendor-completions)
+	build "$tree" install "${where[@]}"
+	[[ -e root/usr/share/zsh/vendor-completions/_redlock-run ]]
+	[[ ! -e root/usr/share/zsh/site-functions ]]
+	build "$tree" uninstall "${where[@]}"
+	[[ -z $(files_under root) ]]
 }
 
 @test "a missing library is one sentence that a person understands" {
@@ -170,6 +219,17 @@ files_under() {
 		    deps build/clock.o
 		[[ $status -eq 0 && -e copy/build/clock.o ]]
 	done
+}
+
+@test "make dist has every file that git knows, and what it has can be built" {
+	local top
+	top=$(realpath "$BATS_TEST_DIRNAME/..")
+	git -C "$top" rev-parse HEAD || skip "this is no git checkout"
+	build "$top" dist B="$PWD/out"
+	tar -xf out/redlock-run-*.tar.gz
+	git -C "$top" ls-tree -r --name-only HEAD | sed 's,^,./,' | sort >files
+	diff <(files_under redlock-run-*) files
+	build redlock-run-* -j2 all
 }
 
 @test "the scripts are sent without comments and indentation" {
