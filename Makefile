@@ -48,6 +48,7 @@ BUILD_TOOLS = $(firstword $(CC)):$(if $(findstring clang,$(CC)),clang,gcc) \
 	pkg-config:pkg-config
 TEST_TOOLS = redis-server:redis-server redis-cli:redis-tools bats:bats \
 	mandoc:mandoc python3:python3 ps:procps
+DEB_TOOLS = dpkg-buildpackage:dpkg-dev dh:debhelper
 LIBRARIES = hiredis:libhiredis-dev uuid:uuid-dev
 find_missing = @missing=; for t in $1; do \
 	command -v $${t%%:*} >/dev/null || missing="$$missing $${t\#*:}"; done; \
@@ -100,7 +101,8 @@ $B/unit/%: tests/unit/%.c $B/unit.a
 		$B/unit.a $(LDLIBS)
 
 deps:
-	$(call find_missing,$(BUILD_TOOLS) $(TEST_TOOLS)); \
+	$(call find_missing,$(BUILD_TOOLS) $(TEST_TOOLS) $(if $(filter deb,\
+		$(MAKECMDGOALS)),$(DEB_TOOLS))); \
 	root=; test "$$(id -u)" -eq 0 || root=sudo; \
 	for t in apt-get $$root; do command -v $$t >/dev/null || { \
 		echo "There is no $$t here to install$$missing with (their names" \
@@ -158,12 +160,32 @@ dist:
 	git archive --prefix=redlock-run-$(VERSION)/ \
 		-o $B/redlock-run-$(VERSION).tar.gz HEAD
 
+# Debian's tools want debian/ and write beside the tree that they work in: they
+# get a copy of what they need.  What our caller has set must not change the
+# package.
+DEB = $B/deb/redlock-run-$(VERSION)
+deb: | $(filter deps,$(MAKECMDGOALS))
+	$(call find_missing,$(BUILD_TOOLS) $(DEB_TOOLS)); \
+	echo "The package cannot be built without$$missing (their names in" \
+		"Debian); 'make deps deb' installs what is missing." >&2; exit 1
+	rm -rf $B/deb $B/redlock-run_*.deb
+	mkdir -p $(DEB)
+	cp -R Makefile README.md src man completions $(DEB)
+	cp -R .debian $(DEB)/debian
+	cd $(DEB) && env -i PATH="$$PATH" HOME=/nonexistent LC_ALL=C.UTF-8 \
+		dpkg-buildpackage -d -us -uc -b
+	cp $B/deb/redlock-run_*.deb $B
+	@echo; echo "The package is $$(echo $B/redlock-run_*.deb)."
+
+check-deb:
+	@tests/run tests/deb
+
 clean:
 	rm -rf $B $(PROGRAM)
 
 FORCE:
-.PHONY: all deps demo check check-asan model chaos bench lint install uninstall \
-	dist clean FORCE
+.PHONY: all deps demo check check-asan check-deb model chaos bench lint \
+	install uninstall dist deb clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 -include $(OBJS:.o=.d) $(UNITS:=.d)

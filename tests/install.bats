@@ -10,7 +10,8 @@ setup_file() {
 	top=$(realpath "$BATS_TEST_DIRNAME/..")
 	export tree=$BATS_FILE_TMPDIR/tree
 	mkdir "$tree"
-	cp -R "$top"/{Makefile,README.md,LICENSE,src,man,completions} "$tree"
+	cp -R "$top"/{Makefile,README.md,LICENSE,src,man,completions,.debian} \
+	    "$tree"
 	build "$tree" all
 }
 
@@ -60,7 +61,7 @@ files_under() {
 	build copy clean
 	diff <(files_under copy) <(cd "$BATS_TEST_DIRNAME/.." &&
 		find ./Makefile ./README.md ./LICENSE ./src ./man \
-		    ./completions -type f | sort)
+		    ./completions ./.debian -type f | sort)
 }
 
 @test "make builds again what other flags would make different" {
@@ -221,6 +222,32 @@ needed() {
 	done
 }
 
+@test "make deb says which of Debian's tools are missing" {
+	hide dpkg-buildpackage dh
+	PATH=$PWD/found run build "$tree" deb
+	[[ $status -ne 0 ]]
+	[[ ${lines[0]} == \
+	    *"without dpkg-dev debhelper"*"'make deps deb' installs"* ]]
+	[[ ${lines[1]} == make:* && ${#lines[@]} -eq 2 ]]
+}
+
+@test "make deps deb installs Debian's tools, make deps does without" {
+	hide dpkg-buildpackage dh apt-get id
+	stub apt-get "echo \"\$@\" >>$PWD/called"
+	stub id 'echo 0'
+	PATH=$PWD/stubs:$PWD/found run build "$tree" deps
+	[[ $status -eq 0 && ! -e called ]]
+	PATH=$PWD/stubs:$PWD/found run build "$tree" deps deb
+	[[ $status -ne 0 ]]	# that apt-get has not brought them
+	grep -q '^install .* dpkg-dev debhelper$' called
+}
+
+@test "the package has the version that the program has" {
+	local version
+	version=$("$tree/redlock-run" --version | cut -d ' ' -f 2)
+	grep -q "^redlock-run ($version-[0-9]*) " "$tree/.debian/changelog"
+}
+
 @test "make dist has every file that git knows, and what it has can be built" {
 	local top
 	top=$(realpath "$BATS_TEST_DIRNAME/..")
@@ -229,6 +256,7 @@ needed() {
 	tar -xf out/redlock-run-*.tar.gz
 	git -C "$top" ls-tree -r --name-only HEAD | sed 's,^,./,' | sort >files
 	diff <(files_under redlock-run-*) files
+	[[ -e $(echo redlock-run-*)/.debian/rules ]]
 	build redlock-run-* -j2 all
 }
 
