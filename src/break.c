@@ -1,11 +1,358 @@
 /*
- * Placeholder; to be written.
+ * Who has the lock is asked as --status does it.  To take it away, every server
+ * is told whose it is and compares by itself, so that nobody else can lose it,
+ * whatever has happened in between.  A run that no majority can have as its
+ * holder is left alone everywhere.
  */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "break.h"
+#include "clock.h"
+#include "exitcode.h"
+#include "lock.h"
+#include "log.h"
+#include "owner.h"
+#include "scripts.h"
+#include "status.h"
+#include "survey.h"
+
+#define HOLDING (OWNER_WHO + 2 * DURATION_TEXT + 64) /* room for holding() */
+
+/* A lock, and the run that is to lose it. */
+struct removal {
+	const struct options *opt;
+	struct owner owner;      /* its token alone */
+	int asked[LOCK_SERVERS]; /* how often each server was */
+	int answers;
+	int removed; /* how many had it, and have it no more */
+};
+
+/* "held by deploy@web1 pid 4242 (backup.sh) for 3m12s, lease 27s left" */
+static char *
+holding(char buf[HOLDING], const struct opinion *o, const struct holder *h)
+{
+	char who[OWNER_WHO], text[DURATION_TEXT];
+	const char *mode = o->shared ? "shared " : "";
+	int used;
+
+	if (h->owner.resting)
+		used = snprintf(buf, HOLDING, "kept by --at-least after %s",
+		    owner_who(who, h->value, h->len));
+	else
+		used = snprintf(buf, HOLDING, "held %sby %s", mode,
+		    owner_who(who, h->value, h->len));
+	if (h->ours && !h->owner.resting)
+		used += snprintf(buf + used, HOLDING - (size_t)used, " for %s",
+		    duration_format(
+			o->now_us / 1000 - h->owner.since_ms, text));
+	if (h->ttl_ms < 0)
+		snprintf(
+		    buf + used, HOLDING - (size_t)used, ", without expiry");
+	else
+		snprintf(buf + used, HOLDING - (size_t)used, ", lease %s left",
+		    duration_format(h->ttl_ms, text));
+	return buf;
+}
+
+/* What a server says of the run with that token. */
+static const struct holder *
+find_token(const struct opinion *o, const char *token)
+{
+	for (size_t i = 0; i < o->nholders; i++)
+		if (o->holders[i].ours &&
+		    strcmp(o->holders[i].owner.token, token) == 0)
+			return &o->holders[i];
+	return NULL;
+}
+
+/*
+ * What the first server that has it as a holder says of the run with that
+ * token; NULL if none has, or so few that it cannot be one, whatever the
+ * servers would say that do not answer.
+ */
+static const struct holder *
+possible_holder(const struct status *st, const char *token)
+{
+	const struct entry *e = &st->entries[0];
+	const struct holder *first = NULL, *h;
+	int votes = 0;
+
+	for (int i = 0; i < st->survey.nsources; i++) {
+		h = find_token(&e->opinions[i], token);
+		if (h != NULL && first == NULL)
+			first = h;
+		votes += h != NULL || !e->opinions[i].known;
+	}
+	return votes >= st->survey.quorum ? first : NULL;
+}
+
+/* Whether the process is one of this host, and there. */
+static bool
+runs_here(const struct owner *o)
+{
+	struct owner us;
+
+	owner_init(&us, "", 0);
+	return !o->resting && o->pid > 0 && strcmp(o->host, us.host) == 0 &&
+	    (kill(o->pid, 0) == 0 || errno == EPERM);
+}
+
+/* Cuts the password out of a URL; false if it has none. */
+static bool
+cut_password(char *word)
+{
+	char *user = strstr(word, "://"), *at = strrchr(word, '@'), *colon;
+
+	if (user == NULL || at == NULL || at < user + 3)
+		return false;
+	colon = memchr(user + 3, ':', (size_t)(at - user - 3));
+	if (colon == NULL)
+		return false;
+	if (colon == user + 3)
+		at++; /* nor has it a user */
+	memmove(colon, at, strlen(at) + 1);
+	return true;
+}
+
+/* As a shell reads it back. */
+static void
+print_quoted(const char *word)
+{
+	if (*word != '\0' &&
+	    word[strspn(word,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		"0123456789-_./:@%+,")] == '\0') {
+		printf("%s", word);
+		return;
+	}
+	putchar('\'');
+	for (; *word != '\0'; word++)
+		if (*word == '\'')
+			printf("'\\''");
+		else
+			putchar(*word);
+	putchar('\'');
+}
+
+/*
+ * The words of this command, with the token as the first of its options: there
+ * no word before it can take it for something else.
+ */
+static void
+print_command(const struct options *opt, const char *token)
+{
+	bool cut = false;
+	char *word;
+
+	print_quoted(opt->argv[0]);
+	printf(" --token %s", token);
+	for (char **w = opt->argv + 1; *w != NULL; w++) {
+		word = need(strdup(*w));
+		if (strcmp(word, opt->names[0]) != 0)
+			cut |= cut_password(word);
+		putchar(' ');
+		print_quoted(word);
+		free(word);
+	}
+	putchar('\n');
+	if (fflush(stdout) == EOF)
+		die(EXIT_OS, "standard output: %s", strerror(errno));
+	if (cut)
+		note("the password is left out of this; --password-file or "
+		     "REDISCLI_AUTH gives it");
+}
+
+/* Says who that is, and prints what takes the lock away from it. */
+static void
+offer(
+    const struct options *opt, const struct opinion *o, const struct holder *h)
+{
+	const char *name = opt->names[0];
+	char text[HOLDING];
+
+	if (!h->ours || !owner_is_token(h->owner.token)) {
+		warn("%s: %s; that is no run of redlock-run, and --break does "
+		     "not touch it; if it is dead, delete the key %s%s with "
+		     "redis-cli",
+		    name, holding(text, o, h), opt->prefix, name);
+		return;
+	}
+	note("%s: %s", name, holding(text, o, h));
+	if (runs_here(&h->owner))
+		warn("%s: process %d is there on this host; it does not look "
+		     "dead",
+		    name, (int)h->owner.pid);
+	if (h->owner.resting)
+		note("%s: its command has ended; this gives the lock to others",
+		    name);
+	else
+		note("%s: make sure that it is dead, else its command may run "
+		     "on beside the next one; then take the lock away with "
+		     "this",
+		    name);
+	print_command(opt, h->owner.token);
+}
+
+/* Without a token: offers every run that is a holder, each once. */
+static int
+offer_all(const struct options *opt, const struct status *st)
+{
+	const struct entry *e = &st->entries[0];
+	int failures, offers = 0, result;
+
+	for (int i = 0; i < st->survey.nsources; i++) {
+		const struct opinion *o = &e->opinions[i];
+
+		for (size_t j = 0; j < o->nholders; j++) {
+			const struct holder *h = &o->holders[j];
+
+			if (h->ours &&
+			    possible_holder(st, h->owner.token) == h) {
+				offer(opt, o, h);
+				offers++;
+			}
+		}
+	}
+	for (size_t j = 0; j < e->nholders; j++)
+		if (!e->holders[j].ours) {
+			offer(opt, e->said, &e->holders[j]);
+			offers++;
+		}
+	result = survey_report(&st->survey, &failures);
+	if (result != 0)
+		return result;
+	if (e->state == STATE_FREE)
+		note("%s: it is free", opt->names[0]);
+	else if (offers == 0) {
+		warn("%s: the servers do not agree on a holder (--status -v "
+		     "shows what each of them says)",
+		    opt->names[0]);
+		return EXIT_UNREACHABLE;
+	}
+	return EXIT_NOT_BROKEN;
+}
+
+static int
+ask_removal(struct source *s, size_t i)
+{
+	struct removal *r = s->survey->arg;
+	char key[LOCK_KEY], beside[LOCK_KEY], id[OWNER_ID], slots[12];
+	const char *const argv[] = { key, beside, owner_id(&r->owner, 0, id),
+		r->owner.token, slots, "1",
+		s->survey->nsources == 1 ? "1" : "0" };
+
+	lock_keys(key, beside, r->opt->prefix, r->opt->names[0]);
+	snprintf(slots, sizeof(slots), "%d", LOCK_SLOTS);
+	r->asked[s - s->survey->sources]++;
+	return node_eval(&s->node, (int)i, script_break, 2, 7, argv);
+}
+
+static bool
+removal_answered(struct source *s, size_t i, const struct answer *a)
+{
+	struct removal *r = s->survey->arg;
+	bool removed = answer_int(a, 0) == 1;
+	struct lock_view view;
+
+	(void)i;
+	if (source_refused(s, a))
+		return false;
+	if (!removed && lock_view_read(&view, a) == -1) {
+		source_nonsense(s);
+		return false;
+	}
+	r->answers++;
+	/* It is asked again only if the first answer was lost. */
+	removed = removed || r->asked[s - s->survey->sources] > 1;
+	r->removed += removed;
+	info("%s: %s: %s", r->opt->names[0], s->node.address.text,
+	    removed ? "taken away" : "not held by it here");
+	return false;
+}
+
+/* The token is not, or no longer, that of a holder: who is it then? */
+static int
+refuse(const struct options *opt, const struct status *st)
+{
+	const struct entry *e = &st->entries[0];
+	int failures, result = survey_report(&st->survey, &failures);
+	char text[HOLDING], others[48] = "";
+
+	if (e->state == STATE_UNKNOWN && result == 0) {
+		warn("%s: not held by %s, and the servers do not agree on a "
+		     "holder (--status -v shows what each of them says); "
+		     "nothing was changed",
+		    opt->names[0], opt->token);
+		return EXIT_NOT_BROKEN;
+	}
+	if (result != 0) {
+		warn("%s: too few servers can tell whether %s holds it; "
+		     "nothing was changed",
+		    opt->names[0], opt->token);
+		return result;
+	}
+	if (e->nholders > 1)
+		snprintf(others, sizeof(others), ", and by %zu other%s",
+		    e->nholders - 1, e->nholders > 2 ? "s" : "");
+	warn("%s: not held by %s: it is %s%s; nothing was changed",
+	    opt->names[0], opt->token,
+	    e->nholders == 0 ? "free" : holding(text, e->said, &e->holders[0]),
+	    others);
+	return EXIT_NOT_BROKEN;
+}
+
+/* Takes the lock away from the run with the token.  Returns the exit status. */
+static int
+take_away(const struct options *opt, struct status *st)
+{
+	struct removal r = { .opt = opt };
+	const struct holder *h = possible_holder(st, opt->token);
+	const char *name = opt->names[0];
+	char who[OWNER_WHO];
+	int failures, result;
+
+	if (h == NULL)
+		return refuse(opt, st);
+	owner_who(who, h->value, h->len);
+	snprintf(r.owner.token, sizeof(r.owner.token), "%s", opt->token);
+	st->survey.arg = &r;
+	survey_ask(&st->survey, 1, ask_removal, removal_answered);
+	st->survey.arg = st;
+	if (r.removed == 0 && r.answers >= st->survey.quorum) {
+		status_read(st); /* somebody was quicker */
+		return refuse(opt, st);
+	}
+	result = survey_report(&st->survey, &failures);
+	if (r.removed == 0)
+		warn("%s: no server has taken it away from %s", name, who);
+	else if (result != 0)
+		warn("%s: taken away from %s on %d of %d servers, which are "
+		     "too few: it may have the others until its lease ends; "
+		     "try again when they can be reached",
+		    name, who, r.removed, st->survey.nsources);
+	else if (failures > 0)
+		note("%s: taken away from %s; what it may have on the other "
+		     "server%s ends with its lease, and is no majority",
+		    name, who, failures > 1 ? "s" : "");
+	else
+		note("%s: taken away from %s", name, who);
+	return result;
+}
 
 int
 break_run(const struct options *opt)
 {
-	(void)opt;
-	return 0;
+	struct status st;
+	int result;
+
+	status_init(&st, opt);
+	status_read(&st);
+	result = opt->token == NULL ? offer_all(opt, &st) : take_away(opt, &st);
+	status_release(&st);
+	return result;
 }

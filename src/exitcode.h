@@ -6,8 +6,9 @@
 #define EXITCODE_H
 
 enum exitcode {
-	EXIT_FREE = 1,   /* --status: one of the locks asked for is free */
-	EXIT_USAGE = 64, /* usage error; nothing was sent to Redis */
+	EXIT_FREE = 1,       /* --status: one of the locks asked for is free */
+	EXIT_NOT_BROKEN = 1, /* --break: nothing was changed */
+	EXIT_USAGE = 64,     /* usage error; nothing was sent to Redis */
 	EXIT_UNREACHABLE = 69,  /* not enough servers could be used */
 	EXIT_OS = 71,           /* the operating system refused */
 	EXIT_BUSY = 75,         /* somebody else holds the lock; see -E */

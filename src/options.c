@@ -19,6 +19,7 @@
 #include "locks.h"
 #include "log.h"
 #include "options.h"
+#include "owner.h"
 
 static const char usage[] =
     "usage: redlock-run [OPTION]... -k NAME [--] COMMAND [ARG]...\n"
@@ -508,6 +509,10 @@ check_mode(const struct options *opt, const char *only_run)
 		usage_error("--watch and --json do not go together");
 	if (opt->token != NULL && opt->mode != MODE_BREAK)
 		usage_error("--token goes with --break");
+	if (opt->token != NULL && !owner_is_token(opt->token))
+		usage_error("--token: '%s' is no token, as --break and "
+			    "--status -v print them",
+		    opt->token);
 	if (opt->json && (opt->mode == MODE_RUN || opt->mode == MODE_BREAK))
 		usage_error("--json goes with --status, --history or --check");
 	if (opt->mode == MODE_RUN) {
@@ -657,6 +662,7 @@ options_parse(struct options *opt, int argc, char **argv)
 		}
 	}
 
+	opt->argv = argv;
 	opt->command = argv + optind;
 	check_mode(opt, only_run);
 	if (opt->quiet && opt->verbose)

@@ -15,7 +15,8 @@ struct options {
 	int nnames;         /* 0: all there are */
 	int limit;          /* how many may hold one; 0: any number, shared */
 	char *name;         /* all of them, for messages: "a, b" */
-	char **command;     /* in argv; NULL-terminated */
+	char **argv;        /* as typed; NULL-terminated */
+	char **command;     /* in argv */
 	struct address *addresses; /* the servers, with their passwords */
 	int naddresses;
 	bool default_server; /* nobody named one */

@@ -60,6 +60,18 @@ owner_init(struct owner *o, const char *argv0, int slots)
 	o->slots = slots > 1 ? slots : 0;
 }
 
+bool
+owner_is_token(const char *text)
+{
+	char same[OWNER_TOKEN];
+	uuid_t uuid;
+
+	if (uuid_parse(text, uuid) == -1)
+		return false;
+	uuid_unparse_lower(uuid, same);
+	return strcmp(text, same) == 0;
+}
+
 char *
 owner_id(const struct owner *o, unsigned int attempt, char buf[OWNER_ID])
 {

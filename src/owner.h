@@ -40,6 +40,9 @@ struct owner {
  */
 void owner_init(struct owner *, const char *argv0, int slots);
 
+/* Whether text is a token as owner_init() makes them. */
+bool owner_is_token(const char *text);
+
 /*
  * Writes the id of this owner's attempt, or, if that is 0, what the ids of all
  * its attempts begin with.  Returns buf.

@@ -48,6 +48,9 @@ write_helpers() {
 		    how, _, text = mode()
 		    if how in ("pass", "late"):
 		        c.sendall(data)
+		    elif how == "next":         # is the one that is cut
+		        set_mode("cut")
+		        c.sendall(data)
 		    elif how == "cut":
 		        set_mode("pass")
 		        c.shutdown(socket.SHUT_RDWR)

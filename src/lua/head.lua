@@ -133,6 +133,19 @@ local function share_for(ms)
 	redis.call('PEXPIRE', readers, ms)
 end
 
+-- One of the readers has gone: they have it until the last of them goes.
+local function share_until_last()
+	local _, n, _, last_us = sharing()
+	if n == 0 then
+		redis.call('DEL', lock, readers)
+		value = false
+	else
+		local ms = math.ceil((last_us - now_us) / 1e3)
+		redis.call('PEXPIRE', lock, ms)
+		redis.call('PEXPIRE', readers, ms)
+	end
+end
+
 -- Makes who the holder for ms, with that value: alone, or with other readers.
 -- Answers an error as a table.
 local function hold(who, its_limit, its, ms)

@@ -17,15 +17,7 @@ elseif ours then
 	value = false
 end
 if ours and limit == 0 then
-	local _, n, _, last_us = sharing()
-	if n == 0 then
-		redis.call('DEL', lock, readers)
-		value = false
-	else
-		local ms = math.ceil((last_us - now_us) / 1e3)
-		redis.call('PEXPIRE', lock, ms)
-		redis.call('PEXPIRE', readers, ms)
-	end
+	share_until_last()
 end
 local left = ARGV[6] == '1' and leave(token)
 if ours or left then

@@ -1,0 +1,534 @@
+#!/usr/bin/env bats
+# --break: what it takes away, from whom, and what it leaves alone.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034
+
+load lib
+load servers
+load modes
+load faults
+
+setup_file() {
+	redis_start
+	five_servers
+	write_helpers
+}
+
+setup() { setup_modes; }
+
+teardown() {
+	rude_stop
+	nothing_left
+}
+
+teardown_file() { redis_stop_all; }
+
+queue='{redlock:a}:~queue'
+nobody=3aa1e4c0-0000-4000-8000-0123456789ab
+
+# breaks STATUS NAME [ARG...]: --break for that client gives that status.
+breaks() {
+	run "-$1" --separate-stderr redlock --break -k a \
+	    --token "$(cat "token-$2")" "${@:3}"
+	says ''
+}
+
+# offers ARG...: --break without a token changes nothing.
+offers() {
+	local before
+	before=$(snapshot)
+	run -1 --separate-stderr redlock --break "$@"
+	says ''
+	[ "$(snapshot)" = "$before" ]
+}
+
+# snapshot: what the first server has, but for what changes by itself.
+snapshot() {
+	local key
+	for key in $(redis_at "${told[0]}" keys '*:a*' | sort); do
+		case $key in
+		*:~beat) ;;
+		*) redis_at "${told[0]}" --no-raw dump "$key" ;;
+		esac
+	done
+}
+
+# who NAME: as messages call that client.
+who() {
+	echo "$(id -un)@$(uname -n) pid ${pid[$1]} (sh)"
+}
+
+# has NAME [KEY]: that is whose value the lock, or a slot of it, has on each
+# server.
+has() {
+	local server
+	for server in "${told[@]}"; do
+		[[ $(redis_at "$server" get "${2:-redlock:a}") == \
+		    *" token=$(cat "token-$1") "* ]] || return 1
+	done
+}
+
+# free_now: nobody has it, on any server.
+free_now() {
+	local server
+	for server in "${told[@]}"; do
+		[ "$(redis_at "$server" exists redlock:a)" = 0 ] || return 1
+	done
+}
+
+# script NAME TOKEN TRY ARG...: as a run with one slot, or --break, sends it.
+script() {
+	local lua=$BATS_TEST_DIRNAME/../src/lua name=$1 token=$2 try=$3
+	shift 3
+	cat "$lua/head.lua" "$lua/$name.lua" >script.lua
+	redis --eval "$PWD/script.lua" redlock:a '{redlock:a}:~' , \
+	    "redlock-run/1 token=$token try=$try" "$token" 1 0 "$@" | head -n 1
+}
+
+## What it takes away
+
+@test "--break takes the lock away from a run that has died" {
+	writer one -t 1h
+	started one
+	crashes one
+	has one
+	breaks 0 one
+	says "a: taken away from $(who one)"
+	[ -z "$output" ]
+	free_now
+	redlock -k a -- true
+	all_over
+}
+
+@test "a run that is alive after all notices it, and ends with 79" {
+	writer one -t 1500ms
+	started one
+	breaks 0 one
+	says "a: taken away from $(who one)"
+	ends one 79
+	grep -q 'a: lock lost: ' one.err
+	rm in-one
+	all_over
+}
+
+@test "the first who waits gets it at once, and a greater fence" {
+	local since
+
+	writer one -t 1h
+	started one
+	queues writer two -t 1h
+	queues writer three -t 1h
+	since=$(now_us)
+	crashes one
+	breaks 0 one
+	started two
+	# By itself it would have asked after five seconds.
+	(($(now_us) - since < 4000000))
+	[ ! -e in-three ]
+	(($(fence two) > $(fence one)))
+	leaves two three
+	(($(fence three) > $(fence two)))
+	all_over
+}
+
+@test "it ends the rest that --at-least has left" {
+	writer one -t 1h --at-least 1h
+	started one
+	queues writer two
+	leaves one
+	breaks 0 one
+	says "a: taken away from $(who one)"
+	started two
+	leaves two
+	all_over
+}
+
+@test "of several slots it takes away that of the run alone" {
+	local name
+
+	for name in one two three; do
+		permit "$name" 3 -t 1h
+		started "$name"
+	done
+	queues permit four 3
+	crashes two
+	has two '{redlock:a}:~2'
+	breaks 0 two
+	started four
+	has one
+	has four '{redlock:a}:~2'
+	has three '{redlock:a}:~3'
+	runs one three
+	leaves one three four
+	all_over
+}
+
+@test "of several readers it takes it away from one alone" {
+	local readers='{redlock:a}:~readers'
+
+	reader one -t 1h
+	reader two -t 30s
+	reader three -t 1h --at-least 1h
+	started one two three
+	leaves three
+	queues writer four
+	crashes one
+	breaks 0 one
+	[ "$(redis get redlock:a)" = '~shared' ]
+	[ "$(redis hlen "$readers")" = 2 ]
+	breaks 0 three
+	# What the last of them has is what the lock has.
+	(($(redis pttl redlock:a) <= 30000))
+	runs two
+	[ ! -e in-four ]
+	crashes two
+	breaks 0 two
+	started four
+	leaves four
+	all_over
+}
+
+@test "a waiter to whom the lock was handed, and who died, does not get it again" {
+	script acquire me '1 ' 'pid=1 host=h user=u command=c' 60000 1 0 0 1 ''
+	script acquire you '1 ' 'pid=1 host=h user=u command=c' 60000 1 0 60000 1 ''
+	script release me '' 0 1 1 '' ''
+	[[ $(redis get redlock:a) == *' token=you '* ]]
+	[ "$(script break you '' 1)" = 1 ]
+	free_now
+	[ "$(redis zcard "$queue")" = 0 ]
+}
+
+@test "that the answer is lost makes no difference" {
+	writer one -t 1h
+	started one
+	crashes one
+	rude redis next
+	breaks 0 one -r "$rude_url"
+	[ "$(cat mode)" = pass ]
+	says "a: taken away from $(who one)"
+	free_now
+}
+
+## What it leaves alone
+
+@test "if the token is not the holder's nothing changes, and it says who is" {
+	local before
+
+	writer one -t 1h
+	started one
+	crashes one
+	breaks 0 one
+	writer two
+	started two
+	queues writer three
+	before=$(snapshot)
+	breaks 1 one
+	says "a: not held by $(cat token-one): it is held by $(who two) for " \
+	    ', lease ' '; nothing was changed'
+	run -1 --separate-stderr redlock --break -k a --token "$nobody" -q
+	says "not held by $nobody"
+	# Nor that of one who waits for it.
+	run -1 --separate-stderr redlock --break -k a \
+	    --token "$(redis zrange "$queue" 0 0)"
+	says "it is held by $(who two)"
+	[ "$(snapshot)" = "$before" ]
+	leaves two three
+	breaks 1 two
+	says "a: not held by $(cat token-two): it is free; nothing was changed"
+	all_over
+}
+
+@test "the servers compare by themselves, whatever has happened since it asked" {
+	local before
+
+	script acquire me '1 ' 'pid=1 host=h user=u command=c' 60000 1 0 0 1 ''
+	before=$(redis get redlock:a)
+	[ "$(script break you '' 1)" = 0 ]
+	[ "$(script break m '' 1)" = 0 ]
+	[ "$(redis get redlock:a)" = "$before" ]
+	redis set redlock:a 'rest of redlock-run/1 token=me try=1 '
+	[ "$(script break me '' 1)" = 0 ]
+	redis set redlock:a foreign
+	[ "$(script break me '' 1)" = 0 ]
+	redis del redlock:a
+	redis rpush redlock:a foreign
+	[ "$(script break me '' 1)" = 0 ]
+	[ "$(redis type redlock:a)" = list ]
+}
+
+@test "it does not touch the lock of another program, and says what does" {
+	redis set redlock:a $'some\e[31mbody'
+	offers -k a
+	says 'a: held by another client (some\x1b[31mbody), without expiry' \
+	    'delete the key redlock:a with redis-cli'
+	[ -z "$output" ]
+	run -1 --separate-stderr redlock --break -k a --token "$nobody"
+	says 'it is held by another client (some\x1b[31mbody), without expiry'
+	[ "$(redis get redlock:a)" = $'some\e[31mbody' ]
+	redis del redlock:a
+	redis rpush redlock:a x
+	offers -k a
+	says 'a: held by another client'
+}
+
+@test "nothing that comes from a server gets into the command" {
+	redis set redlock:a 'redlock-run/1 token=$(touch%20hurt) try=1 since=1 pid=1 host=h%1b user=u%0a command=c%1b[31m'
+	offers -k a
+	[ -z "$output" ]
+	says 'that is no run of redlock-run'
+	redis set redlock:a "redlock-run/1 token=$nobody try=1 since=1 pid=1 host=h%1b user=u%0a command=c%1b[31m" px 60000
+	offers -k a
+	[ "$output" = "$(printf '%q' "$REDLOCK_RUN") --token $nobody --break -k a" ]
+	says 'held by u\x0a@h\x1b pid 1 (c\x1b[31m) for '
+}
+
+@test "a token that is none is a usage error, and quoted" {
+	run -64 --separate-stderr redlock --break -k a --token "${nobody}0"
+	says "--token: '${nobody}0' is no token"
+	run -64 --separate-stderr redlock --break -k a --token "${nobody^^}"
+	says "'${nobody^^}'"
+	run -64 --separate-stderr redlock --break -k a --token ''
+	says "''"
+	[ "$(redis info commandstats | grep -c cmdstat_eval)" = 0 ]
+}
+
+## Without a token
+
+@test "without --token it changes nothing, and prints the command to type" {
+	writer one -t 1h
+	started one
+	crashes one
+	offers -k a -v
+	says "a: held by $(who one) for " ', lease ' 'make sure that it is dead'
+	[ "$output" = "$(printf '%q' "$REDLOCK_RUN") --token $(cat token-one) --break -k a -v" ]
+	has one
+	bash -c "$output"
+	free_now
+	offers -k a
+	says 'a: it is free'
+	[ -z "$output" ]
+}
+
+@test "the command can be pasted, whatever words it has" {
+	local name='it'\''s "my" $HOME `touch hurt` ; a\b *'
+	local prefix='redlock:$(touch hurt) '\'' {a b} '
+	local quoted
+
+	tell unix:///nowhere
+	redlock -r "unix://$BATS_FILE_TMPDIR/redis.sock" --prefix "$prefix" \
+	    -k "$name" --at-least 1h -- true
+	ln -s "$REDLOCK_RUN" 'a program'
+	for quoted in "'./a program'" '"$REDLOCK_RUN"'; do
+		run -1 --separate-stderr bash -c "$quoted"' "$@"' bash --break \
+		    "--prefix=$prefix" -vk "$name" \
+		    -r "unix://$BATS_FILE_TMPDIR/redis.sock"
+		says 'kept by --at-least after ' 'its command has ended'
+		[ "$(wc -l <<<"$output")" -eq 1 ]
+		redis --raw exists "$prefix$name" | grep -qx 1
+	done
+	sh -c "$output"
+	redis --raw exists "$prefix$name" | grep -qx 0
+	[ ! -e hurt ]
+}
+
+@test "of several holders each gets a line" {
+	reader one -t 1h
+	reader two -t 1h
+	started one two
+	offers -k a
+	says "held shared by $(who one)" "held shared by $(who two)"
+	diff <(sed -E 's/.* --token ([^ ]*) .*/\1/' <<<"$output" | sort) \
+	    <(cat token-one token-two | sort)
+	leaves one two
+	permit three 2 -t 1h
+	permit four 2 -t 1h
+	started three four
+	offers -k a
+	[ "$(wc -l <<<"$output")" -eq 2 ]
+	leaves three four
+	all_over
+}
+
+@test "it warns of a process that is there, on this host" {
+	writer one -t 1h
+	started one
+	offers -k a -q
+	[ "$stderr" = "redlock-run: a: process ${pid[one]} is there on this host; it does not look dead" ]
+	crashes one
+	run -1 --separate-stderr redlock --break -k a -q
+	[ -z "$stderr" ]
+	[[ $output == *" --token $(cat token-one) "* ]]
+}
+
+@test "with -q it is silent, with -v it says what each server did" {
+	writer one -t 1h
+	started one
+	crashes one
+	breaks 0 one -v
+	says "a: unix://$BATS_FILE_TMPDIR/redis.sock: taken away"
+	writer one -t 1h
+	started one
+	crashes one
+	run -0 --separate-stderr redlock --break -qk a \
+	    --token "$(cat token-one)"
+	silent
+	free_now
+}
+
+@test "a password is not repeated" {
+	redis_start_tcp secret
+	redis_at secret acl setuser default resetpass '>s3cret:@/x'
+	redis_at secret acl setuser me on '>s3cret:@/x' '~*' +@all
+	for user in '' me; do
+		run -0 env REDISCLI_AUTH='s3cret:@/x' "$REDLOCK_RUN" \
+		    -r "127.0.0.1:$redis_port" -k a --at-least 1h -- true
+		run -1 --separate-stderr redlock --break -k a \
+		    -r"redis://$user:s3cret:@/x@127.0.0.1:$redis_port/0"
+		says 'the password is left out of this'
+		[[ $output$stderr != *s3cret* ]]
+		[[ $output == *" -rredis://${user:+$user@}127.0.0.1:$redis_port/0" ]]
+		REDISCLI_AUTH='s3cret:@/x' sh -c "$output"
+		[ "$(redis_at secret exists redlock:a)" = 0 ]
+	done
+	redis_kill secret
+}
+
+@test "a command that nobody can read is an error" {
+	writer one -t 1h
+	started one
+	run -71 --separate-stderr bash -c '"$REDLOCK_RUN" --break -k a >/dev/full'
+	says 'standard output: No space left'
+	leaves one
+}
+
+## Refusals, and servers that are down
+
+@test "a server that refuses is named, and what it refuses: 77" {
+	writer one -t 1h
+	started one
+	crashes one
+	redis acl setuser default -del
+	breaks 77 one
+	says "unix://$BATS_FILE_TMPDIR/redis.sock: " \
+	    "a: no server has taken it away from $(who one)"
+	has one
+	redis acl setuser default +del -eval
+	breaks 77 one
+	says eval 'nothing was changed'
+	run -77 --separate-stderr redlock --break -k a
+	says eval
+	[ -z "$output" ]
+	has one
+}
+
+@test "without its server it gives 69, and says that nothing was changed" {
+	redis_kill
+	run -69 --separate-stderr redlock --break -k a --token "$nobody"
+	says "unix://$BATS_FILE_TMPDIR/redis.sock: " 'nothing was changed'
+	run -69 --separate-stderr redlock --break -k a
+	says "unix://$BATS_FILE_TMPDIR/redis.sock: "
+}
+
+@test "of several servers it is taken away on all, and who waits gets it" {
+	quorum 1 2 3
+	writer one -t 1h
+	started one
+	queues writer two
+	crashes one
+	eventually has one
+	offers -k a
+	[ "$(wc -l <<<"$output")" -eq 1 ]
+	breaks 0 one -v
+	[ "$(grep -c 'sock: taken away$' <<<"$stderr")" -eq 3 ]
+	started two
+	leaves two
+	(($(fence two) > $(fence one)))
+	all_over
+}
+
+@test "a run on several servers that is alive notices it, too" {
+	quorum 1 2 3
+	writer one -t 1500ms
+	started one
+	breaks 0 one
+	ends one 79
+	rm in-one
+	all_over
+}
+
+@test "one of several servers that is down, or silent, is named" {
+	quorum 1 2 3
+	writer one -t 1h
+	started one
+	crashes one
+	eventually has one
+	redis_kill s3
+	breaks 0 one
+	says "s3.sock: " "a: taken away from $(who one); what it may have on" \
+	    'is no majority'
+	free_at 1 2
+	breaks 1 one
+	says 'it is free'
+	redlock -k a -- true
+	redis_reset s3
+	writer two -t 1h
+	started two
+	crashes two
+	eventually has two
+	redis_freeze s3
+	breaks 0 two --node-timeout 300ms
+	says 's3.sock: no answer within 300ms'
+	redlock -k a -- true
+	redis_thaw s3
+}
+
+@test "if too few servers can be reached it says where it was taken away: 69" {
+	quorum 1 2 3
+	writer one -t 1h
+	started one
+	crashes one
+	eventually has one
+	redis_kill s2
+	redis_kill s3
+	run -69 --separate-stderr redlock --break -k a
+	[[ $output == *" --token $(cat token-one) "* ]]
+	breaks 69 one
+	says 's2.sock: ' 's3.sock: ' \
+	    "a: taken away from $(who one) on 1 of 3 servers, which are too few"
+	free_at 1
+	breaks 69 one
+	says 'too few servers can tell whether' 'nothing was changed'
+}
+
+@test "a run that a majority does not have as its holder keeps what it has" {
+	quorum 1 2 3
+	writer one -t 1h
+	started one
+	crashes one
+	eventually has one
+	redis_at s2 del redlock:a
+	redis_at s3 del redlock:a
+	breaks 1 one
+	says 'it is free; nothing was changed'
+	offers -k a
+	held_at 1
+	# It could be the holder if the third server has it.
+	redis_kill s3
+	offers -k a
+	[[ $output == *" --token $(cat token-one) "* ]]
+	breaks 0 one
+	free_at 1
+}
+
+@test "if the servers do not agree on a holder it says so" {
+	local i
+
+	quorum 1 2 3
+	for i in 1 2 3; do
+		redis_at "s$i" set redlock:a "redlock-run/1 token=${nobody%?}$i try=1 since=1 pid=1 host=h user=u command=c" px 60000
+	done
+	run -69 --separate-stderr redlock --break -k a
+	says 'a: the servers do not agree on a holder'
+	run -1 --separate-stderr redlock --break -k a --token "${nobody%?}1"
+	says "a: not held by ${nobody%?}1, and the servers do not agree"
+	held_at 1
+}
