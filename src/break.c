@@ -191,9 +191,8 @@ offer(
 		note("%s: its command has ended; this gives the lock to others",
 		    name);
 	else
-		note("%s: make sure that it is dead, else its command may run "
-		     "on beside the next one; then take the lock away with "
-		     "this",
+		note("%s: make sure that its command is dead, too; then this "
+		     "takes the lock away",
 		    name);
 	print_command(opt, h->owner.token);
 }

@@ -130,6 +130,21 @@ script() {
 	all_over
 }
 
+@test "one server hands it over, so that nobody comes in between" {
+	writer one -t 1h
+	started one
+	queues writer two
+	redis zrange "$queue" 0 0 >token-two
+	kill -STOP "${pid[two]}"
+	crashes one
+	breaks 0 one
+	has two
+	kill -CONT "${pid[two]}"
+	started two
+	leaves two
+	all_over
+}
+
 @test "it ends the rest that --at-least has left" {
 	writer one -t 1h --at-least 1h
 	started one
@@ -298,7 +313,7 @@ script() {
 	started one
 	crashes one
 	offers -k a -v
-	says "a: held by $(who one) for " ', lease ' 'make sure that it is dead'
+	says "a: held by $(who one) for " ', lease ' 'make sure that its command is dead'
 	[ "$output" = "$(printf '%q' "$REDLOCK_RUN") --token $(cat token-one) --break -k a -v" ]
 	has one
 	bash -c "$output"
