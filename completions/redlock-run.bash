@@ -6,9 +6,23 @@
 # Names of locks, if the servers answer at once; arguments say which servers.
 _redlock_run_names()
 {
-	timeout 0.3 redlock-run "$@" --node-timeout 0.2 --restart-grace 0 \
+	timeout 0.5 redlock-run "$@" --node-timeout 0.4 --restart-grace 0 \
 	    --status --json 2>/dev/null |
 		grep -o '{"name":"[^"\\]*"' | cut -d '"' -f 4
+}
+
+# Adds a word of the line to those that say which servers, without its quotes.
+# What else the shell would expand stays as it is: that is no server's name.
+_redlock_run_server()
+{
+	local word=$1 quoted='^(--[a-z-]+=)?(["'\''])(.*)\2$'
+
+	if [[ $word =~ $quoted ]]; then
+		word=${BASH_REMATCH[1]}${BASH_REMATCH[3]}
+	elif [[ $word == \~/* ]]; then
+		word=$HOME${word#\~}
+	fi
+	server+=("$word")
 }
 
 # The command is at word $1.
@@ -30,7 +44,7 @@ _redlock_run_command()
 
 _redlock_run()
 {
-	local words=() at=() server=() n=-1 i option='' value name
+	local words=() at=() server=() n=-1 i option='' asks='' value name
 	local piece=${COMP_WORDS[COMP_CWORD]} glue='^[:=@]+$'
 	COMPREPLY=()
 
@@ -48,28 +62,32 @@ _redlock_run()
 
 	for ((i = 1; i < n; i++)); do
 		# -qk is like -q -k
-		[[ ${words[i]} =~ ^-[nosqv]+([kwEtr])$ ]] &&
+		[[ ${words[i]} =~ ^-[nosqv]+([kwEtr].*)$ ]] &&
 			words[i]=-${BASH_REMATCH[1]}
 		case ${words[i]} in
 		--)
-			_redlock_run_command "${at[i + 1]}"
+			[[ $asks ]] || _redlock_run_command "${at[i + 1]}"
 			return
 			;;
-		-r | --redis | --prefix | --password-file)
-			value=${words[i + 1]}
+		-r | --redis | --prefix | --password-file | --config)
 			((++i == n)) && option=${words[i - 1]} && break
-			# Nothing that the shell would still have to expand.
-			[[ $value == *[!a-zA-Z0-9_./:@?=%+,-]* ]] ||
-				server+=("${words[i - 1]}" "$value")
+			_redlock_run_server "${words[i - 1]}"
+			_redlock_run_server "${words[i]}"
+			;;
+		-r?* | --redis=* | --prefix=* | --password-file=* | --config=*)
+			_redlock_run_server "${words[i]}"
 			;;
 		-[kwEt] | --key | --wait | --conflict-exit-code | --ttl | --at-least | \
 		    --at-most | --kill-after | --on-loss | --node-timeout | \
-		    --restart-grace | --slots)
+		    --restart-grace | --slots | --token | --log)
 			((++i == n)) && option=${words[i - 1]}
+			;;
+		--status | --history | --break | --check)
+			asks=${words[i]}
 			;;
 		-?*) ;;
 		*)
-			_redlock_run_command "${at[i]}"
+			[[ $asks ]] || _redlock_run_command "${at[i]}"
 			return
 			;;
 		esac
@@ -98,7 +116,11 @@ _redlock_run()
 		mapfile -t COMPREPLY < <(compgen -W 'stop warn' -- "$value")
 		return
 		;;
-	--password-file)
+	--log)
+		mapfile -t COMPREPLY < <(compgen -W 'stderr syslog' -- "$value")
+		return
+		;;
+	--password-file | --config)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$value")
 		return
@@ -113,10 +135,11 @@ _redlock_run()
 		    -s --shared --slots -E --conflict-exit-code -t --ttl
 		    --at-least --at-most --kill-after --on-loss
 		    -o --only-command -r --redis --prefix --node-timeout
-		    --restart-grace --password-file -q --quiet -v --verbose
-		    --status --json -h --help -V --version' \
+		    --restart-grace --password-file --config
+		    --status --watch --history --break --token --check --json
+		    --log -q --quiet -v --verbose -h --help -V --version' \
 		    -- "$value")
-	else
+	elif [[ -z $asks ]]; then
 		_redlock_run_command "${at[n]}"
 	fi
 }

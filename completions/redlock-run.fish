@@ -1,10 +1,11 @@
 # Completion for fish.  What follows the options is a command of its own and is
 # completed as such.
 
-# Prints the command before the cursor, a word a line; fails if there is none
-# yet.
+# Prints the command before the cursor, a word a line; fails with 1 if there is
+# none yet, with 2 if there will be none.
 function __redlock_run_command
     set -l words (commandline -opc)
+    set -l no_command 1
     set -e words[1]
     while set -q words[1]
         # -qk is like -q -k
@@ -12,19 +13,24 @@ function __redlock_run_command
         set -e words[1]
         switch $word
             case --
+                test $no_command = 2; and return 2
                 string join \n -- $words
                 return 0
             case -k --key -w --wait -E --conflict-exit-code -t --ttl --at-least \
                     --at-most --kill-after --on-loss -r --redis --prefix \
-                    --node-timeout --restart-grace --password-file --slots
+                    --node-timeout --restart-grace --password-file --slots \
+                    --config --token --log
                 set -e words[1]
+            case --status --history --break --check
+                set no_command 2
             case '-?*'
             case '*'
+                test $no_command = 2; and return 2
                 string join \n -- $word $words
                 return 0
         end
     end
-    return 1
+    return $no_command
 end
 
 function __redlock_run_has_command
@@ -35,19 +41,25 @@ end
 function __redlock_run_names
     set -l words (commandline -opc)
     set -l server
-    while set -q words[2]
-        if contains -- $words[1] -r --redis --prefix --password-file
-            set -a server $words[1..2]
+    while set -q words[1]
+        set -l word (string replace -r '^-[nosqv]+(r.*)$' -- '-$1' $words[1])
+        switch $word
+            case -r --redis --prefix --password-file --config
+                set -a server $word (string replace -r '^~/' $HOME/ -- "$words[2]")
+            case '-r?*' '--redis=*' '--prefix=*' '--password-file=*' '--config=*'
+                set -a server $word
         end
         set -e words[1]
     end
-    timeout 0.3 redlock-run $server --node-timeout 0.2 --restart-grace 0 \
+    timeout 0.5 redlock-run $server --node-timeout 0.4 --restart-grace 0 \
             --status --json 2>/dev/null |
         string match -ra '\{"name":"([^"\\\\]*)"' -g
 end
 
 function __redlock_run_complete_command
-    set -l words (string escape -- (__redlock_run_command)) (commandline -ct)
+    set -l words (__redlock_run_command)
+    test $status = 2; and return
+    set words (string escape -- $words) (commandline -ct)
     string match -q -- '-*' $words[1]
     or complete --do-complete="$words"
 end
@@ -74,10 +86,17 @@ __redlock_run_option -l prefix -x -d 'What goes before the name in the key'
 __redlock_run_option -l node-timeout -x -d 'Time for one answer of a server'
 __redlock_run_option -l restart-grace -x -d 'Time without a vote for servers that have started'
 __redlock_run_option -l password-file -r -F -d 'File with the password'
+__redlock_run_option -l config -r -F -d 'File with the settings of this site'
+__redlock_run_option -l status -d 'Show locks'
+__redlock_run_option -l watch -d 'With --status: again every second'
+__redlock_run_option -l history -d 'Show the last runs'
+__redlock_run_option -l break -d 'Take the lock away from a dead holder'
+__redlock_run_option -l token -x -d 'With --break: which holder that is'
+__redlock_run_option -l check -d 'Look whether the servers are fit for locks'
+__redlock_run_option -l json -d 'The same for programs'
+__redlock_run_option -l log -x -a 'stderr syslog' -d 'Where messages go'
 __redlock_run_option -s q -l quiet -d 'Errors only'
 __redlock_run_option -s v -l verbose -d 'Say what happens'
-__redlock_run_option -l status -d 'Show locks'
-__redlock_run_option -l json -d 'With --status: print JSON'
 __redlock_run_option -s h -l help -d 'Print a summary of the options'
 __redlock_run_option -s V -l version -d 'Print the version'
 

@@ -5,11 +5,11 @@
 # shellcheck disable=SC2154	# run_path, bg_pid: of lib.bash
 
 load lib
+load complete
 
 setup_file() {
 	redis_start
 	redis_start other
-	redis_at other mset redlock:elsewhere somebody redlock:everywhere somebody
 }
 
 setup() {
@@ -53,31 +53,6 @@ options_of_man() {
 		}
 		print short, long, value
 	}' | sort
-}
-
-options_of_zsh() {
-	sed -nE \
-	    -e "s/^.*\{(-.)(\+?),(--[a-z-]+)=?\}.*/\1 \3 \2/p" \
-	    -e "s/^	'(\([^)]*\))?(--[a-z-]+)(=?)\[.*/- \2 \3/p" \
-	    "$top/completions/_redlock-run" |
-		awk '{ print $1, $2, (NF > 2 ? "yes" : "no") }' | sort
-}
-
-options_of_fish() {
-	awk '/^__redlock_run_option/ {
-		short = "-"; long = ""; value = "no"
-		for (i = 2; i <= NF; i++) {
-			if ($i == "-s")
-				short = "-" $(i + 1)
-			if ($i == "-l")
-				long = "--" $(i + 1)
-			if ($i == "-x" || $i == "-r")
-				value = "yes"
-			if ($i == "-d")
-				break
-		}
-		print short, long, value
-	}' "$top/completions/redlock-run.fish" | sort
 }
 
 @test "--help, the man page and the completions list the same options" {
@@ -182,191 +157,9 @@ defaults_of_man() {
 	[[ $status -eq 1 && -z $output ]]
 }
 
-## Completion
-
-# bash_complete WORD...: what bash proposes, a word a line, in the file reply.
-# The words are those that bash would make of the line.
-bash_complete() {
-	bash --norc -c '
-	[[ -z $BASH_COMPLETION ]] || . "$BASH_COMPLETION"
-	. "$0/completions/redlock-run.bash"
-	compopt() { :; }
-	COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE=$* COMP_POINT=${#COMP_LINE}
-	COMP_TYPE=9
-	_redlock_run redlock-run "${COMP_WORDS[COMP_CWORD]}" \
-	    "${COMP_WORDS[COMP_CWORD - 1]}"
-	((${#COMPREPLY[@]} == 0)) || printf "%s\n" "${COMPREPLY[@]}"
-	' "$top" "$@" >reply 3>&-
-}
-
-# zsh_complete LINE PATTERN: zsh's own terminal shows what matches PATTERN.
-zsh_complete() {
-	cat >complete.zsh <<'END'
-	zmodload zsh/zpty
-	zpty z TERM=dumb COLUMNS=200 zsh -f -i
-	zpty -w z "fpath=($1 \$fpath); autoload -U compinit; compinit -u -D"
-	zpty -w z "setopt no_auto_menu no_beep; LISTMAX=10000 PS1=; bindkey '^I' list-choices; echo rea''dy"
-	zpty -r -m z out '*ready*'
-	zpty -w -n z "$2"$'\t'
-	zpty -r -m z out "*$3*"
-	zpty -d z
-END
-	timeout 30 zsh -f complete.zsh "$top/completions" "$1" "$2" 3>&-
-}
-
-# fish_complete LINE: the same for fish, with descriptions.
-fish_complete() {
-	# shellcheck disable=SC2016
-	XDG_CONFIG_HOME=$PWD XDG_DATA_HOME=$PWD fish --no-config -c '
-	source $argv[1]/completions/redlock-run.fish
-	complete -c redlock-test-command -l its-own -x
-	complete --do-complete=$argv[2]' "$top" "$1" >reply 3>&-
-}
-
 # hold NAME: somebody has that lock, until the test ends.
 hold() {
 	redis set "redlock:$1" somebody
-}
-
-@test "bash completes options, and the values of options" {
-	bash_complete redlock-run --on
-	[[ $(<reply) == $'--on-loss\n--only-command' ]]
-	bash_complete redlock-run --on-loss w
-	[[ $(<reply) == warn ]]
-	bash_complete redlock-run -nqw ''
-	[[ $(<reply) == inf ]]
-	bash_complete redlock-run --slots ''
-	[[ -z $(<reply) ]]
-	bash_complete redlock-run -t ''
-	[[ -z $(<reply) ]]
-	touch secret-file
-	bash_complete redlock-run --password-file secr
-	[[ $(<reply) == secret-file ]]
-}
-
-@test "bash completes -k from the locks that exist" {
-	hold nightly
-	hold 'night shift'
-	hold app:one
-	# shellcheck disable=SC2016
-	hold 'mean"$(touch hurt)'
-	bash_complete redlock-run -k ni
-	[[ $(<reply) == $'night\\ shift\nnightly' ]]
-	bash_complete redlock-run --key = nightl
-	[[ $(<reply) == nightly ]]
-	bash_complete redlock-run -qk ''
-	[[ $(wc -l <reply) -eq 3 ]]
-	# After a colon bash replaces only what follows it.
-	bash_complete redlock-run -k app : o
-	[[ $(<reply) == one ]]
-	[[ ! -e hurt ]]
-}
-
-@test "bash completes -k from the server that the line names" {
-	hold here
-	bash_complete redlock-run -r unix : //"$BATS_FILE_TMPDIR"/other.sock -k ''
-	[[ $(sort reply) == $'elsewhere\neverywhere' ]]
-}
-
-@test "bash hands over to the command's own completion" {
-	BASH_COMPLETION=/usr/share/bash-completion/bash_completion
-	[[ -e $BASH_COMPLETION ]] || BASH_COMPLETION=''
-	export BASH_COMPLETION
-	mkdir sub
-	touch sub/file-of-mine
-	printf '#!/bin/sh\n' >bin/redlock-test-command
-	chmod +x bin/redlock-test-command
-	local how
-	for how in '-k k' '-qk k --' '--key = k -t 5 -r unix : ///s --' \
-	    '--slots 3 -qw inf -k k' '-sk k' '--status --'; do
-		# shellcheck disable=SC2086
-		bash_complete redlock-run $how redlock-test-c
-		[[ $(sort -u reply) == redlock-test-command ]]
-		# shellcheck disable=SC2086
-		bash_complete redlock-run $how cat sub/fi
-		[[ $(<reply) == sub/file-of-mine ]]
-	done
-	BASH_COMPLETION=''
-	bash_complete redlock-run -k k -- redlock-test-c
-	[[ $(sort -u reply) == redlock-test-command ]]
-	bash_complete redlock-run -k k cat sub/fi
-	[[ $(<reply) == sub/file-of-mine ]]
-}
-
-@test "completion is silent, and soon over, when no server answers" {
-	local since
-	# The program itself would wait for a minute.
-	export REDLOCK_NODE_TIMEOUT=1m
-	redis_freeze
-	since=$(now_us)
-	bash_complete redlock-run -k '' 2>said
-	(($(now_us) - since < 10000000))
-	redis_stop
-	bash_complete redlock-run -k '' 2>>said
-	[[ -z $(cat reply said) ]]
-}
-
-@test "bash completes -k from all servers that the line names" {
-	hold here
-	bash_complete redlock-run -r unix : //"$BATS_FILE_TMPDIR"/redis.sock \
-	    --restart-grace 5s -t 3s \
-	    -r unix : //"$BATS_FILE_TMPDIR"/other.sock -k ''
-	[[ $(sort reply) == $'elsewhere\neverywhere\nhere' ]]
-	# One of them is silent.
-	redis_freeze
-	bash_complete redlock-run -r unix : //"$BATS_FILE_TMPDIR"/redis.sock \
-	    -r unix : //"$BATS_FILE_TMPDIR"/other.sock -k ''
-	[[ $(sort reply) == $'elsewhere\neverywhere' ]]
-}
-
-@test "zsh completes options, locks, and the command's own words" {
-	command -v zsh || skip "zsh is not installed"
-	hold nightly
-	hold 'night shift'
-	zsh_complete 'redlock-run --on' '--on-loss *what happens*--only-command'
-	zsh_complete 'redlock-run --on-loss ' 'stop *warn'
-	zsh_complete 'redlock-run -qk ni' 'night\\ shift *nightly'
-	zsh_complete "redlock-run -r unix://$BATS_FILE_TMPDIR/other.sock -k e" \
-	    'elsewhere *everywhere'
-	zsh_complete "redlock-run -r unix://$BATS_FILE_TMPDIR/other.sock --redis=unix://$BATS_FILE_TMPDIR/redis.sock -k " \
-	    'elsewhere *everywhere *night\\ shift *nightly'
-	zsh_complete "redlock-run -r unix://$BATS_FILE_TMPDIR/other.sock -r unix://$BATS_FILE_TMPDIR/redis.sock -k " \
-	    'elsewhere *everywhere *night\\ shift *nightly'
-	zsh_complete 'redlock-run --s' '--slots *at most that many'
-	zsh_complete 'redlock-run -sk ni' 'night\\ shift *nightly'
-	touch file-of-mine file-of-yours
-	zsh_complete "redlock-run --slots 3 -qw 5 -k k cat $PWD/file" \
-	    'file-of-mine *file-of-yours'
-	zsh_complete "redlock-run -k k -- cat $PWD/file" \
-	    'file-of-mine *file-of-yours'
-	zsh_complete "redlock-run -k k cat $PWD/file" \
-	    'file-of-mine *file-of-yours'
-}
-
-@test "fish completes options, locks, and the command's own words" {
-	command -v fish || skip "fish is not installed"
-	hold nightly
-	hold 'night shift'
-	fish_complete 'redlock-run --on'
-	[[ $(cut -f 1 reply | sort) == $'--on-loss\n--only-command' ]]
-	fish_complete 'redlock-run --on-loss '
-	[[ $(cut -f 1 reply | sort) == $'stop\nwarn' ]]
-	fish_complete 'redlock-run -k ni'
-	[[ $(cut -f 1 reply | sort) == $'night shift\nnightly' ]]
-	fish_complete "redlock-run -r unix://$BATS_FILE_TMPDIR/other.sock -k e"
-	[[ $(cut -f 1 reply | sort) == $'elsewhere\neverywhere' ]]
-	fish_complete "redlock-run -r unix://$BATS_FILE_TMPDIR/other.sock -r unix://$BATS_FILE_TMPDIR/redis.sock -k e"
-	[[ $(cut -f 1 reply | sort) == $'elsewhere\neverywhere' ]]
-	fish_complete 'redlock-run --restart-grace 5s -k k -- redlock-test-command --i'
-	[[ $(cut -f 1 reply) == --its-own ]]
-	fish_complete 'redlock-run -k k -- redlock-test-command --i'
-	[[ $(cut -f 1 reply) == --its-own ]]
-	fish_complete 'redlock-run --slots 3 -qw 5 -k k redlock-test-command --i'
-	[[ $(cut -f 1 reply) == --its-own ]]
-	fish_complete 'redlock-run -sk k redlock-test-command --i'
-	[[ $(cut -f 1 reply) == --its-own ]]
-	fish_complete 'redlock-run -qk k redlock-test-command "a b" --i'
-	[[ $(cut -f 1 reply) == --its-own ]]
 }
 
 ## What README.md and the man page tell to do
