@@ -1,0 +1,450 @@
+#!/usr/bin/env bats
+#
+# What README.md tells to paste is run here as it stands there.
+
+# shellcheck disable=SC2016,SC2030,SC2031,SC2046,SC2154
+
+load lib
+load readme
+
+setup_file() { host_start; }
+setup() { host_reset; }
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+## Cron
+
+# cron_at TABLE: a host of its own whose cron has that table and no other, and
+# whose clock comes to two at night in four seconds.
+cron_at() {
+	mkdir -p "$1.d/crontabs" "$1.d/run" "$1.d/none"
+	cp "$1" "$1.d/crontabs/root"
+	chmod 600 "$1.d/crontabs/root"
+	"${host[@]}" unshare -m sh -c '
+		mount --make-rprivate /
+		mount --bind "$1/run" /run
+		mount --bind "$1/none" /etc/cron.d
+		mount --bind /dev/null /etc/crontab
+		mount --bind "$1" /var/spool/cron
+		exec faketime -f "@2026-11-20 01:59:20 x10" cron -f
+	' sh "$PWD/$1.d" >>cron.out 2>&1 &
+	eventually test -s "$1.d/run/crond.pid"
+}
+
+# ended N: so many runs of redlock-run have.
+ended() {
+	[[ $(wc -l <statuses) == "$1" ]]
+}
+
+@test "a crontab: at two o'clock one host makes the backup, the other skips it" {
+	((EUID == 0)) || skip "needs root"
+	"${host[@]}" sh -c 'command -v cron && command -v faketime' ||
+		skip "no cron or faketime here"
+	program redlock-run <<-END
+		#!/bin/sh
+		$REDLOCK_RUN "\$@" >>$PWD/said 2>&1
+		echo "\$?" >>$PWD/statuses
+	END
+	stand_in backup.sh
+	block nightly >one
+	cp one two
+	cron_at one
+	cron_at two
+	eventually logged 1
+	# The other host's is over at once, and a success.
+	eventually ended 1
+	[[ $(<statuses) == 0 ]]
+	touch enough
+	eventually ended 2
+	kill "$(<one.d/run/crond.pid)" "$(<two.d/run/crond.pid)"
+	[[ $(<statuses) == $'0\n0' && $(<log) == backup && ! -s said ]]
+	# For a minute nobody makes it again.
+	[[ $(redis pttl redlock:nightly) -gt 30000 ]]
+}
+
+@test "the man page has README's crontab line" {
+	grep -F "$(block nightly | tail -n 1)" "$top/man/redlock-run.1"
+}
+
+## systemd
+
+# unit NAME: the file of that name, and in $start what it starts.
+unit() {
+	block "/$1" >"$1"
+	sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' "$1" >joined
+	read -ra start < <(sed -n 's/^ExecStart=//p' joined)
+	start=(env "$(sed -n 's/^Environment=//p' joined)" "${start[@]}")
+}
+
+# patient UNIT: systemd waits for longer than redlock-run does.
+patient() {
+	local kill_after
+	kill_after=$(redlock --help | grep -A 1 -e --kill-after |
+		grep -oE '\([0-9]+s\)' | tr -dc 0-9)
+	((kill_after > 0))
+	grep -qx KillMode=mixed "$1"
+	(($(sed -n 's/^TimeoutStopSec=//p' "$1") > kill_after))
+}
+
+@test "a systemd timer: one host makes the backup, the others say who does" {
+	local first start
+	stand_in backup.sh
+	unit backup.service
+	patient backup.service
+	"${host[@]}" "${start[@]}" 2>said &
+	first=$!
+	eventually logged 1
+	run "${host[@]}" "${start[@]}"
+	grep -qx "SuccessExitStatus=$status" backup.service
+	[[ $output == 'redlock-run: nightly: held by '*'(backup.sh)'* ]]
+	# With KillMode=mixed a stop is a TERM for the first process alone.
+	kill -TERM "$first"
+	eventually gone "$first"
+	run wait "$first"
+	[[ $status -eq 143 && ! -s said && $(<log) == backup ]]
+}
+
+@test "a daemon runs on one host, the next one follows, whether it ends or its host dies" {
+	local name pids=() start
+	program mydaemon <<-END
+		#!/bin/sh
+		echo "\$HOST" >>$PWD/log
+		until [ -e "$PWD/end-\$HOST" ]; do sleep 0.02; done
+	END
+	unit mydaemon.service
+	patient mydaemon.service
+	for name in one two three four; do
+		"${host[@]}" env HOST="$name" "${start[@]}" 2>>said &
+		pids+=($!)
+		eventually held leader
+		eventually queued leader $((${#pids[@]} - 1))
+	done
+	eventually logged 1
+	[[ $(redis pttl redlock:leader) -le 15000 ]]
+	kill -KILL "${pids[0]}"
+	# The 15 seconds pass.
+	redis pexpire redlock:leader 1
+	eventually logged 2
+	touch end-two
+	eventually logged 3
+	wait "${pids[1]}"
+	# A stop: of a leader, and of one that stands by.
+	kill -TERM "${pids[2]}"
+	eventually logged 4
+	touch end-four
+	all_well "${pids[3]}"
+	run wait "${pids[2]}"
+	[[ $status -eq 143 ]]
+	[[ $(<log) == $'one\ntwo\nthree\nfour' ]]
+}
+
+@test "systemd understands every line of the units" {
+	local name
+	command -v systemd-analyze || skip "no systemd-analyze here"
+	for name in backup.service backup.timer mydaemon.service; do
+		block "/$name" >"$name"
+		[[ -s $name ]]
+		run "${host[@]}" systemd-analyze verify --man=no "./$name"
+		[[ $status -eq 0 && -z $output ]]
+	done
+	run -0 systemd-analyze calendar --iterations=2 \
+	    "$(sed -n 's/^OnCalendar=//p' backup.timer)"
+	[[ $(grep -c ' 02:00:00 ' <<<"$output") -ge 2 ]]
+}
+
+@test "the man page has README's daemon and its container" {
+	diff <(block mydaemon | sed -n '/^\[Service\]/,/^$/p' | sed '$d') \
+	    <(sed -n '/^\[Service\]/,/^\.Ed/p' "$top/man/redlock-run.1" |
+		grep -v '^\.Ed' | sed 's/\\e$/\\/')
+	diff <(block ENTRYPOINT | tail -n 2) \
+	    <(sed -n '/^ENTRYPOINT/,/^CMD/p' "$top/man/redlock-run.1")
+}
+
+## Scripts
+
+@test "a script that locks itself does so, however it is started" {
+	local first
+	block REDLOCK_PID >lock-itself
+	cat >>lock-itself <<-END
+		echo "\$REDLOCK_KEY \$# \$2" >>$PWD/log
+		until [ -e $PWD/enough ]; do sleep 0.05; done
+	END
+	chmod +x lock-itself
+	"${host[@]}" ./lock-itself one 'two  words' >out &
+	first=$!
+	eventually logged 1
+	run -75 "${host[@]}" timeout 20 ./lock-itself three
+	[[ $output == *"deploy: held by "*"(lock-itself)"* ]]
+	touch enough
+	all_well "$first"
+	[[ $(<out) == 'deploying one' ]]
+	[[ $(<log) == 'deploy 2 two  words' ]]
+	# From another job, with that job's variables.
+	rm log
+	"${host[@]}" redlock-run -k other -- sh -c './lock-itself a b; exit $?'
+	[[ $(<log) == 'deploy 2 b' ]]
+	# And the man page has the same line.
+	grep -F "$(block REDLOCK_PID | sed -n 2p)" "$top/man/redlock-run.1"
+}
+
+@test "a script tells what became of the deploy" {
+	local first
+	block 'case $? in' >script
+	deploy_exits() {
+		printf '#!/bin/sh\n[ "$*" = production ] || exit 3\n%s\n' "$1" \
+		    >deploy.sh
+		chmod +x deploy.sh
+		run "${host[@]}" sh script
+	}
+	deploy_exits 'exit 0'
+	[[ $output == deployed ]]
+	deploy_exits 'exit 1'
+	[[ $output == failed ]]
+	deploy_exits "$(cli del redlock:deploy)"
+	[[ $output == *'the lock was lost, the deploy was stopped' ]]
+	stand_in deploy.sh .
+	"${host[@]}" sh script >out &
+	first=$!
+	eventually logged 1
+	run "${host[@]}" sh script
+	[[ $output == *'somebody else is deploying' ]]
+	touch enough
+	all_well "$first"
+	[[ $(<out) == deployed ]]
+}
+
+# children_of PID
+children_of() {
+	cat "/proc/$1/task/$1/children"
+}
+
+@test "a CI job: two deploys run one after the other, one that is cancelled not at all" {
+	local i jobs=()
+	stand_in deploy.sh .
+	block 'run: redlock-run' >step
+	sed -nE 's/^  run: //p' step >job
+	[[ -s job ]]
+	for i in 0 1 2; do
+		"${host[@]}" env "$(sed -nE 's/^    (REDLOCK_REDIS): /\1=/p' step)" \
+		    sh -e job 2>>said &
+		jobs+=($!)
+		eventually held deploy-prod
+		eventually queued deploy-prod "$i"
+	done
+	eventually logged 1
+	# As runners do it: the whole group of the job.
+	kill -INT $(children_of "${jobs[1]}") "${jobs[1]}"
+	eventually queued deploy-prod 1
+	logged 1
+	touch enough
+	all_well "${jobs[0]}" "${jobs[2]}"
+	wait "${jobs[1]}" || true
+	[[ $(<log) == $'deploy production\ndeploy production' ]]
+}
+
+## A container
+
+# container_file WORD: the words of that line of the Dockerfile.
+container_file() {
+	block ENTRYPOINT | sed -n "s/^$1 \[\"\(.*\)\"\]$/\1/p" |
+		sed 's/", "/\n/g'
+}
+
+# container [WORD...]: it is started, with these in place of its CMD.
+container() {
+	local entry cmd
+	mapfile -t entry < <(container_file ENTRYPOINT)
+	mapfile -t cmd < <(container_file CMD)
+	[[ ${#entry[@]} -gt 1 && -n ${cmd[*]} ]]
+	(($# == 0)) || cmd=("$@")
+	"${host[@]}" unshare --pid --fork --kill-child --mount-proc \
+	    env "$(block ENTRYPOINT | sed -n 's/^ENV //p')" \
+	    "${entry[@]}" "${cmd[@]}" 2>>said &
+	containers+=($!)
+}
+
+@test "a container: it collects the dead, passes TERM on, and exits with 128+N" {
+	local containers=() i
+	block ENTRYPOINT | grep -qx 'COPY redlock-run worker /usr/local/bin/'
+	# Its orphan dies while it looks.
+	program worker <<-END
+		#!/bin/sh
+		rm -f $PWD/orphan
+		(sh -c 'echo \$\$ >$PWD/orphan' &)
+		until [ -s $PWD/orphan ]; do sleep 0.02; done
+		read -r orphan <$PWD/orphan
+		while [ -d "/proc/\$orphan" ]; do sleep 0.02; done
+		echo "\$PPID" >>$PWD/log
+		exec sleep 1000
+	END
+	container
+	eventually logged 1
+	[[ $(<log) == 1 ]]
+	container
+	eventually queued worker 1
+	container sh -c 'exit 7'
+	eventually queued worker 2
+	container
+	eventually queued worker 3
+	# Those that stand by can be stopped as well.
+	kill -TERM $(children_of "${containers[3]}")
+	eventually queued worker 2
+	kill -TERM $(children_of "${containers[0]}")
+	eventually logged 2
+	kill -KILL $(children_of "$(children_of "${containers[1]}" | xargs)")
+	for i in "${containers[@]}"; do
+		eventually gone "$i"
+		wait "$i" && echo 0 || echo "$?"
+	done >statuses
+	[[ $(<statuses) == $'143\n137\n7\n143' ]]
+}
+
+## The other sections
+
+@test "three servers hold a lock while one of them is shut down" {
+	local i
+	# Should this fail, redis_stop_all() ends those that have such a file.
+	program redis-server <<-END
+		#!/bin/sh
+		exec $(PATH=${PATH#*:} type -P redis-server) "\$@" --dir $PWD \
+		    --pidfile $BATS_FILE_TMPDIR/readme-\$4.server
+	END
+	block --daemonize >start
+	block RESTART_GRACE=0 >hold
+	"${host[@]}" sh start
+	for i in 1 2 3; do
+		eventually "${host[@]}" redis-cli -p "1679$i" ping
+	done
+	"${host[@]}" sh hold >out 2>err
+	cat out err
+	grep -qE '^nightly +held .* sh ' out
+	[[ $(<err) == "redlock-run: redis://127.0.0.1:16792: "* ]]
+	for i in 1 2 3; do
+		eventually not "${host[@]}" redis-cli -p "1679$i" ping
+	done
+}
+
+@test "who holds a lock is said as README has it" {
+	local n pids=() generic='s/[^ ]+@[^ ]+ pid [0-9]+/WHO/
+		s/for [0-9.a-z]+/for TIME/; s/lease [0-9.a-z]+ left/lease TIME left/'
+	stand_in reindex.sh .
+	block 'reindex -w' >script
+	for n in 0 1 2; do
+		"${host[@]}" sh script &
+		pids+=($!)
+		eventually held reindex
+		eventually queued reindex "$n"
+	done
+	run -75 "${host[@]}" redlock-run -k reindex -- true
+	diff <(sed -E "$generic" <<<"$output") \
+	    <(block '; -w waits' | sed -E "$generic")
+	touch enough
+	all_well "${pids[@]}"
+	logged 3
+}
+
+@test "reports run side by side, and the migration alone" {
+	local pids=()
+	stand_in report.sh .
+	stand_in migrate.sh .
+	block report.sh >script
+	sed -n '$p' script >migrate
+	sed -n 1p script >report
+	"${host[@]}" sh report &
+	pids+=($!)
+	"${host[@]}" sh report &
+	pids+=($!)
+	eventually logged 2
+	"${host[@]}" sh migrate &
+	pids+=($!)
+	eventually queued tables 1
+	"${host[@]}" sh report &
+	pids+=($!)
+	eventually queued tables 2
+	touch enough
+	all_well "${pids[@]}"
+	[[ $(<log) == $'report\nreport\nmigrate\nreport' ]]
+}
+
+@test "the heavy job runs three times at a time" {
+	local i pids=()
+	stand_in encode.sh .
+	block encode.sh >script
+	for i in 1 2 3 4; do
+		"${host[@]}" env file="$i" sh script &
+		pids+=($!)
+	done
+	eventually logged 3
+	eventually queued encode 1
+	"${host[@]}" redlock-run --status -k encode >shown
+	[[ $(grep -c ' encode.sh ' shown) == 3 ]]
+	logged 3
+	touch enough
+	all_well "${pids[@]}"
+	logged 4
+}
+
+@test "the man page has README's other examples of waiting" {
+	local line
+	{ block report.sh && block encode.sh; } >examples
+	[[ $(wc -l <examples) == 3 ]]
+	while IFS= read -r line; do
+		grep -xF "$line" "$top/man/redlock-run.1"
+	done <examples
+}
+
+@test "what README has ready to paste is all run here" {
+	local word words n
+	mapfile -t words < <(grep -ohE "\<block ('[^']+'|[^ )]+)" \
+	    "$BATS_TEST_FILENAME" | sed -E "s/^block '?([^']*)'?/\1/")
+	words+=(/backup.service /backup.timer /mydaemon.service)
+	awk '/^## / { on = /Ready to paste/; n = 0 }
+	on && /^```/ { if (n++ % 2 == 0) file = "pasted-" n; next }
+	n % 2 { print >file }' "$top/README.md"
+	n=0
+	for file in pasted-*; do
+		for word in "${words[@]}"; do
+			block "$word" | cmp -s - "$file" && break
+		done || { cat "$file" && false; }
+		n=$((n + 1))
+	done
+	((n >= 8))
+}
+
+## What the program shows
+
+# as_shown: the names of things in place of what differs from run to run.
+as_shown() {
+	sed -E -e 's/ +/ /g' -e 's/[^ ]+@[^ ]+( pid [0-9]+)?/WHO/g' \
+	    -e 's/ ([0-9]+[hms]+)+\>/ TIME/g' -e 's/ [0-9]{16}$/ FENCE/'
+}
+
+@test "the status of locks is shown as README has it" {
+	local n pids=()
+	for n in encode.sh backup.sh report.sh migrate; do
+		stand_in "$n"
+	done
+	start() {
+		"${host[@]}" redlock-run "$@" &
+		pids+=($!)
+		eventually test -s log
+		eventually "${seen[@]}"
+	}
+	touch log
+	for n in 1 2 3; do
+		seen=(logged "$n")
+		start -k encode --slots 3 -w 1m encode.sh
+	done
+	seen=(queued encode 1) && start -k encode --slots 3 -w 1m encode.sh
+	seen=(logged 4) && start -k nightly backup.sh
+	seen=(logged 5) && start -k tables -s report.sh
+	seen=(logged 6) && start -k tables -s report.sh
+	seen=(queued tables 1) && start -k tables -w 1m migrate
+	seen=(queued tables 2) && start -k tables -w 1m migrate
+	program migrate <<<'#!/bin/sh'
+	"${host[@]}" redlock-run -k migrate --at-least 1m migrate
+	"${host[@]}" redlock-run --status | as_shown >shown
+	touch enough
+	all_well "${pids[@]}"
+	block --status | sed 1d | as_shown | diff - shown
+}

@@ -1,0 +1,102 @@
+# shellcheck shell=bash disable=SC2016,SC2034
+#
+# What runs the examples of the README: its blocks as they stand there, never a
+# copy, on a host as they expect it.  That has redlock-run in /usr/local/bin, and
+# redis.example.com is a Redis, on the usual port; it is a mount and a network
+# namespace of a redis-server of ours, so nothing of the real host is touched.
+
+top=$(realpath "$BATS_TEST_DIRNAME/..")
+
+# block WORD: the first fenced block of the README with that word in it.
+block() {
+	awk -v word="$1" '
+	/^```/ {
+		if (inside && index(text, word)) { printf "%s", text; exit }
+		inside = !inside; text = ""; next
+	}
+	inside { text = text $0 "\n" }' "$top/README.md"
+}
+
+# host_start: for setup_file; without namespaces there is none.
+host_start() {
+	local dir=$BATS_FILE_TMPDIR
+	local user=()
+	((EUID == 0)) || user=(--map-root-user)
+	unshare "${user[@]}" -m -n ip link set lo up || return 0
+	mkdir "$dir/programs" "$dir/bin"
+	echo 127.0.0.1 localhost redis.example.com >"$dir/hosts"
+	cat >"$dir/programs/redis-server" <<-END
+		#!/bin/sh
+		exec unshare ${user[*]} -m -n sh -c '
+			mount --make-rprivate / &&
+			mount --bind $dir/bin /usr/local/bin &&
+			mount --bind $dir/hosts /etc/hosts &&
+			ip link set lo up && exec "\$@"
+		' sh $(type -P redis-server) "\$@"
+	END
+	chmod +x "$dir/programs/redis-server"
+	export PATH=$dir/programs:$PATH
+	redis_start --bind 127.0.0.1 --port 6379
+}
+
+# host_reset: for setup.  "${host[@]}" COMMAND... runs it there, in the same
+# directory and with a plain environment; in the background $! is its pid.
+host_reset() {
+	local user=()
+	[[ -e $BATS_FILE_TMPDIR/hosts ]] || skip "no namespaces here, or no ip"
+	redis_reset
+	unset REDLOCK_REDIS
+	cd "$BATS_TEST_TMPDIR" || return
+	rm -f "$BATS_FILE_TMPDIR"/bin/*
+	ln -s "$REDLOCK_RUN" "$BATS_FILE_TMPDIR/bin/redlock-run"
+	((EUID == 0)) || user=(--user --preserve-credentials)
+	host=(nsenter -t "$(redis_pid)" "${user[@]}" -m -n env -i
+	    --default-signal HOME="$PWD" TEST_MARK="$TEST_MARK"
+	    REDLOCK_TESTS="${REDLOCK_TESTS:-}" ASAN_OPTIONS="${ASAN_OPTIONS:-}"
+	    UBSAN_OPTIONS="${UBSAN_OPTIONS:-}"
+	    PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+	    sh -c 'cd "$1" && shift && exec "$@" 3>&- 4>&-' sh "$PWD")
+}
+
+# program NAME: the host has one more, its text is on standard input.
+program() {
+	rm -f "$BATS_FILE_TMPDIR/bin/$1"
+	cat >"$BATS_FILE_TMPDIR/bin/$1"
+	chmod +x "$BATS_FILE_TMPDIR/bin/$1"
+}
+
+# stand_in NAME [DIRECTORY]: a script that writes down in ./log that it runs,
+# and ends when ./enough is there.  Without a directory it is the host's.
+stand_in() {
+	local file=${2:-$BATS_FILE_TMPDIR/bin}/$1
+	cat >"$file" <<-END
+		#!/bin/sh
+		echo "${1%.sh}\${*:+ \$*}" >>$PWD/log
+		until [ -e $PWD/enough ]; do sleep 0.02; done
+	END
+	chmod +x "$file"
+}
+
+# logged N: so many have begun.
+logged() {
+	[[ $(wc -l <log) == "$1" ]]
+}
+
+# queued NAME N: so many wait for that lock.
+queued() {
+	[[ $(redis zcard "{redlock:$1}:~queue") == "$2" ]]
+}
+
+# slot_taken NAME N: that slot, from the second on, is somebody's.
+slot_taken() {
+	[[ $(redis exists "{redlock:$1}:~$2") == 1 ]]
+}
+
+# all_well PID...: these end, each with status 0.
+all_well() {
+	local pid
+	for pid; do
+		eventually 40 gone "$pid"
+		wait "$pid"
+	done
+}
