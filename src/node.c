@@ -27,6 +27,7 @@
 
 #include "clock.h"
 #include "node.h"
+#include "rule.h"
 
 #define REPLY_MAX (1024 * 1024)
 
@@ -264,8 +265,6 @@ fail:
 
 /*
  * Which errors mean that we are refused, rather than that the server cannot.
- * Redis 6 wraps an error inside a script in text of its own, so NOPERM is
- * looked for anywhere.
  */
 static enum answer_kind
 error_kind(const char *text)
@@ -284,10 +283,7 @@ error_kind(const char *text)
 	for (size_t i = 0; i < sizeof(denials) / sizeof(denials[0]); i++)
 		if (strncmp(text, denials[i], strlen(denials[i])) == 0)
 			return ANSWER_DENIED;
-	return strstr(text, "NOPERM") != NULL ||
-		strstr(text, "The user executing the script") != NULL ?
-	    ANSWER_DENIED :
-	    ANSWER_UNABLE;
+	return rule_denies(text) ? ANSWER_DENIED : ANSWER_UNABLE;
 }
 
 static void greet(struct node *);

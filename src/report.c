@@ -9,6 +9,7 @@
 #include "log.h"
 #include "owner.h"
 #include "report.h"
+#include "rule.h"
 
 static const char stood_still[] =
     "the lease ran out while we were stopped or the machine slept";
@@ -99,16 +100,12 @@ report_waiting(const struct lock *l)
 void
 report_failed(const struct options *opt, const struct lock *l)
 {
-	const char *prefix = opt->prefix;
-	char why[LOCK_WHY];
+	char why[LOCK_WHY], rule[RULE_TEXT];
 
 	lock_why(l, why);
-	if (strstr(why, "NOPERM") != NULL || strstr(why, "executing") != NULL)
-		warn("%s: not run: %s; the user needs ~%s* ~{%s* +eval +get "
-		     "+set +del +pexpire +pttl +time +zadd +zrem +zrange "
-		     "+zscore +zcard +hset +hget +hgetall +hdel +exists +mget "
-		     "+lpush +blpop +info",
-		    l->name, why, prefix, prefix);
+	if (rule_denies(why))
+		warn("%s: not run: %s; the user needs %s", l->name, why,
+		    rule_text(rule, opt->prefix));
 	else
 		warn("%s: not run: %s%s", l->name,
 		    why[0] != '\0' ? why : stood_still,

@@ -28,7 +28,7 @@ teardown_file() { redis_stop_all; }
 held() {
 	local url
 	for url in $REDLOCK_REDIS; do
-		[ "$(redis-cli -s "${url#unix://}" exists "redlock:$1")" = 1 ] ||
+		[ "$($ADMIN_CLI -s "${url#unix://}" exists "redlock:$1")" = 1 ] ||
 			return 1
 	done
 }

@@ -195,7 +195,7 @@ free() {
 		run -77 --separate-stderr redlock -k a -- touch started
 		[[ ${stderr,,} == *"$command"* ]]
 		says ''
-		redis acl setuser default +@all
+		redis acl setuser default "+$command"
 		free a
 	done
 	[ ! -e started ]

@@ -11,10 +11,16 @@
 #
 # Nothing here knows a fixed port, or a name outside the directory that bats
 # gives the file, so any number of files can run at the same time.
+#
+# The default user of the servers, as which redlock-run comes, may do what the
+# man page says that it needs, and nothing else.  The tests are the user admin.
 
 bats_require_minimum_version 1.5.0
 
 export LC_ALL=C
+
+. "$(dirname "${BASH_SOURCE[0]}")/permissions.bash"
+read -ra permitted < <(permissions)
 
 # Where the program is.  Nothing of the caller's own settings may reach it.
 run_path=${REDLOCK_RUN:-$BATS_TEST_DIRNAME/../redlock-run}
@@ -154,6 +160,9 @@ gone() {
 
 ## Servers.  NAME is "redis" where it is not given.
 
+# As a user that may do everything; for a COMMAND that is a script, too.
+export ADMIN_CLI='redis-cli --user admin --pass x --no-auth-warning'
+
 # redis_start [NAME] [ARG...]: start a server and wait until it answers.
 # ARGs are those of redis-server and must start with a dash.
 redis_start() {
@@ -195,7 +204,8 @@ redis_spawn() {
 		setsid redis-server --port 0 --unixsocket "$dir/$name.sock" \
 		    --save '' --appendonly no --logfile "$dir/$name.log" \
 		    --dir "$dir" --dbfilename "$name.rdb" \
-		    --user admin on nopass '~*' '&*' +@all "${args[@]}" \
+		    --user admin on nopass '~*' '&*' +@all \
+		    --user default on nopass "${permitted[@]}" "${args[@]}" \
 		    </dev/null >/dev/null 2>&1 3>&- 4>&- &
 		echo $! >"$dir/$name.server"
 	)
@@ -215,8 +225,8 @@ redis_pid() {
 redis_at() {
 	local name=$1
 	shift
-	redis-cli -s "$BATS_FILE_TMPDIR/$name.sock" \
-	    --user admin --pass x --no-auth-warning "$@" 3>&- 4>&-
+	# shellcheck disable=SC2086
+	$ADMIN_CLI -s "$BATS_FILE_TMPDIR/$name.sock" "$@" 3>&- 4>&-
 }
 
 # redis COMMAND...
@@ -226,8 +236,15 @@ redis() {
 
 # cli WORD...: the same as shell text, for a COMMAND that is a script.
 cli() {
-	printf '%q ' redis-cli -s "$BATS_FILE_TMPDIR/redis.sock" \
-	    --user admin --pass x --no-auth-warning "$@"
+	# shellcheck disable=SC2086
+	printf '%q ' $ADMIN_CLI -s "$BATS_FILE_TMPDIR/redis.sock" "$@"
+}
+
+# may_use PREFIX: on the server redis it is that instead of redlock:.
+may_use() {
+	local may
+	read -ra may < <(permissions "$1")
+	redis acl setuser default resetkeys "${may[@]}"
 }
 
 # expiry KEY: when it expires, by the server's clock, in ms since 1970.
@@ -282,12 +299,12 @@ redis_reset() {
 	else
 		kill -CONT "$pid"
 	fi
-	redis_at "$name" >/dev/null <<-'END'
+	redis_at "$name" >/dev/null <<-END
 		REPLICAOF NO ONE
 		CONFIG SET maxmemory 0
 		CONFIG SET maxmemory-policy noeviction
 		CONFIG SET maxclients 10000
-		ACL SETUSER default reset on nopass ~* &* +@all
+		ACL SETUSER default reset on nopass ${permitted[*]}
 		FLUSHALL
 		CONFIG RESETSTAT
 	END

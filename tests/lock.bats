@@ -82,6 +82,7 @@ word() {
 }
 
 @test "locks of different prefixes do not exclude each other" {
+	may_use ''
 	run -0 redlock -k a -- "$REDLOCK_RUN" -k a --prefix other: -- echo both
 	[ "$output" = both ]
 }
@@ -149,6 +150,7 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 	redlock -k 'x{tag}y' -- true
 	[ "$(redis keys '*')" = 'redlock:x{tag}y:~fence' ]
 	redis flushall
+	may_use ''
 	redlock -k b --prefix '' -- true
 	[ "$(redis keys '*')" = '{b}:~fence' ]
 }
@@ -449,6 +451,7 @@ untouched() {
 @test "REDLOCK_SITE is the same for the same server and prefix, and for no other" {
 	redlock -k a -- sh -c 'echo $REDLOCK_SITE' >one
 	redlock -k b -t 5s -- sh -c 'echo $REDLOCK_SITE' >two
+	may_use ''
 	redlock -k a --prefix x: -- sh -c 'echo $REDLOCK_SITE' >prefix
 	redlock -k a -r "$REDLOCK_REDIS?db=1" -- \
 	    sh -c 'echo $REDLOCK_SITE' >database

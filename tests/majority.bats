@@ -271,18 +271,18 @@ time.sleep(1000)' 3>&- 4>&- &
 	redis_at s1 set redlock:a thief px 600000
 	run -79 --separate-stderr redlock -k a -- sh -c '
 		sleep 0.2
-		redis-cli -s "$1" del redlock:a' sh "$BATS_FILE_TMPDIR/s2.sock"
+		$ADMIN_CLI -s "$1" del redlock:a' sh "$BATS_FILE_TMPDIR/s2.sock"
 	says 'lock lost before' s1.sock s2.sock
 	redis_at s1 del redlock:a
 	# a key that was put back proves nothing yet
 	run -79 --separate-stderr redlock -v -k a -t 20s -- sh -c '
-		redis-cli -s "$1" client kill type normal
-		redis-cli -s "$1" flushall
-		until [ "$(redis-cli -s "$1" exists redlock:a)" = 1 ]; do
-			redis-cli -s "$1" client kill type normal
+		$ADMIN_CLI -s "$1" client kill type normal
+		$ADMIN_CLI -s "$1" flushall
+		until [ "$($ADMIN_CLI -s "$1" exists redlock:a)" = 1 ]; do
+			$ADMIN_CLI -s "$1" client kill type normal
 			sleep 0.1
 		done
-		redis-cli -s "$2" del redlock:a
+		$ADMIN_CLI -s "$2" del redlock:a
 	' sh "$BATS_FILE_TMPDIR"/s{1,2}.sock
 	says 'lock lost before'
 	eventually only_fences 1 2 3
@@ -330,7 +330,7 @@ time.sleep(1000)' 3>&- 4>&- &
 
 	redlock -k a -t 1h -- sh -c '
 		for s; do
-			redis-cli -s "$s" save
+			$ADMIN_CLI -s "$s" save
 		done >/dev/null' sh "$BATS_FILE_TMPDIR"/s{1,2}.sock
 	for i in 1 2; do
 		redis_kill "s$i"

@@ -23,10 +23,10 @@ teardown_file() { redis_stop_all; }
 
 @test "the inner run becomes its command: no second lease, no release" {
 	redlock -k a -- sh -c '
-		outer=$(redis-cli -s "$1" get redlock:a)
+		outer=$($ADMIN_CLI -s "$1" get redlock:a)
 		"$2" -k a -- sh -c "echo \$PPID" >parent
 		[ "$(cat parent)" = $$ ] || exit 10
-		[ "$(redis-cli -s "$1" get redlock:a)" = "$outer" ]' \
+		[ "$($ADMIN_CLI -s "$1" get redlock:a)" = "$outer" ]' \
 	    sh "$BATS_FILE_TMPDIR/redis.sock" "$REDLOCK_RUN"
 	not held a
 }
@@ -71,7 +71,7 @@ teardown_file() { redis_stop_all; }
 
 @test "another lock is taken as usual" {
 	redlock -k a -- "$REDLOCK_RUN" -k b -- sh -c '
-		redis-cli -s "$1" exists redlock:a redlock:b >held' sh \
+		$ADMIN_CLI -s "$1" exists redlock:a redlock:b >held' sh \
 	    "$BATS_FILE_TMPDIR/redis.sock"
 	[ "$(cat held)" = 2 ]
 	not held b
@@ -79,13 +79,14 @@ teardown_file() { redis_stop_all; }
 
 @test "the same name under another prefix, or on another server, is another lock" {
 	redis_start other
+	may_use ''
 	redlock -k a -- "$REDLOCK_RUN" --prefix other: -k a -- sh -c '
-		redis-cli -s "$1" exists redlock:a other:a >held' sh \
+		$ADMIN_CLI -s "$1" exists redlock:a other:a >held' sh \
 	    "$BATS_FILE_TMPDIR/redis.sock"
 	[ "$(cat held)" = 2 ]
 	redlock -k a -- "$REDLOCK_RUN" -k a \
 	    -r "unix://$BATS_FILE_TMPDIR/other.sock" -- sh -c '
-		redis-cli -s "$1" exists redlock:a >held' sh \
+		$ADMIN_CLI -s "$1" exists redlock:a >held' sh \
 	    "$BATS_FILE_TMPDIR/other.sock"
 	[ "$(cat held)" = 1 ]
 	redis_stop other

@@ -78,6 +78,7 @@ password() {
 }
 
 @test "a value may be attached to its option or follow it" {
+	may_use x:
 	run -0 --separate-stderr redlock -ka -t5s --at-least=0 --ttl 7s \
 	    --prefix x: -qnE4 echo yes
 	[ "$output" = yes ]
@@ -321,7 +322,9 @@ password() {
 }
 
 @test "--prefix is what goes before NAME in the Redis key" {
+	may_use jobs/
 	taken jobs/a 0 --prefix jobs/
+	may_use ''
 	taken a 0 --prefix ''
 	taken redlock:a 0
 }
@@ -382,7 +385,7 @@ password() {
 @test "a host may be an IPv6 address in brackets" {
 	redis_start_tcp six --bind ::1 || skip "no IPv6 here"
 	redlock -k a -r "redis://[::1]:$redis_port" -- \
-	    redis-cli -s "$BATS_FILE_TMPDIR/six.sock" exists redlock:a |
+	    $ADMIN_CLI -s "$BATS_FILE_TMPDIR/six.sock" exists redlock:a |
 		grep -qx 1
 	redlock -k a -r "[::1]:$redis_port" -- true
 	redis_stop six
@@ -446,6 +449,7 @@ password() {
 }
 
 @test "REDLOCK_PREFIX is a --prefix, and may be empty" {
+	may_use ''
 	REDLOCK_PREFIX=jobs/ taken jobs/a 0
 	REDLOCK_PREFIX='' taken a 0
 }
@@ -490,6 +494,7 @@ password() {
 	between 200000 300000 "$(lease -r "unix://$here" -t 5m \
 	    --prefix redlock:)"
 
+	may_use jobs/
 	run -124 redlock -r "unix://$here" -k a --at-most 100ms \
 	    --kill-after 200ms -- sh -c 'trap "" TERM; while :; do sleep 0.05; done'
 
@@ -550,7 +555,7 @@ password() {
 }
 
 @test "a URL may have a user and a password" {
-	redis acl setuser me on '>s3cret' '~*' '+@all'
+	redis acl setuser me on '>s3cret' "${permitted[@]}"
 	redis acl setuser default off
 	redlock -k a -r "redis://me:s3cret@$tcp" -- true
 	run -77 redlock -k a -r "redis://me:wrong@$tcp" -- true
@@ -559,7 +564,7 @@ password() {
 }
 
 @test "a user and a password may be percent-encoded" {
-	redis acl setuser me@here on '>a/b:c@d%e' '~*' '+@all'
+	redis acl setuser me@here on '>a/b:c@d%e' "${permitted[@]}"
 	redis acl setuser default off
 	redlock -k a -r "redis://me%40here:a%2Fb%3Ac%40d%25e@$tcp" -- true
 	redis acl deluser me@here
@@ -571,7 +576,7 @@ password() {
 }
 
 @test "a URL may have a user alone, the password comes from elsewhere" {
-	redis acl setuser me on '>s3cret' '~*' '+@all'
+	redis acl setuser me on '>s3cret' "${permitted[@]}"
 	redis acl setuser default off
 	(umask 077 && echo s3cret >"$BATS_TEST_TMPDIR/pw")
 	REDISCLI_AUTH=s3cret redlock -k a -r "redis://me@$tcp" -- true

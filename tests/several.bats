@@ -34,7 +34,7 @@ none_left() {
 
 @test "all of them are held while COMMAND runs, and given back" {
 	redlock -k b -k a -k c -- sh -c '
-		redis-cli -s "$1" exists redlock:a redlock:b redlock:c >held' \
+		$ADMIN_CLI -s "$1" exists redlock:a redlock:b redlock:c >held' \
 	    sh "$BATS_FILE_TMPDIR/redis.sock"
 	[ "$(cat held)" = 3 ]
 	none_left
@@ -46,8 +46,8 @@ none_left() {
 		echo "$REDLOCK_KEY" >keys
 		echo "$REDLOCK_FENCE" >fences
 		for i in B b z; do
-			redis-cli -s "$1" get "{redlock:$i}:~fence"
-			redis-cli -s "$1" get "redlock:$i" | grep -c "$REDLOCK_TOKEN"
+			$ADMIN_CLI -s "$1" get "{redlock:$i}:~fence"
+			$ADMIN_CLI -s "$1" get "redlock:$i" | grep -c "$REDLOCK_TOKEN"
 		done' sh "$BATS_FILE_TMPDIR/redis.sock"
 	[ "$(cat keys)" = $'B\nb\nz' ]
 	[ "$output" = "$(tr ' ' '\n' <fences | sed 's/$/\n1/')" ]
@@ -71,7 +71,7 @@ none_left() {
 	not held a
 	not held b
 	redis del redlock:c
-	redis acl setuser default reset on nopass +@all '~redlock:[ab]' '~{redlock:*'
+	redis acl setuser default resetkeys '~redlock:[ab]' '~{redlock:*'
 	run -77 --separate-stderr redlock -k a -k b -k c -- touch started
 	[ ! -e started ]
 	not held a

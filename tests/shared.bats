@@ -558,7 +558,7 @@ renewed() {
 
 @test "shared inside shared and shared inside exclusive run under the outer lease" {
 	redlock -s -k a -- "$REDLOCK_RUN" -s -k a -- sh -c \
-	    'redis-cli -s "$1" hlen "$2" >shares' sh \
+	    '$ADMIN_CLI -s "$1" hlen "$2" >shares' sh \
 	    "$BATS_FILE_TMPDIR/redis.sock" "$readers"
 	[ "$(cat shares)" = 1 ]
 	run -7 --separate-stderr redlock -k a -- \

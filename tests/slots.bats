@@ -466,8 +466,8 @@ lasts_till() {
 	redlock_bg -k 'x{t}' --slots 2 -- \
 	    sh -c 'until [ -e go ]; do sleep 0.05; done'
 	eventually redis_has 'redlock:x{t}'
-	redlock -k 'x{t}' --slots 2 -- redis-cli \
-	    -s "$BATS_FILE_TMPDIR/redis.sock" exists 'redlock:x{t}:~2' >out
+	redlock -k 'x{t}' --slots 2 -- \
+	    sh -c "$(cli exists 'redlock:x{t}:~2')" >out
 	[ "$(cat out)" = 1 ]
 	touch go
 	redlock_ended 0

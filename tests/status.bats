@@ -138,6 +138,7 @@ ask() {
 }
 
 @test "--prefix is taken literally" {
+	may_use ''
 	redis set 'a*b:x' somebody px 60000
 	redis set 'aXb:y' somebody px 60000
 	redis set '[a-z]?:v' somebody px 60000
@@ -155,6 +156,7 @@ ask() {
 }
 
 @test "an empty prefix needs -k" {
+	may_use ''
 	redis set a somebody px 60000
 	ask --prefix ''
 	[ "$status" -eq 64 ]

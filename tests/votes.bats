@@ -229,8 +229,8 @@ taken_again() {
 	servers 1 2
 	redis_at s1 set '{redlock:a}:~fence' 4000000000000000
 	redlock -k a -- sh -c 'until [ "$(
-		redis-cli -s "$1" exists "{redlock:a}:~queue")$(
-		redis-cli -s "$2" exists "{redlock:a}:~queue")" = 00 ]; do
+		$ADMIN_CLI -s "$1" exists "{redlock:a}:~queue")$(
+		$ADMIN_CLI -s "$2" exists "{redlock:a}:~queue")" = 00 ]; do
 			sleep 0.02
 		done' sh "$BATS_FILE_TMPDIR"/s{1,2}.sock
 }
@@ -293,7 +293,7 @@ agreed() {
 		dir=$1
 		shift
 		for i; do
-			[ "$(redis-cli -s "$dir/s$i.sock" get \
+			[ "$($ADMIN_CLI -s "$dir/s$i.sock" get \
 			    "{redlock:a}:~fence")" != "$REDLOCK_FENCE" ] ||
 				n=$((n + 1))
 		done

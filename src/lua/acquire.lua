@@ -12,11 +12,11 @@ local ticket, heartbeat, only = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10] =
 -- Where there is no memory for that we are refused all the same.
 local function join()
 	if ticket > 0 then
-		redis.pcall('ZADD', queue, string.format('%.0f', ticket), token)
+		attempt('ZADD', queue, string.format('%.0f', ticket), token)
 	else
-		redis.pcall('ZADD', queue, 'NX', string.format('%.0f', now_us), token)
+		attempt('ZADD', queue, 'NX', string.format('%.0f', now_us), token)
 	end
-	redis.pcall('HSET', beat, token, lasting(heartbeat, limit .. ' ' .. id .. details))
+	attempt('HSET', beat, token, lasting(heartbeat, limit .. ' ' .. id .. details))
 	local ms = math.max(2 * heartbeat, redis.call('PTTL', queue))
 	redis.pcall('PEXPIRE', queue, ms)
 	redis.pcall('PEXPIRE', beat, ms)

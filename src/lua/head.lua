@@ -24,6 +24,15 @@ local function slot_key(n)
 	return n == 1 and KEYS[1] or KEYS[2] .. n
 end
 
+-- What may be left undone where there is no memory for it, but for no other
+-- reason.
+local function attempt(...)
+	local done = redis.pcall(...)
+	if type(done) == 'table' and done.err and not done.err:find('OOM', 1, true) then
+		return redis.call(...)
+	end
+end
+
 -- The fence as it stands; what is no number a fence can be counts as none.
 local function fence()
 	local n = tonumber(redis.pcall('GET', KEYS[2] .. 'fence'))
@@ -155,9 +164,15 @@ local function hold(who, its_limit, its, ms)
 	elseif value == SHARED then
 		done = redis.pcall('HSET', readers, who, lasting(ms, its))
 	else
-		value, done = SHARED, redis.pcall('SET', lock, SHARED, 'PX', ms)
+		done = redis.pcall('SET', lock, SHARED, 'PX', ms)
 		redis.call('DEL', readers)
-		redis.pcall('HSET', readers, who, lasting(ms, its))
+		if not done.err then
+			value, done = SHARED, redis.pcall('HSET', readers, who, lasting(ms, its))
+		end
+		if type(done) == 'table' and done.err then
+			redis.call('DEL', lock)
+			value = false
+		end
 	end
 	if type(done) == 'table' and done.err then
 		return done
@@ -181,10 +196,10 @@ local function wake(waiter)
 	local list = KEYS[2] .. 'wake:' .. waiter
 	local its, until_us = alive(redis.call('HGET', beat, waiter))
 	if its and until_us > now_us + GRANT_MS * 1e3 then
-		redis.pcall('HSET', beat, waiter, lasting(GRANT_MS, its))
+		attempt('HSET', beat, waiter, lasting(GRANT_MS, its))
 	end
 	if redis.call('EXISTS', list) == 0 then
-		redis.pcall('LPUSH', list, 1)
+		attempt('LPUSH', list, 1)
 		redis.pcall('PEXPIRE', list, 5 * GRANT_MS)
 	end
 end
