@@ -187,23 +187,51 @@ address_parse(struct address *a, const char *url)
 	return tcp_parse(a, url);
 }
 
+/* Where the password is, if the URL may have one, and how long; or NULL. */
+static const char *
+find_secret(const char *url, size_t *len)
+{
+	const char *start = url + strcspn(url, ":/@");
+	const char *end = strrchr(url, '@');
+	const char *query = strchr(url, '?');
+	const char *secret = NULL;
+
+	start = strncmp(start, "://", 3) == 0 ? start + 3 : url;
+	if (end != NULL && end >= start)
+		secret = memchr(start, ':', (size_t)(end - start));
+	if (secret != NULL)
+		secret++;
+	if (query != NULL && (query = strstr(query, "password=")) != NULL) {
+		query += strlen("password=");
+		end = query + strlen(query);
+		if (secret == NULL || query < secret)
+			secret = query;
+	}
+	if (secret != NULL)
+		*len = (size_t)(end - secret);
+	return secret;
+}
+
 char *
 address_mask(char *dst, size_t size, const char *url)
 {
-	const char *start = url + strcspn(url, ":/@");
-	const char *at = strrchr(url, '@');
-	const char *query = strchr(url, '?');
-	const char *colon, *secret = NULL;
+	size_t len;
+	const char *secret = find_secret(url, &len);
 
-	start = strncmp(start, "://", 3) == 0 ? start + 3 : url;
-	if (query != NULL)
-		secret = strstr(query, "password=");
-	if (secret != NULL)
-		snprintf(dst, size, "%.*s***", (int)(secret + 9 - url), url);
-	else if (at == NULL || at < start ||
-	    (colon = memchr(start, ':', (size_t)(at - start))) == NULL)
+	if (secret == NULL)
 		snprintf(dst, size, "%s", url);
 	else
-		snprintf(dst, size, "%.*s:***%s", (int)(colon - url), url, at);
+		snprintf(dst, size, "%.*s***%s", (int)(secret - url), url,
+		    secret + len);
 	return dst;
+}
+
+void
+address_wipe(char *url)
+{
+	size_t len;
+	const char *secret = find_secret(url, &len);
+
+	if (secret != NULL)
+		memset(url + (secret - url), '*', len);
 }

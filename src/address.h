@@ -31,4 +31,7 @@ const char *address_parse(struct address *a, const char *url);
 /* Copies url to dst with its password, if it may have one, as "***". */
 char *address_mask(char *dst, size_t size, const char *url);
 
+/* Overwrites the password in url itself, if it may have one. */
+void address_wipe(char *url);
+
 #endif

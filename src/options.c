@@ -464,6 +464,15 @@ site_of(const struct options *opt)
 	return fingerprint(servers ^ basis, opt->prefix);
 }
 
+/* A word that was a mistake, and may all the same be a URL with a password. */
+static const char *
+masked(const char *word)
+{
+	static char text[ADDRESS_TEXT];
+
+	return address_mask(text, sizeof(text), word);
+}
+
 /* What getopt did not like, as the user typed it. */
 static _Noreturn void
 bad_option(int c, char **argv)
@@ -479,8 +488,8 @@ bad_option(int c, char **argv)
 	if (strncmp(word, "--", 2) != 0)
 		word = argv[optind];
 	if (optopt != 0)
-		usage_error("'%s': this option takes no value", word);
-	usage_error("unknown or ambiguous option '%s'", word);
+		usage_error("'%s': this option takes no value", masked(word));
+	usage_error("unknown or ambiguous option '%s'", masked(word));
 }
 
 static const char *const mode_names[] = { [MODE_STATUS] = "--status",
@@ -525,7 +534,8 @@ check_mode(const struct options *opt, const char *only_run)
 	if (only_run != NULL)
 		usage_error("%s does not go with %s", only_run, mode);
 	if (opt->command[0] != NULL)
-		usage_error("'%s': %s runs no command", opt->command[0], mode);
+		usage_error(
+		    "'%s': %s runs no command", masked(opt->command[0]), mode);
 	if (opt->mode == MODE_BREAK && opt->nnames == 0)
 		usage_error("which lock? -k NAME is missing");
 	if (opt->mode == MODE_BREAK && opt->nnames > 1)
@@ -613,6 +623,7 @@ options_parse(struct options *opt, int argc, char **argv)
 			break;
 		case 'r':
 			add_server(opt, "-r", optarg);
+			address_wipe(optarg); /* ps(1) shows it */
 			break;
 		case OPT_PREFIX:
 			prefix.value = optarg;

@@ -11,6 +11,7 @@
 #include "exitcode.h"
 #include "lock.h"
 #include "log.h"
+#include "rule.h"
 #include "survey.h"
 
 void *
@@ -294,6 +295,7 @@ int
 survey_report(const struct survey *sv, int *failures)
 {
 	int failed = 0, result = EXIT_UNREACHABLE;
+	char rule[RULE_TEXT];
 
 	for (int i = 0; i < sv->nsources; i++) {
 		const struct source *s = &sv->sources[i];
@@ -307,6 +309,9 @@ survey_report(const struct survey *sv, int *failures)
 					      "");
 		if (s->failure == ANSWER_DENIED)
 			result = EXIT_REFUSED;
+		if (rule_denies(s->why))
+			warn("%s: the user needs %s", s->node.address.text,
+			    rule_text(rule, sv->opt->prefix));
 	}
 	*failures = failed;
 	return sv->nsources - failed >= sv->quorum ? 0 : result;

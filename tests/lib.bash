@@ -19,7 +19,7 @@ bats_require_minimum_version 1.5.0
 
 export LC_ALL=C
 
-. "$(dirname "${BASH_SOURCE[0]}")/permissions.bash"
+load permissions
 read -ra permitted < <(permissions)
 
 # Where the program is.  Nothing of the caller's own settings may reach it.

@@ -384,9 +384,9 @@ password() {
 
 @test "a host may be an IPv6 address in brackets" {
 	redis_start_tcp six --bind ::1 || skip "no IPv6 here"
-	redlock -k a -r "redis://[::1]:$redis_port" -- \
-	    $ADMIN_CLI -s "$BATS_FILE_TMPDIR/six.sock" exists redlock:a |
-		grep -qx 1
+	redlock -k a -r "redis://[::1]:$redis_port" -- sh -c \
+	    '$ADMIN_CLI -s "$1" exists redlock:a' sh \
+	    "$BATS_FILE_TMPDIR/six.sock" | grep -qx 1
 	redlock -k a -r "[::1]:$redis_port" -- true
 	redis_stop six
 }

@@ -31,7 +31,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		if (a.db < 0 || a.db > 999999999)
 			abort();
-		if (a.password[0] != '\0' && strstr(masked, ":***@") == NULL)
+		if (a.password[0] != '\0' && strstr(masked, "***") == NULL)
+			abort();
+		address_wipe(url);
+		if (address_parse(&a, url) == NULL &&
+		    a.password[strspn(a.password, "*")] != '\0')
 			abort();
 	}
 	free(url);

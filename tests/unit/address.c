@@ -437,7 +437,8 @@ static void
 masks(const char *url, const char *want)
 {
 	char *buf = malloc(ADDRESS_TEXT);
-	const char *got;
+	size_t before, after, hidden;
+	const char *got, *stars;
 
 	if (buf == NULL)
 		abort();
@@ -445,6 +446,17 @@ masks(const char *url, const char *want)
 	CHECK(got == buf);
 	if (strcmp(got, want) != 0)
 		tap_fail("'%s' is shown as '%s', not '%s'", url, got, want);
+	/* Wiped, it is the same but for the password. */
+	snprintf(buf, ADDRESS_TEXT, "%s", url);
+	address_wipe(buf);
+	stars = strstr(want, "***");
+	before = stars == NULL ? strlen(want) : (size_t)(stars - want);
+	after = stars == NULL ? 0 : strlen(stars + 3);
+	hidden = strlen(url) - before - after;
+	if (strlen(buf) != strlen(url) || strncmp(buf, want, before) != 0 ||
+	    strspn(buf + before, "*") != hidden ||
+	    strcmp(buf + before + hidden, stars == NULL ? "" : stars + 3) != 0)
+		tap_fail("'%s' is wiped to '%s'", url, buf);
 	free(buf);
 }
 
@@ -466,6 +478,10 @@ masking(void)
 	masks("u:se@cret://x@h", "u:***@h");
 	masks("unix:///s?db=0&password=secret", "unix:///s?db=0&password=***");
 	masks("redis://h/0?password=secret", "redis://h/0?password=***");
+	masks("redis://u:se?password=cret@h", "redis://u:***");
+	masks("redis://u:secret@h/0?password=secret", "redis://u:***");
+	masks(
+	    "unix:///s?db=0&password=se:cr@et", "unix:///s?db=0&password=***");
 	masks("redis:u:secret@h", "redis:***@h");
 	masks("redis:/u:secret@h", "redis:***@h");
 	masks("redis//u:secret@h", "redis//u:***@h");
