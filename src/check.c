@@ -1,11 +1,211 @@
 /*
- * Placeholder; to be written.
+ * What --check has found, as a table and sentences for people or as JSON for
+ * programs.  Everything printed here may have come out of Redis, so everything
+ * is escaped.
  */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "check.h"
+#include "clock.h"
+#include "escape.h"
+#include "exitcode.h"
+#include "facts.h"
+#include "findings.h"
+#include "json.h"
+#include "log.h"
+#include "rule.h"
+#include "survey.h"
+#include "table.h"
+
+enum {
+	SERVER,
+	VERDICT,
+	VERSION_IS,
+	ROLE,
+	UPTIME,
+	CLOCK,
+	RTT,
+	PERSISTENCE,
+	EVICTION,
+	COLUMNS
+};
+
+static const char *
+role_of(const struct facts *f)
+{
+	return strcmp(f->mode, "sentinel") == 0 ? "sentinel" :
+	    strcmp(f->role, "slave") == 0       ? "replica" :
+						  f->role;
+}
+
+/* "Valkey 8.1.0"; Redis is meant where no name stands. */
+static void
+version_of(char *text, size_t size, const struct facts *f)
+{
+	snprintf(text, size, "%s%s", f->valkey ? "Valkey " : "", f->version);
+}
+
+static void
+cell(struct table *t, size_t row, int column, const char *text)
+{
+	table_text(t, row, column, text, strlen(text));
+}
+
+static void
+show_facts(struct table *t, size_t row, const struct facts *f)
+{
+	char text[DURATION_TEXT], version[FACTS_WORD + 8];
+	int64_t off_ms = f->offset_us / 1000;
+
+	if (f->informed) {
+		version_of(version, sizeof(version), f);
+		cell(t, row, VERSION_IS, version);
+		cell(t, row, ROLE, role_of(f));
+		cell(t, row, PERSISTENCE, findings_persistence(f));
+		cell(t, row, EVICTION, f->policy[0] != '\0' ? f->policy : "-");
+	}
+	if (f->uptime_ms >= 0)
+		cell(t, row, UPTIME, duration_format(f->uptime_ms, text));
+	if (f->offset_us != FACTS_UNKNOWN)
+		table_cell(t, row, CLOCK, "%s%s",
+		    off_ms > 0     ? "+" :
+			off_ms < 0 ? "-" :
+				     "",
+		    duration_format(off_ms < 0 ? -off_ms : off_ms, text));
+	if (f->rtt_us >= 0)
+		table_cell(t, row, RTT, "%" PRId64 ".%02dms", f->rtt_us / 1000,
+		    (int)(f->rtt_us % 1000 / 10));
+}
+
+static void
+show_table(
+    FILE *out, const struct facts *facts, const struct findings *found, int n)
+{
+	static const char *const titles[COLUMNS] = { "SERVER", "VERDICT",
+		"VERSION", "ROLE", "UPTIME", "CLOCK", "RTT", "PERSISTENCE",
+		"EVICTION" };
+	struct table t;
+
+	table_init(&t, table_wants_colours(), COLUMNS, titles);
+	for (int i = 0; i < n; i++) {
+		size_t row = table_row(&t);
+		bool good = found[i].worst == LEVEL_NOTE;
+
+		cell(&t, row, SERVER, facts[i].address->text);
+		cell(&t, row, VERDICT, good ? "OK" : "NOT OK");
+		table_style(&t, row, VERDICT, good ? STYLE_GOOD : STYLE_BAD);
+		for (int c = VERSION_IS; c < COLUMNS; c++)
+			cell(&t, row, c, "-");
+		show_facts(&t, row, &facts[i]);
+	}
+	table_print(out, &t, 0, t.nrows);
+	table_release(&t);
+}
+
+/* A line for each; with -q only for what is bad. */
+static void
+show_findings(FILE *out, const struct facts *facts,
+    const struct findings *found, int n, bool quiet)
+{
+	char safe[4 * RULE_TEXT];
+
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < found[i].n; j++) {
+			const struct finding *it = &found[i].list[j];
+
+			if (quiet && it->level == LEVEL_NOTE)
+				continue;
+			fprintf(out, "%s: ",
+			    escape_text(safe, sizeof(safe),
+				facts[i].address->text,
+				strlen(facts[i].address->text)));
+			fprintf(out, "%s: %s\n",
+			    it->level == LEVEL_NOTE ? "note" : "NOT OK",
+			    escape_text(safe, sizeof(safe), it->text,
+				strlen(it->text)));
+		}
+}
+
+static void
+json_server(FILE *out, const struct facts *f, const struct findings *found)
+{
+	char version[FACTS_WORD + 8];
+
+	version_of(version, sizeof(version), f);
+	putc('{', out);
+	json_string(out, "server", f->address->text);
+	fprintf(
+	    out, ",\"ok\":%s,", found->worst == LEVEL_NOTE ? "true" : "false");
+	json_string(out, "version", f->informed ? version : NULL);
+	putc(',', out);
+	json_string(out, "role", f->informed ? role_of(f) : NULL);
+	putc(',', out);
+	json_number(out, "uptime_ms", f->uptime_ms, 0);
+	putc(',', out);
+	json_number(out, "clock_offset_ms",
+	    f->offset_us == FACTS_UNKNOWN ? f->offset_us : f->offset_us / 1000,
+	    FACTS_UNKNOWN + 1);
+	putc(',', out);
+	json_number(out, "rtt_us", f->rtt_us, 0);
+	putc(',', out);
+	json_string(out, "persistence", findings_persistence(f));
+	putc(',', out);
+	json_string(out, "eviction", f->policy[0] != '\0' ? f->policy : NULL);
+	fprintf(out, ",\"findings\":[");
+	for (int j = 0; j < found->n; j++) {
+		fprintf(out, "%s{\"level\":\"%s\",", j > 0 ? "," : "",
+		    found->list[j].level == LEVEL_NOTE ? "note" : "bad");
+		json_string(out, "text", found->list[j].text);
+		putc('}', out);
+	}
+	fprintf(out, "]}");
+}
+
+static void
+show_json(
+    FILE *out, const struct facts *facts, const struct findings *found, int n)
+{
+	putc('[', out);
+	for (int i = 0; i < n; i++) {
+		if (i > 0)
+			fprintf(out, ",\n ");
+		json_server(out, &facts[i], &found[i]);
+	}
+	fprintf(out, "]\n");
+}
 
 int
 check_run(const struct options *opt)
 {
-	(void)opt;
-	return 0;
+	int n = opt->naddresses, result = 0;
+	struct findings *found = need(calloc((size_t)n, sizeof(*found)));
+	struct facts *facts = need(calloc((size_t)n, sizeof(*facts)));
+	struct survey sv;
+
+	survey_init(&sv, opt);
+	facts_ask(facts, &sv);
+	survey_release(&sv);
+	findings_judge(found, facts, n, opt);
+	if (opt->json)
+		show_json(stdout, facts, found, n);
+	else if (!opt->quiet)
+		show_table(stdout, facts, found, n);
+	if (!opt->json)
+		show_findings(stdout, facts, found, n, opt->quiet);
+	if (fflush(stdout) == EOF)
+		die(EXIT_OS, "standard output: %s", strerror(errno));
+	for (int i = 0; i < n; i++) {
+		if (found[i].worst == LEVEL_REFUSED)
+			result = EXIT_REFUSED;
+		else if (found[i].worst == LEVEL_BAD && result == 0)
+			result = EXIT_UNREACHABLE;
+		findings_release(&found[i]);
+	}
+	free(found);
+	free(facts);
+	return result;
 }

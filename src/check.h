@@ -4,7 +4,11 @@
 
 #include "options.h"
 
-/* Returns the exit status. */
+/*
+ * Asks all servers of opt, and prints what is found on standard output.
+ * Returns the exit status: 0 if every one is fit, EXIT_REFUSED if one refuses
+ * us, else EXIT_UNREACHABLE.
+ */
 int check_run(const struct options *opt);
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * All moments of this program are milliseconds on CLOCK_BOOTTIME:
  * CLOCK_MONOTONIC stands still while a machine is suspended, but the lease on
- * the server does not.  The wall clock is read for fence proposals alone.
+ * the server does not.  The wall clock is read for fence proposals, and to be
+ * compared with that of a server.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -18,6 +19,15 @@ clock_now_ms(void)
 
 	clock_gettime(CLOCK_BOOTTIME, &ts);
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int64_t
+clock_now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
 int64_t

@@ -11,7 +11,13 @@
 /* Milliseconds on CLOCK_BOOTTIME, which goes on while the machine sleeps. */
 int64_t clock_now_ms(void);
 
-/* Microseconds since 1970 by this host's wall clock; only for fences. */
+/* The same clock in microseconds, for how long something took. */
+int64_t clock_now_us(void);
+
+/*
+ * Microseconds since 1970 by this host's wall clock; for fences, and to compare
+ * it with a server's.
+ */
 int64_t clock_wall_us(void);
 
 /* From ms to twice that, so that several clients do not act as one. */

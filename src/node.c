@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "info.h"
 #include "node.h"
 #include "rule.h"
 
@@ -300,44 +301,26 @@ greeted(struct node *n, const struct answer *a)
 	}
 }
 
-/* The value of "name:value" in INFO's lines; false if it is not there. */
-static bool
-info_field(const char *info, const char *name, char *buf, size_t size)
-{
-	size_t len = strlen(name);
-	const char *line;
-
-	for (line = info; line != NULL; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, name, len) == 0 && line[len] == ':') {
-			line += len + 1;
-			snprintf(buf, size, "%.*s", (int)strcspn(line, "\r\n"),
-			    line);
-			return true;
-		}
-	}
-	return false;
-}
-
 /* It has told who it is, and for how many whole seconds it has been up. */
 static void
 informed(struct node *n, const struct answer *a)
 {
-	const redisReply *r = a->reply;
-	char uptime[24];
+	const char *text = answer_text(a);
+	int64_t uptime_s;
 
 	if (a->kind != ANSWER_REPLY) {
 		snprintf(n->info_error, sizeof(n->info_error), "%s", a->text);
 		return;
 	}
-	if (r->str == NULL ||
-	    !info_field(r->str, "uptime_in_seconds", uptime, sizeof(uptime))) {
+	uptime_s =
+	    text == NULL ? -1 : info_number(text, "uptime_in_seconds", -1);
+	if (uptime_s < 0) {
 		snprintf(n->info_error, sizeof(n->info_error),
 		    "it does not say how long it has been up");
 		return;
 	}
-	n->born_ms = clock_now_ms() - strtol(uptime, NULL, 10) * 1000;
-	info_field(r->str, "run_id", n->run_id, sizeof(n->run_id));
+	n->born_ms = clock_now_ms() - uptime_s * 1000;
+	info_field(text, "run_id", n->run_id, sizeof(n->run_id));
 }
 
 /* Each request ends here once; reply is NULL if the connection was lost. */
@@ -592,6 +575,14 @@ answer_count(const struct answer *a)
 	const redisReply *r = a->reply;
 
 	return r != NULL && r->type == REDIS_REPLY_ARRAY ? r->elements : 0;
+}
+
+const char *
+answer_text(const struct answer *a)
+{
+	const redisReply *r = a->reply;
+
+	return r != NULL && r->type == REDIS_REPLY_STRING ? r->str : NULL;
 }
 
 struct answer

@@ -146,4 +146,7 @@ const char *answer_string(const struct answer *, size_t i, size_t *len);
 struct answer answer_sub(const struct answer *, size_t i);
 size_t answer_count(const struct answer *);
 
+/* A reply that is a string, or NULL if it is none. */
+const char *answer_text(const struct answer *);
+
 #endif

@@ -712,8 +712,8 @@ options_parse(struct options *opt, int argc, char **argv)
 	fill_passwords(opt, password_file);
 	opt->grace_ms = duration(either(grace, "REDLOCK_RESTART_GRACE"),
 	    opt->naddresses > 1 ? 60000 : 0, 0);
-	if (opt->mode == MODE_RUN && opt->grace_ms > 0 &&
-	    opt->ttl_ms > opt->grace_ms)
+	if ((opt->mode == MODE_RUN || opt->mode == MODE_CHECK) &&
+	    opt->grace_ms > 0 && opt->ttl_ms > opt->grace_ms)
 		usage_error("--ttl: %s is more than the restart grace of %s "
 			    "(--restart-grace): a server that restarts could "
 			    "forget the lock",

@@ -1,12 +1,58 @@
 /*
- * Access control lists: the one rule that we tell people, and how servers say
- * that it was not heeded.  It says nothing about channels: it has to work with
- * Redis 6.0, which does not know the word.
+ * Access control lists: the one list of commands that a user needs, the rule
+ * that we tell people, and how servers say that it was not heeded.  The rule
+ * says nothing about channels: it has to work with Redis 6.0, which does not
+ * know the word.
+ *
+ * Servers look at the number of arguments, then at the permission, then at all
+ * the rest: a word that makes no sense ("?"), or a key that is not there, makes
+ * an attempt that does nothing.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "lock.h"
 #include "rule.h"
+
+/*
+ * LPUSH would always do something.  It is tried in a script that may not write,
+ * which Redis 6 does not know: there it is not found out.
+ */
+static const char lpush[] =
+    "#!lua flags=no-writes\nreturn redis.pcall('LPUSH',KEYS[1],1)";
+
+static const char no_list[] = "--status and --history need -k";
+static const char no_need[] = ""; /* where there is, it comes first of all */
+static const char no_history[] = "there is no history";
+
+const struct right rights[RIGHTS] = {
+	{ "eval", { "EVAL", "return 0", "1", "KEY" }, NULL },
+	{ "info", { "INFO", "server" }, NULL },
+	{ "scan", { "SCAN", "?" }, no_list },
+	{ "select", { "SELECT", "?" }, no_need },
+	{ "time", { "TIME" }, NULL },
+	{ "exists", { "EXISTS", "KEY" }, NULL },
+	{ "del", { "DEL", "KEY" }, NULL },
+	{ "pexpire", { "PEXPIRE", "KEY", "?" }, NULL },
+	{ "pttl", { "PTTL", "KEY" }, NULL },
+	{ "get", { "GET", "KEY" }, NULL },
+	{ "mget", { "MGET", "KEY" }, NULL },
+	{ "set", { "SET", "KEY", "", "?" }, NULL },
+	{ "hget", { "HGET", "KEY", "" }, NULL },
+	{ "hgetall", { "HGETALL", "KEY" }, NULL },
+	{ "hset", { "HSET", "KEY", "", "", "?" }, NULL },
+	{ "hdel", { "HDEL", "KEY", "" }, NULL },
+	{ "lpush", { "EVAL", lpush, "1", "KEY" }, NULL },
+	{ "blpop", { "BLPOP", "KEY", "?" }, NULL },
+	{ "zadd", { "ZADD", "KEY", "?", "" }, NULL },
+	{ "zcard", { "ZCARD", "KEY" }, NULL },
+	{ "zrange", { "ZRANGE", "KEY", "0", "0" }, NULL },
+	{ "zrem", { "ZREM", "KEY", "" }, NULL },
+	{ "zscore", { "ZSCORE", "KEY", "" }, NULL },
+	{ "xadd", { "XADD", "KEY", "?", "", "" }, no_history },
+	{ "xrevrange", { "XREVRANGE", "KEY", "+", "-", "COUNT", "1" },
+	    no_history },
+};
 
 /* The prefix to the letter, in a pattern. */
 static char *
@@ -20,21 +66,75 @@ add_literally(char *dst, const char *prefix)
 	return dst;
 }
 
+/* Whether the pattern of the locks' own keys is one of the others, too. */
+static bool
+serves_all(const char *prefix)
+{
+	char key[LOCK_KEY], beside[LOCK_KEY];
+
+	lock_keys(key, beside, prefix, "");
+	return strncmp(key, beside, strlen(key)) == 0;
+}
+
 char *
-rule_text(char dst[RULE_TEXT], const char *prefix)
+rule_part(
+    char dst[RULE_TEXT], const char *prefix, int patterns, uint32_t commands)
 {
 	char *to = dst;
 
-	*to++ = '~';
-	to = add_literally(to, prefix);
-	*to++ = '*';
-	if (*prefix != '\0') { /* a pattern beside ~* is an error */
-		to = stpcpy(to, " ~{");
-		to = add_literally(to, prefix);
-		*to++ = '*';
-	}
-	stpcpy(to, " " RULE_COMMANDS);
+	/* A pattern beside ~* is an error. */
+	if (patterns != 0 && serves_all(prefix))
+		patterns = PATTERN_LOCK;
+	for (int p = PATTERN_LOCK; p <= PATTERN_BESIDE; p++)
+		if (patterns & p) {
+			to = stpcpy(to, p == PATTERN_LOCK ? " ~" : " ~{");
+			to = add_literally(to, prefix);
+			*to++ = '*';
+		}
+	*to = '\0';
+	for (int i = 0; i < RIGHTS; i++)
+		if (commands & RIGHT_BIT(i))
+			to = stpcpy(stpcpy(to, " +"), rights[i].command);
+	if (to > dst)
+		memmove(dst, dst + 1, (size_t)(to - dst)); /* without the " " */
 	return dst;
+}
+
+char *
+rule_text(char dst[RULE_TEXT], const char *prefix)
+{
+	return rule_part(dst, prefix, PATTERN_ALL, RIGHTS_ALL);
+}
+
+char *
+rule_names(char dst[RULE_TEXT], uint32_t commands)
+{
+	char *to = dst;
+
+	*to = '\0';
+	for (int i = 0; i < RIGHTS; i++)
+		if (commands & RIGHT_BIT(i))
+			to = stpcpy(stpcpy(to, to > dst ? ", " : ""),
+			    rights[i].command);
+	return dst;
+}
+
+uint32_t
+rule_needed(uint32_t commands)
+{
+	for (int i = 0; i < RIGHTS; i++)
+		if (rights[i].without != NULL)
+			commands &= ~RIGHT_BIT(i);
+	return commands;
+}
+
+uint32_t
+rule_idle(uint32_t commands)
+{
+	for (int i = 0; i < RIGHTS; i++)
+		if (rights[i].without == NULL || rights[i].without[0] != '\0')
+			commands &= ~RIGHT_BIT(i);
+	return commands;
 }
 
 /* Redis 6 wraps an error inside a script in text of its own. */
@@ -43,4 +143,12 @@ rule_denies(const char *error)
 {
 	return strstr(error, "NOPERM") != NULL ||
 	    strstr(error, "The user executing the script") != NULL;
+}
+
+bool
+rule_denies_command(const char *error)
+{
+	return rule_denies(error) &&
+	    (strstr(error, "' command") != NULL ||
+		strstr(error, "can't run this command") != NULL);
 }

@@ -4,17 +4,36 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#define RULE_TEXT 2560
+#define RULE_TEXT   2560
+#define RIGHTS      25
+#define RIGHT_WORDS 7
 
 /*
- * The commands that we and our scripts send, as ACL SETUSER has them: the same
- * as in the man page and in README.md.
+ * A command that we and our scripts send.  The same are in the man page and in
+ * README.md.
  */
-#define RULE_COMMANDS                                                          \
-	"+eval +info +scan +select +time +exists +del +pexpire +pttl +get "    \
-	"+mget +set +hget +hgetall +hset +hdel +lpush +blpop +zadd +zcard "    \
-	"+zrange +zrem +zscore +xadd +xrevrange"
+struct right {
+	const char *command; /* as ACL SETUSER has it, without the + */
+	/*
+	 * The command in a form that changes nothing: it fails, but only after
+	 * its permission has been looked at, or it finds nothing to do.  "KEY"
+	 * stands for a key that does not exist.
+	 */
+	const char *words[RIGHT_WORDS];
+	/* What is so without it; empty: nothing, NULL: there are no locks. */
+	const char *without;
+};
+
+/* A set of them is a number with their bits. */
+extern const struct right rights[RIGHTS];
+
+#define RIGHT_BIT(i) (UINT32_C(1) << (i))
+#define RIGHTS_ALL   (RIGHT_BIT(RIGHTS) - 1)
+
+/* Key patterns: the lock's own key, and those beside it. */
+enum { PATTERN_LOCK = 1, PATTERN_BESIDE = 2, PATTERN_ALL = 3 };
 
 /*
  * Writes key patterns and commands for locks with that prefix, of at most
@@ -22,7 +41,19 @@
  */
 char *rule_text(char dst[RULE_TEXT], const char *prefix);
 
-/* Whether a server's error says that a permission is missing. */
+/* The same with those patterns and commands alone. */
+char *rule_part(
+    char dst[RULE_TEXT], const char *prefix, int patterns, uint32_t commands);
+
+/* Writes the names of commands, as "eval, get".  Returns dst. */
+char *rule_names(char dst[RULE_TEXT], uint32_t commands);
+
+/* Those of commands without which there are no locks; without which nothing. */
+uint32_t rule_needed(uint32_t commands);
+uint32_t rule_idle(uint32_t commands);
+
+/* Whether a server's error says that a permission is missing; for a command. */
 bool rule_denies(const char *error);
+bool rule_denies_command(const char *error);
 
 #endif

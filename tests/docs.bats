@@ -183,6 +183,29 @@ defaults_of_man() {
 	wait "$bg_pid" || true
 }
 
+@test "README and the man page show --check's table as it is, and its members" {
+	local member
+	redlock --check >shown
+	diff <(block --check | sed -n 2p | tr -s ' ') \
+	    <(sed -n 1p shown | tr -s ' ')
+	sed -n '/^\.Sh CHECKING/,/^\.Sh SAFETY/p' "$man" >section
+	diff <(sed -nE 's/^\.It Sy ([A-Z]+) .*/\1/p' section) \
+	    <(sed -n 1p shown | tr -s ' ' '\n')
+	for member in $(redlock --check --json |
+		grep -oE '"[a-z_]+":' | tr -d '":' | sort -u); do
+		grep -qE "(Cm|,) $member( |\$)" section
+	done
+	# README's sentences are the program's.
+	redis config set maxmemory 1gb
+	redis config set maxmemory-policy allkeys-lru
+	run -69 redlock --check -q
+	block --check | grep -F "${output#*: NOT OK: }"
+	redis replicaof 10.0.0.7 6379
+	run -69 redlock --check -q
+	redis replicaof no one
+	block --check | grep -F "${lines[0]#*: NOT OK: }"
+}
+
 @test "README's commands are goals of the Makefile" {
 	local goal
 	sed -nE 's/^(    |.*`)make ([a-z ]*[a-z]).*/\2/p' "$top/README.md" |

@@ -1,0 +1,209 @@
+/*
+ * Asks, and does not judge.  An error is an answer, too.  No command that is
+ * sent from here changes anything, and none knows the name of a lock.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "facts.h"
+#include "info.h"
+#include "lock.h"
+#include "rule.h"
+
+#define SAMPLES 5 /* of the time that an answer takes */
+
+bool
+facts_read_info(struct facts *f, const char *info)
+{
+	int64_t uptime_s = info_number(info, "uptime_in_seconds", -1);
+
+	f->valkey =
+	    info_field(info, "valkey_version", f->version, sizeof(f->version));
+	if (!f->valkey &&
+	    !info_field(info, "redis_version", f->version, sizeof(f->version)))
+		return false;
+	info_field(info, "redis_mode", f->mode, sizeof(f->mode));
+	info_field(info, "role", f->role, sizeof(f->role));
+	info_field(info, "master_host", f->master, sizeof(f->master));
+	f->master_port = info_number(info, "master_port", 0);
+	info_field(info, "run_id", f->run_id, sizeof(f->run_id));
+	info_field(info, "maxmemory_policy", f->policy, sizeof(f->policy));
+	f->limit_bytes = info_number(info, "maxmemory", 0);
+	f->used_bytes = info_number(info, "used_memory", 0);
+	f->uptime_ms = uptime_s < 0 ? -1 : uptime_s * 1000;
+	f->loading = info_number(info, "loading", 0) != 0;
+	f->cluster = info_number(info, "cluster_enabled", 0) != 0;
+	f->appends = info_number(info, "aof_enabled", 0) != 0;
+	f->saves = info_number(info, "rdb_saves", 0) > 0 ||
+	    info_number(info, "rdb_last_bgsave_time_sec", -1) >= 0;
+	f->informed = true;
+	return true;
+}
+
+static bool
+keyed(const struct right *r)
+{
+	for (int w = 0; w < RIGHT_WORDS && r->words[w] != NULL; w++)
+		if (strcmp(r->words[w], "KEY") == 0)
+			return true;
+	return false;
+}
+
+void
+facts_tried(struct facts *f, int i, int pattern, enum answer_kind kind,
+    const char *error)
+{
+	const uint32_t bit = RIGHT_BIT(i);
+
+	if (kind == ANSWER_DENIED && rule_denies_command(error)) {
+		f->denied |= bit;
+		return;
+	}
+	f->tried_patterns = f->tried_patterns || keyed(&rights[i]);
+	if (kind == ANSWER_DENIED)
+		f->denied_patterns |= pattern;
+	else if (kind == ANSWER_UNABLE &&
+	    strncmp(error, "ERR unknown command", 19) == 0)
+		f->unknown |= bit;
+	else if (kind == ANSWER_UNABLE && strncmp(error, "ERR ", 4) != 0 &&
+	    f->unable[0] == '\0')
+		snprintf(f->unable, sizeof(f->unable), "%s", error);
+}
+
+static struct facts *
+facts_of(struct source *s)
+{
+	return (struct facts *)s->survey->arg + (s - s->survey->sources);
+}
+
+static int
+ask_info(struct source *s, size_t i)
+{
+	const char *const argv[] = { "INFO" };
+
+	return node_command(&s->node, (int)i, 1, argv);
+}
+
+static bool
+info_answered(struct source *s, size_t i, const struct answer *a)
+{
+	struct facts *f = facts_of(s);
+	const char *info = answer_text(a);
+
+	(void)i;
+	if (a->kind == ANSWER_DENIED && !rule_denies(a->text))
+		source_fail(s, a->kind, a->text);
+	else if (a->kind != ANSWER_REPLY)
+		snprintf(f->silent, sizeof(f->silent), "%s", a->text);
+	else if (info == NULL || !facts_read_info(f, info))
+		source_nonsense(s);
+	return false;
+}
+
+static int
+ask_time(struct source *s, size_t i)
+{
+	const char *const argv[] = { "TIME" };
+	struct facts *f = facts_of(s);
+
+	f->sent_us = clock_now_us();
+	f->sent_wall_us = clock_wall_us();
+	return node_command(&s->node, (int)i, 1, argv);
+}
+
+/* Since 1970, in us; -1 if that is no time. */
+static int64_t
+time_us(const struct answer *a)
+{
+	const char *seconds = answer_string(a, 0, NULL);
+	const char *us = answer_string(a, 1, NULL);
+	int64_t s;
+
+	if (seconds == NULL || us == NULL)
+		return -1;
+	s = strtoll(seconds, NULL, 10);
+	if (s < 0 || s > INFO_MAX)
+		return -1;
+	return s * 1000000 + strtol(us, NULL, 10) % 1000000;
+}
+
+static bool
+time_answered(struct source *s, size_t i, const struct answer *a)
+{
+	struct facts *f = facts_of(s);
+	int64_t rtt_us = clock_now_us() - f->sent_us, its_us;
+
+	(void)i;
+	if (f->rtt_us < 0 || rtt_us < f->rtt_us) {
+		f->rtt_us = rtt_us;
+		if (a->kind == ANSWER_REPLY) {
+			its_us = time_us(a);
+			if (its_us < 0) {
+				source_nonsense(s);
+				return false;
+			}
+			f->offset_us = its_us - f->sent_wall_us - rtt_us / 2;
+		}
+	}
+	return --f->left > 0;
+}
+
+/*
+ * Each is tried with a key like a lock's and with one like those beside it.  No
+ * lock can have ":~" in its name.
+ */
+static int
+ask_right(struct source *s, size_t i)
+{
+	const struct right *r = &rights[i / 2];
+	const char *argv[RIGHT_WORDS];
+	char name[64], key[LOCK_KEY], beside[LOCK_KEY], fence[LOCK_KEY + 8];
+	int argc = 0;
+
+	snprintf(name, sizeof(name), ":~check:%" PRId64 "-%d", clock_wall_us(),
+	    (int)getpid());
+	lock_keys(key, beside, s->survey->opt->prefix, name);
+	snprintf(fence, sizeof(fence), "%sfence", beside);
+	for (; argc < RIGHT_WORDS && r->words[argc] != NULL; argc++)
+		argv[argc] = strcmp(r->words[argc], "KEY") != 0 ?
+		    r->words[argc] :
+		    i % 2 == 0 ? key :
+				 fence;
+	return node_command(&s->node, (int)i, argc, argv);
+}
+
+static bool
+right_answered(struct source *s, size_t i, const struct answer *a)
+{
+	facts_tried(facts_of(s), (int)i / 2,
+	    i % 2 == 0 ? PATTERN_LOCK : PATTERN_BESIDE, a->kind,
+	    a->kind == ANSWER_REPLY ? "" : a->text);
+	return false;
+}
+
+void
+facts_ask(struct facts *facts, struct survey *sv)
+{
+	sv->arg = facts;
+	for (int i = 0; i < sv->nsources; i++) {
+		facts[i] = (struct facts){ .address = &sv->opt->addresses[i],
+			.uptime_ms = -1,
+			.rtt_us = -1,
+			.offset_us = FACTS_UNKNOWN,
+			.left = SAMPLES };
+	}
+	survey_ask(sv, 1, ask_info, info_answered);
+	survey_ask(sv, 1, ask_time, time_answered);
+	survey_ask(sv, 2 * RIGHTS, ask_right, right_answered);
+	for (int i = 0; i < sv->nsources; i++) {
+		const struct source *s = &sv->sources[i];
+		struct facts *f = &facts[i];
+
+		f->failure = s->failure;
+		snprintf(f->why, sizeof(f->why), "%s",
+		    f->silent[0] != '\0' ? f->silent : s->why);
+	}
+}

@@ -1,0 +1,65 @@
+/*
+ * What --check finds out about each server: what it says of itself, its clock,
+ * how long an answer takes, and what the user may do.
+ */
+#ifndef FACTS_H
+#define FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "node.h"
+#include "survey.h"
+
+#define FACTS_WORD    40
+#define FACTS_UNKNOWN INT64_MIN
+
+/* Of one server.  The texts are its own words, not fit for a terminal yet. */
+struct facts {
+	const struct address *address;
+	enum answer_kind failure; /* ANSWER_REPLY: it has answered all */
+	char why[NODE_WHY];
+	bool informed; /* so that the following is known */
+	bool valkey;
+	char version[FACTS_WORD];
+	char mode[FACTS_WORD]; /* standalone, sentinel, cluster */
+	char role[FACTS_WORD]; /* master, slave */
+	char master[ADDRESS_HOST];
+	int64_t master_port;
+	char run_id[NODE_RUN_ID]; /* empty: unknown */
+	char policy[FACTS_WORD];  /* of eviction */
+	int64_t limit_bytes;      /* maxmemory; 0: none */
+	int64_t used_bytes;
+	int64_t uptime_ms; /* whole seconds; -1: unknown */
+	bool loading;
+	bool cluster;
+	bool appends;          /* it keeps an append-only file, */
+	bool saves;            /* or has saved a snapshot since it started */
+	char silent[NODE_WHY]; /* why it is not informed */
+	int64_t rtt_us;        /* the shortest; -1: unknown */
+	int64_t offset_us;     /* its clock less ours, or FACTS_UNKNOWN */
+	uint32_t denied;       /* a bit for each of rights, */
+	uint32_t unknown;      /* and for those that it does not have */
+	int denied_patterns;   /* PATTERN_LOCK, PATTERN_BESIDE */
+	bool tried_patterns;   /* a command with a key was allowed */
+	char unable
+	    [NODE_WHY]; /* why it serves no commands now; empty: it does */
+	int left;       /* questions of the clock to be asked */
+	int64_t sent_us;
+	int64_t sent_wall_us;
+};
+
+/*
+ * Asks the servers of a survey, and fills facts, one a server; they stay in
+ * place while the survey does.
+ */
+void facts_ask(struct facts *, struct survey *);
+
+/* Reads what INFO answered; false if that makes no sense. */
+bool facts_read_info(struct facts *, const char *info);
+
+/* Notes what a server said when right i was tried with that pattern's key. */
+void facts_tried(
+    struct facts *, int i, int pattern, enum answer_kind, const char *error);
+
+#endif

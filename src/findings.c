@@ -1,0 +1,390 @@
+/*
+ * Judges facts by the rules that a run goes by, and says what to do.  Bad is
+ * what keeps a server from being counted on, whether a run would notice or not;
+ * the rest is a note.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "exitcode.h"
+#include "findings.h"
+#include "log.h"
+#include "rule.h"
+
+#define LEAST_VERSION 6
+#define CLOCK_NOTE_MS 1000
+
+static void
+add(struct findings *, enum level, const char *, ...) PRINTF_LIKE(3, 4);
+
+static void
+add(struct findings *v, enum level level, const char *fmt, ...)
+{
+	struct finding *to = &v->list[v->n];
+	va_list ap;
+
+	if (v->n == FINDINGS_MAX)
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&to->text, fmt, ap) == -1)
+		die(EXIT_OS, "%s", strerror(errno));
+	va_end(ap);
+	to->level = level;
+	v->n++;
+	if (level > v->worst)
+		v->worst = level;
+}
+
+void
+findings_release(struct findings *v)
+{
+	for (int i = 0; i < v->n; i++)
+		free(v->list[i].text);
+	v->n = 0;
+}
+
+const char *
+findings_persistence(const struct facts *f)
+{
+	return !f->informed ? NULL :
+	    f->appends      ? "aof" :
+	    f->saves        ? "rdb" :
+			      "none";
+}
+
+static const char *
+user_of(const struct facts *f)
+{
+	const char *user = f->address->user;
+
+	return user[0] != '\0' ? user : "default";
+}
+
+static bool
+local(const struct address *a)
+{
+	return a->path[0] != '\0' || strncmp(a->host, "127.", 4) == 0 ||
+	    strcmp(a->host, "localhost") == 0 || strcmp(a->host, "::1") == 0;
+}
+
+static void
+judge_failure(struct findings *v, const struct facts *f)
+{
+	if (f->failure != ANSWER_DENIED)
+		add(v, LEVEL_BAD,
+		    "it cannot be used (%s); see that it runs and can be "
+		    "reached from here, or name another with -r",
+		    f->why);
+	else if (strstr(f->why, "'select'") != NULL)
+		add(v, LEVEL_REFUSED,
+		    "the user %s may not use database %d (%s); allow it by: "
+		    "ACL SETUSER %s +select",
+		    user_of(f), f->address->db, f->why, user_of(f));
+	else
+		add(v, LEVEL_REFUSED,
+		    "it refuses the user %s (%s); set the right password, in "
+		    "the URL, by --password-file or in REDISCLI_AUTH",
+		    user_of(f), f->why);
+}
+
+/* What can be done without, a note for each consequence. */
+static void
+judge_spare(struct findings *v, const struct facts *f, uint32_t denied)
+{
+	char rule[RULE_TEXT], names[RULE_TEXT];
+	uint32_t alike;
+
+	for (int i = 0; i < RIGHTS; i++) {
+		alike = 0;
+		for (int j = i; j < RIGHTS; j++)
+			if (denied & RIGHT_BIT(j) &&
+			    rights[j].without == rights[i].without)
+				alike |= RIGHT_BIT(j);
+		if (!(alike & RIGHT_BIT(i)))
+			continue;
+		denied &= ~alike;
+		add(v, LEVEL_NOTE,
+		    "%s, since the user %s may not use %s; allow it by: ACL "
+		    "SETUSER %s %s",
+		    rights[i].without, user_of(f), rule_names(names, alike),
+		    user_of(f), rule_part(rule, "", 0, alike));
+	}
+}
+
+static void
+judge_rights(
+    struct findings *v, const struct facts *f, const struct options *opt)
+{
+	char rule[RULE_TEXT], names[RULE_TEXT];
+	const char *keys = "";
+	uint32_t denied = f->denied & ~rule_idle(f->denied);
+	/* Where no command has got as far as its key, none is known. */
+	int patterns = f->tried_patterns ? f->denied_patterns : PATTERN_ALL;
+
+	if (rule_needed(denied) == 0 && f->denied_patterns == 0) {
+		judge_spare(v, f, denied);
+		return;
+	}
+	rule_names(names, denied);
+	if (f->denied_patterns == PATTERN_BESIDE)
+		keys = "the keys beside a lock";
+	else if (f->denied_patterns != 0)
+		keys = "the keys of locks";
+	add(v, LEVEL_REFUSED,
+	    "the user %s may not use %s%s%s%s; allow it by: "
+	    "ACL SETUSER %s %s",
+	    user_of(f), names,
+	    names[0] != '\0' && keys[0] != '\0' ? ", nor " : "", keys,
+	    f->informed ? "" : ", so nothing can be vouched for", user_of(f),
+	    rule_part(rule, opt->prefix, patterns, denied));
+}
+
+/* What the server is; whether it is one that could be fit. */
+static bool
+judge_kind(struct findings *v, const struct facts *f)
+{
+	if (strcmp(f->mode, "sentinel") == 0) {
+		add(v, LEVEL_BAD,
+		    "it is a Sentinel and keeps no locks; name the servers "
+		    "themselves, and no failover between them");
+		return false;
+	}
+	if (!f->valkey && strtol(f->version, NULL, 10) < LEAST_VERSION)
+		add(v, LEVEL_BAD, "it is Redis %s; update it to %d.0 or later",
+		    f->version, LEAST_VERSION);
+	if (f->cluster)
+		add(v, LEVEL_BAD,
+		    "it is part of a Redis Cluster, which may lose a lock when "
+		    "it fails over; name servers with cluster-enabled no");
+	if (strcmp(f->role, "slave") == 0)
+		add(v, LEVEL_BAD,
+		    "it is a replica of %s:%" PRId64 "; name a master, and "
+		    "none that a replica can take the place of",
+		    f->master, f->master_port);
+	else if (strcmp(f->role, "master") != 0)
+		add(v, LEVEL_BAD, "its role is '%s'; name a master", f->role);
+	return true;
+}
+
+static void
+judge_uptime(
+    struct findings *v, const struct facts *f, const struct options *opt)
+{
+	char up[DURATION_TEXT], grace[DURATION_TEXT], left[DURATION_TEXT];
+	int64_t need_ms = opt->grace_ms + 1000; /* it counts whole seconds */
+
+	if (opt->grace_ms == 0 || f->uptime_ms >= need_ms)
+		return;
+	if (f->uptime_ms < 0)
+		add(v, LEVEL_BAD,
+		    "it does not say how long it has been up, so it has no "
+		    "vote (--restart-grace)");
+	else
+		add(v, LEVEL_BAD,
+		    "it started only %s ago, and has no vote before it has been "
+		    "up for %s (--restart-grace); wait for %s more",
+		    duration_format(f->uptime_ms, up),
+		    duration_format(need_ms, grace),
+		    duration_format(need_ms - f->uptime_ms, left));
+}
+
+static void
+judge_memory(struct findings *v, const struct facts *f)
+{
+	if (f->policy[0] != '\0' && strcmp(f->policy, "noeviction") != 0)
+		add(v, f->limit_bytes > 0 ? LEVEL_BAD : LEVEL_NOTE,
+		    "it %s evict locks that are held (maxmemory-policy %s); "
+		    "set maxmemory-policy noeviction",
+		    f->limit_bytes > 0 ? "can" :
+					 "would, if it had a maxmemory,",
+		    f->policy);
+	else if (f->limit_bytes > 0 &&
+	    f->used_bytes > f->limit_bytes - f->limit_bytes / 10)
+		add(v, LEVEL_NOTE,
+		    "it is nearly full, and gives out no locks when it is; "
+		    "raise maxmemory, or delete something");
+}
+
+/* Whether it restarts with what it knew, or somebody else covers that. */
+static void
+judge_persistence(
+    struct findings *v, const struct facts *f, int n, const struct options *opt)
+{
+	if (f->appends || (n > 1 && opt->grace_ms > 0))
+		return;
+	add(v, LEVEL_NOTE,
+	    "a lock that is held may be forgotten when it restarts (appendonly "
+	    "no); set appendonly yes and appendfsync always, or use %s",
+	    n > 1 ? "a --restart-grace" : "three servers");
+}
+
+/* How far two clocks are apart, if both are known. */
+static int64_t
+apart_ms(const struct facts *a, const struct facts *b)
+{
+	int64_t us;
+
+	if (a->offset_us == FACTS_UNKNOWN || b->offset_us == FACTS_UNKNOWN)
+		return 0;
+	us = a->offset_us - b->offset_us;
+	return (us < 0 ? -us : us) / 1000;
+}
+
+/*
+ * Off by more than a lease from ours, or from more than half of the other
+ * servers': so one of three that is wrong is found out, not those two.
+ */
+static void
+judge_clock(struct findings *v, const struct facts *all, int n, int i,
+    const struct options *opt)
+{
+	static const struct facts ours = { .offset_us = 0 };
+	const struct facts *f = &all[i];
+	int64_t off_ms = apart_ms(f, &ours);
+	char off[DURATION_TEXT], ttl[DURATION_TEXT];
+	const char *way = f->offset_us < 0 ? "behind" : "ahead of";
+	int others = 0;
+
+	duration_format(off_ms, off);
+	duration_format(opt->ttl_ms, ttl);
+	for (int j = 0; j < n; j++)
+		others += apart_ms(f, &all[j]) > opt->ttl_ms;
+	if (off_ms > opt->ttl_ms)
+		add(v, LEVEL_BAD,
+		    "its clock is %s %s ours, more than a lease of %s: setting "
+		    "it right while a lock is held could end that; see that "
+		    "both clocks are kept by NTP",
+		    off, way, ttl);
+	else if (2 * others > n - 1)
+		add(v, LEVEL_BAD,
+		    "its clock is more than a lease of %s away from that of "
+		    "other servers; see that all are kept by NTP",
+		    ttl);
+	else if (off_ms > CLOCK_NOTE_MS)
+		add(v, LEVEL_NOTE,
+		    "its clock is %s %s ours; see that both are kept by NTP",
+		    off, way);
+}
+
+static void
+judge_speed(
+    struct findings *v, const struct facts *f, const struct options *opt)
+{
+	char rtt[DURATION_TEXT], timeout[DURATION_TEXT];
+
+	if (f->rtt_us / 1000 > opt->node_timeout_ms / 2)
+		add(v, LEVEL_NOTE,
+		    "an answer takes %s, more than half of the %s that it may "
+		    "take; raise --node-timeout and --ttl",
+		    duration_format(f->rtt_us / 1000, rtt),
+		    duration_format(opt->node_timeout_ms, timeout));
+}
+
+/* Whether it does what it is asked. */
+static void
+judge_service(
+    struct findings *v, const struct facts *f, const struct options *opt)
+{
+	char names[RULE_TEXT];
+
+	if (f->loading)
+		add(v, LEVEL_BAD,
+		    "it is still loading its data; try again when it is done");
+	else if (f->unable[0] != '\0' && !f->cluster &&
+	    strcmp(f->role, "slave") != 0)
+		add(v, LEVEL_BAD,
+		    "it does not serve now (%s); put that right first",
+		    f->unable);
+	judge_rights(v, f, opt);
+	if (f->unknown != 0)
+		add(v, LEVEL_BAD,
+		    "it does not know %s (renamed or disabled in its "
+		    "configuration); give them back their names",
+		    rule_names(names, f->unknown));
+}
+
+static void
+judge_server(struct findings *v, const struct facts *all, int n, int i,
+    const struct options *opt)
+{
+	const struct facts *f = &all[i];
+
+	if (f->failure != ANSWER_REPLY) {
+		judge_failure(v, f);
+		return;
+	}
+	if (!f->informed) {
+		judge_rights(v, f, opt);
+		if (v->worst != LEVEL_REFUSED)
+			add(v, LEVEL_BAD,
+			    "it says nothing of itself (%s); put that right "
+			    "first",
+			    f->why);
+		return;
+	}
+	if (!judge_kind(v, f))
+		return;
+	judge_service(v, f, opt);
+	judge_memory(v, f);
+	judge_uptime(v, f, opt);
+	judge_clock(v, all, n, i, opt);
+	judge_persistence(v, f, n, opt);
+	judge_speed(v, f, opt);
+}
+
+static bool
+same_server(const struct facts *a, const struct facts *b)
+{
+	return a != b && a->run_id[0] != '\0' &&
+	    strcmp(a->run_id, b->run_id) == 0;
+}
+
+/* What is not about one of them, but about which were named. */
+static void
+judge_choice(struct findings *v, const struct facts *all, int n,
+    const struct options *opt)
+{
+	int here = 0;
+
+	for (int i = 0; i < n; i++)
+		here += local(all[i].address);
+	if (opt->default_server)
+		add(&v[0], LEVEL_NOTE,
+		    "nobody has named a server, so it is the built-in default; "
+		    "name yours in /etc/redlock-run.conf, in REDLOCK_REDIS or "
+		    "with -r");
+	if (here == n)
+		add(&v[0], LEVEL_NOTE,
+		    "%s on this machine alone, so a lock guards this machine "
+		    "only; name a server that all hosts can reach",
+		    n == 1 ? "it is" : "all servers are");
+	if (n % 2 == 0)
+		add(&v[n - 1], LEVEL_NOTE,
+		    "%d servers bear the loss of no more than %d do; leave one "
+		    "out, or add one",
+		    n, n - 1);
+}
+
+void
+findings_judge(struct findings *v, const struct facts *all, int n,
+    const struct options *opt)
+{
+	memset(v, 0, (size_t)n * sizeof(*v));
+	for (int i = 0; i < n; i++) {
+		judge_server(&v[i], all, n, i, opt);
+		for (int j = 0; j < n; j++)
+			if (same_server(&all[i], &all[j])) {
+				add(&v[i], LEVEL_BAD,
+				    "it is the same server as %s, and each has "
+				    "one vote; name each once",
+				    all[j].address->text);
+				break;
+			}
+	}
+	judge_choice(v, all, n, opt);
+}

@@ -1,0 +1,41 @@
+/*
+ * Reads what INFO has answered.  It comes from outside: a field may be absent,
+ * of any length and anything but what it should be.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "info.h"
+
+bool
+info_field(const char *info, const char *name, char *buf, size_t size)
+{
+	size_t len = strlen(name);
+	const char *line;
+
+	for (line = info; line != NULL; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, name, len) == 0 && line[len] == ':') {
+			line += len + 1;
+			snprintf(buf, size, "%.*s", (int)strcspn(line, "\r\n"),
+			    line);
+			return true;
+		}
+	}
+	return false;
+}
+
+int64_t
+info_number(const char *info, const char *name, int64_t fallback)
+{
+	char text[32], *end;
+	long long n;
+
+	if (!info_field(info, name, text, sizeof(text)))
+		return fallback;
+	n = strtoll(text, &end, 10);
+	if (end == text || *end != '\0' || n < 0)
+		return fallback;
+	return n < INFO_MAX ? n : INFO_MAX;
+}

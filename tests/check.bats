@@ -1,0 +1,377 @@
+#!/usr/bin/env bats
+# --check: whether the servers are fit for locks, and what to do if not.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034
+
+load lib
+load faults
+
+setup_file() {
+	redis_start_tcp redis
+	redis_start b
+	redis_start c
+	write_helpers
+	# liar.py LISTEN SERVER SHIFT [OLD NEW]...: a server that says what SERVER
+	# says, but with its clock SHIFT seconds ahead, and each OLD, in which
+	# backslashes are Python's, made NEW, which is as long.
+	cat >"$BATS_FILE_TMPDIR/liar.py" <<-'END'
+		import os, re, socket, sys, threading
+		listen, server, shift = sys.argv[1:4]
+		lies = [w.encode().decode("unicode_escape").encode("latin-1")
+		    for w in sys.argv[4:]]
+		def clock(m):
+		    return m.group(1) + b"%d" % (int(m.group(2)) + int(shift))
+		def lie(data):
+		    for old, new in zip(lies[::2], lies[1::2]):
+		        assert len(old) == len(new)
+		        data = data.replace(old, new)
+		    return re.sub(rb"(\*2\r\n\$10\r\n)(\d{10})", clock, data)
+		def pump(a, b, change):
+		    while data := a.recv(1 << 20):
+		        b.sendall(change(data))
+		    b.shutdown(socket.SHUT_WR)
+		l = socket.socket(socket.AF_UNIX)
+		l.bind(listen + ".new")
+		l.listen(8)
+		os.rename(listen + ".new", listen)
+		while True:
+		    c, s = l.accept()[0], socket.socket(socket.AF_UNIX)
+		    s.connect(server)
+		    for args in (c, s, lambda data: data), (s, c, lie):
+		        threading.Thread(target=pump, args=args, daemon=True).start()
+	END
+}
+
+setup() {
+	redis_reset
+	redis config set min-replicas-to-write 0
+	redis config set appendonly no
+	cd "$BATS_TEST_TMPDIR" || return
+	tcp=redis://127.0.0.1:$redis_port
+	b=unix://$BATS_FILE_TMPDIR/b.sock
+	c=unix://$BATS_FILE_TMPDIR/c.sock
+	rude_pid=
+}
+
+teardown() {
+	rude_stop
+	redis_thaw
+	nothing_left
+}
+
+teardown_file() { redis_stop_all; }
+
+# liar SHIFT [OLD NEW]...: start it before the server "redis"; its URL is in
+# $liar.
+liar() {
+	liar=unix://$PWD/liar.sock
+	env -u TEST_MARK /usr/bin/python3 "$BATS_FILE_TMPDIR/liar.py" liar.sock \
+	    "$BATS_FILE_TMPDIR/redis.sock" "$@" >liar.log 2>&1 3>&- 4>&- &
+	rude_pid=$!
+	eventually test -S liar.sock
+}
+
+# check STATUS ARG...: what --check exits with.
+check() {
+	local expected=$1
+	shift
+	run "-$expected" --separate-stderr redlock --check "$@"
+	[ -z "$stderr" ]
+}
+
+# finds LEVEL TEXT: of one server this is found, and nothing else so bad; LEVEL
+# is "NOT OK" or "note".
+finds() {
+	if ! grep -aF ": $1: " <<<"$output" | grep -aF "$2"; then
+		printf 'not found: %s: %s\n%s\n' "$1" "$2" "$output" >&2
+		return 1
+	fi
+	[[ $1 == "NOT OK" ]] || not grep -a 'NOT OK' <<<"$output"
+}
+
+# row SERVER: its line of the table, blanks made one.
+row() {
+	grep -aF "$1 " <<<"$output" | head -n 1 | tr -s ' '
+}
+
+# json EXPRESSION: over what --json has printed, called d.
+json() {
+	/usr/bin/python3 -c '
+import json, sys
+d = json.loads(sys.stdin.buffer.read().decode("utf-8"))
+if not eval(sys.argv[1]):
+    sys.exit("not so: %s\n%s" % (sys.argv[1], json.dumps(d, indent=1)))
+' "$1" <<<"$output"
+}
+
+# changes: what a server has been told to write since it was last saved.
+changes() {
+	redis info persistence | sed -n 's/^rdb_changes_since_last_save://p'
+}
+
+## What is printed
+
+@test "--check prints a line for each server that is fit, and exits with 0" {
+	check 0 -r "$REDLOCK_REDIS" -r "$b" -r "$c" --restart-grace 0
+	[ "$(head -n 1 <<<"$output" | tr -s ' ')" = \
+	    'SERVER VERDICT VERSION ROLE UPTIME CLOCK RTT PERSISTENCE EVICTION' ]
+	for server in "$REDLOCK_REDIS" "$b" "$c"; do
+		[[ $(row "$server") =~ \ OK\ [0-9.]+\ master\ [0-9a-z]+\ [-+0-9a-z]+\ [0-9.]+ms\ (none|rdb)\ noeviction$ ]]
+	done
+}
+
+@test "--check changes nothing in the servers" {
+	local before
+	redis set redlock:a somebody
+	before=$(changes)
+	check 0
+	[ "$(redis keys '*')" = redlock:a ]
+	[ "$(changes)" = "$before" ]
+}
+
+@test "--check --json says the same to programs" {
+	check 69 --json -r "$tcp" -r "unix:///nonexistent"
+	json 'len(d) == 2 and [s["ok"] for s in d] == [False, False]'
+	json 'set(d[0]) == {"server", "ok", "version", "role", "uptime_ms",
+	    "clock_offset_ms", "rtt_us", "persistence", "eviction", "findings"}'
+	json "d[0]['server'] == '$tcp' and d[0]['role'] == 'master'"
+	json 'd[0]["uptime_ms"] >= 0 and -2000 < d[0]["clock_offset_ms"] < 2000'
+	json 'd[0]["rtt_us"] > 0 and d[0]["eviction"] == "noeviction"'
+	json 'all(f["level"] in ("bad", "note") for s in d for f in s["findings"])'
+	json 'd[1]["findings"][0]["level"] == "bad" and d[1]["rtt_us"] is None'
+	check 0 --json
+	json 'd[0]["ok"] and "bad" not in [f["level"] for f in d[0]["findings"]]'
+}
+
+@test "with -q it prints only what is bad" {
+	check 0 -q
+	[ -z "$output" ]
+	redis config set maxmemory 1gb
+	redis config set maxmemory-policy allkeys-lru
+	check 69 -q
+	[ "$(wc -l <<<"$output")" -eq 1 ]
+	finds 'NOT OK' "$REDLOCK_REDIS: NOT OK: it can evict"
+}
+
+## What it would have caught
+
+@test "a server that evicts keys is not fit; without a limit it is noted" {
+	redis config set maxmemory-policy volatile-ttl
+	check 0
+	finds note 'would, if it had a maxmemory, evict locks'
+	[[ $(row "$REDLOCK_REDIS") == *' volatile-ttl' ]]
+	redis config set maxmemory 1gb
+	check 69
+	finds 'NOT OK' '(maxmemory-policy volatile-ttl); set maxmemory-policy noeviction'
+}
+
+@test "a replica is not fit, and the master is named" {
+	redis_at b replicaof 127.0.0.1 "$redis_port"
+	check 69 -r "$b"
+	redis_at b replicaof no one
+	finds 'NOT OK' "it is a replica of 127.0.0.1:$redis_port; name a master"
+	[[ $(row "$b") == *' replica '* ]]
+}
+
+# allow_as_told: gives the user "me" what the output says.
+allow_as_told() {
+	local rule
+	rule=$(grep -oE 'ACL SETUSER me .*' <<<"$output")
+	# shellcheck disable=SC2086
+	redis ${rule,,}
+}
+
+@test "a user without permissions is told the rule that gives them" {
+	local url=redis://me:x@127.0.0.1:$redis_port
+	redis acl setuser me reset on '>x'
+	check 77 -r "$url"
+	finds 'NOT OK' 'so nothing can be vouched for; allow it by: ACL SETUSER me ~redlock:* ~{redlock:* +eval +info '
+	allow_as_told
+	check 0 -r "$url"
+	redlock -r "$url" -k a -- true
+	# The key beside the lock, and another prefix.
+	redis acl setuser me resetkeys '~redlock:*'
+	check 77 -r "$url"
+	finds 'NOT OK' 'may not use the keys beside a lock; allow it by: ACL SETUSER me ~{redlock:*'
+	allow_as_told
+	check 0 -r "$url"
+	check 77 -r "$url" --prefix 'a*b'
+	finds 'NOT OK' 'ACL SETUSER me ~a\*b* ~{a\*b*'
+	allow_as_told
+	check 0 -r "$url" --prefix 'a*b'
+	redis acl deluser me
+}
+
+@test "every single permission that is missing is named" {
+	local url=redis://me:x@127.0.0.1:$redis_port rule right
+	redis acl setuser me reset on '>x'
+	check 77 -r "$url"
+	rule=$(grep -oE 'ACL SETUSER me .*' <<<"$output")
+	rule=${rule#* * * }
+	[[ $(wc -w <<<"$rule") -eq 26 ]]
+	for right in $rule; do
+		# shellcheck disable=SC2086
+		redis acl setuser me reset on '>x' ${rule/"$right"/} >/dev/null
+		case $right in
+		+scan | +xadd | +xrevrange) check 0 -r "$url" ;;
+		*) check 77 -r "$url" ;;
+		esac
+		[[ $right != +eval ]] || right='+eval +lpush'
+		grep -E "ACL SETUSER me ${right//[*+\{]/\\&}\$" <<<"$output" >/dev/null
+	done
+	redis acl deluser me
+}
+
+@test "a server within its restart grace is not fit" {
+	redis_restart b
+	check 69 -r "$tcp" -r "$b" -r "$c"
+	finds 'NOT OK' "$b: NOT OK: it started only "
+	finds 'NOT OK' ' and has no vote before it has been up for 1m1s (--restart-grace); wait for '
+	eventually redlock --check -r "$b" --restart-grace 1s --ttl 1s
+}
+
+@test "a lease that is longer than the restart grace is a usage error" {
+	run -64 --separate-stderr redlock --check -r "$b" -r "$c" --ttl 61
+	says 'more than the restart grace of 1m'
+}
+
+@test "two URLs for one server are found out" {
+	check 69 -r "$REDLOCK_REDIS" -r "$b" -r "$tcp" --restart-grace 0
+	finds 'NOT OK' "$REDLOCK_REDIS: NOT OK: it is the same server as $tcp"
+	finds 'NOT OK' "$tcp: NOT OK: it is the same server as $REDLOCK_REDIS"
+	[ "$(grep -c 'NOT OK:' <<<"$output")" -eq 2 ]
+	[[ $(row "$b") == *' OK '* ]]
+}
+
+@test "a clock that is off by more than the lease is not fit" {
+	liar -3600
+	check 69 -r "$liar"
+	finds 'NOT OK' 'behind ours, more than a lease of 1m'
+	[[ $(row "$liar") =~ \ -(1h|59m[0-9]+s)\  ]]
+	check 0 -r "$liar" --ttl 2h
+	finds note 'behind ours; see that both are kept by NTP'
+}
+
+@test "a clock that others do not agree with is not fit" {
+	liar 50
+	check 69 -r "$liar" -r "$b" -r "$c" --restart-grace 0 --ttl 30s
+	[ "$(grep -c 'NOT OK:' <<<"$output")" -eq 1 ]
+	finds 'NOT OK' "$liar: NOT OK: its clock is "
+}
+
+@test "the built-in default server is noted" {
+	unset REDLOCK_REDIS
+	run --separate-stderr redlock --check
+	[ -z "$stderr" ]
+	grep -F 'redis://127.0.0.1:6379: note: nobody has named a server' \
+	    <<<"$output"
+	check 0 -r "$tcp"
+	not grep 'nobody has named' <<<"$output"
+}
+
+## What else makes a server unfit
+
+@test "a server that cannot be reached is not fit, nor is one that is frozen" {
+	check 69 -r unix:///nonexistent
+	finds 'NOT OK' 'it cannot be used ('
+	redis_freeze
+	check 69 --node-timeout 100ms
+	finds 'NOT OK' 'it cannot be used (no answer within 100ms)'
+	# Every server has to be fit, not only a majority.
+	check 69 -r "$REDLOCK_REDIS" -r "$b" -r "$c" --restart-grace 0 \
+	    --node-timeout 1s
+	[[ $(row "$b") == *' OK '* ]]
+}
+
+@test "a wrong password, or none, is refused" {
+	redis acl setuser default resetpass '>s3cret'
+	check 77
+	finds 'NOT OK' 'it refuses the user default (NOAUTH'
+	check 77 -r "redis://:wrong@127.0.0.1:$redis_port"
+	finds 'NOT OK' 'it refuses the user default (WRONGPASS'
+	[[ $output != *wrong@* ]]
+	check 0 -r "redis://:s3cret@127.0.0.1:$redis_port"
+	[[ $output != *s3cret* ]]
+	redis acl setuser me reset on '>x' '~*' +@all -select
+	check 0 -r "redis://me:x@127.0.0.1:$redis_port"
+	check 77 -r "redis://me:x@127.0.0.1:$redis_port/1"
+	finds 'NOT OK' 'ACL SETUSER me +select'
+	redis acl deluser me
+}
+
+@test "a server that refuses to write is not fit" {
+	redis config set min-replicas-to-write 1
+	check 69
+	finds 'NOT OK' 'it does not serve now (NOREPLICAS'
+	redis config set min-replicas-to-write 0
+	redis config set maxmemory 1
+	check 69
+	finds 'NOT OK' 'it does not serve now (OOM'
+}
+
+@test "a server that is loading, or too old, is not fit" {
+	liar 0 'loading:0' 'loading:1'
+	check 69 -r "$liar"
+	finds 'NOT OK' 'it is still loading its data'
+	rude_stop
+	rm liar.sock
+	liar 0 'redis_version:7' 'redis_version:5' \
+	    'redis_version:6' 'redis_version:5' \
+	    'redis_version:8' 'redis_version:5'
+	check 69 -r "$liar"
+	finds 'NOT OK' 'it is Redis 5.'
+}
+
+@test "a Sentinel, and a part of a Redis Cluster, are not fit" {
+	local dir=$BATS_FILE_TMPDIR
+	redis_start cluster --cluster-enabled yes
+	check 69 -r "unix://$dir/cluster.sock"
+	redis_kill cluster
+	finds 'NOT OK' 'it is part of a Redis Cluster'
+	[ "$(grep -c 'NOT OK:' <<<"$output")" -eq 1 ]
+	printf '%s\n' 'port 0' "unixsocket $dir/sentinel.sock" >sentinel.conf
+	env -u TEST_MARK setsid redis-server sentinel.conf --sentinel \
+	    --logfile "$PWD/log" </dev/null >/dev/null 2>&1 3>&- 4>&- &
+	echo $! >"$dir/sentinel.server"
+	eventually redis-cli -s "$dir/sentinel.sock" ping
+	check 69 -r "unix://$dir/sentinel.sock"
+	redis_kill sentinel
+	finds 'NOT OK' 'it is a Sentinel and keeps no locks'
+	[ "$(grep -c 'NOT OK:' <<<"$output")" -eq 1 ]
+	[[ $(row "unix://$dir/sentinel.sock") == *' sentinel '* ]]
+}
+
+@test "a server that has no name for a command is not fit" {
+	redis_start renamed --rename-command EVAL ''
+	check 69 -r "unix://$BATS_FILE_TMPDIR/renamed.sock"
+	redis_kill renamed
+	finds 'NOT OK' 'it does not know eval'
+}
+
+@test "nonsense makes no fit server, and reaches no terminal" {
+	rude - 'say +OK\r\n'
+	check 69 -r "$rude_url"
+	finds 'NOT OK' 'its answer makes no sense'
+	rude_stop
+	liar 0 'role:master' 'role:\x1b[2Jxx' 'noeviction' 'no\x9bviction'
+	check 69 -r "$liar"
+	finds 'NOT OK' "its role is '\\x1b[2Jxx'"
+	[[ $(row "$liar") == *'no\x9bviction'* ]]
+	not grep -a $'[\x1b\x9b]' <<<"$output"
+	check 69 -r "$liar" --json
+	json 'd[0]["role"] == "\x1b[2Jxx"'
+}
+
+## What is noted
+
+@test "what one server may forget is noted, and what guards one machine only" {
+	check 0
+	finds note 'may be forgotten when it restarts (appendonly no)'
+	finds note 'it is on this machine alone, so a lock guards this machine only'
+	redis config set appendonly yes
+	check 0
+	not grep 'may be forgotten' <<<"$output"
+	[[ $(row "$REDLOCK_REDIS") == *' aof noeviction' ]]
+	check 0 -r "$b" -r "$c" --restart-grace 0
+	finds note "$c: note: 2 servers bear the loss of no more than 1 do"
+	finds note "$b: note: all servers are on this machine alone"
+}

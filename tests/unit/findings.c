@@ -1,0 +1,579 @@
+/*
+ * What --check thinks of servers that are made up here, and of what they say of
+ * themselves and of their users' rights.
+ */
+#include "../../src/findings.c"
+#include "lock.h"
+#include "tap.h"
+
+#define MINUTE_US INT64_C(60000000)
+
+static struct options opt;
+static struct address addresses[5];
+static struct facts all[5];
+static struct findings found[5];
+
+/* n servers that are fit, for leases of 60s. */
+static void
+fit(int n)
+{
+	char info[256];
+
+	opt = (struct options){ .addresses = addresses,
+		.naddresses = n,
+		.prefix = "redlock:",
+		.ttl_ms = 60000,
+		.grace_ms = n > 1 ? 60000 : 0,
+		.node_timeout_ms = 3000 };
+	for (int i = 0; i < n; i++) {
+		addresses[i] = (struct address){ .port = 6379 };
+		snprintf(
+		    addresses[i].host, sizeof(addresses[i].host), "redis%d", i);
+		snprintf(addresses[i].text, sizeof(addresses[i].text),
+		    "redis://redis%d:6379", i);
+		all[i] = (struct facts){ .address = &addresses[i],
+			.uptime_ms = -1,
+			.rtt_us = 200,
+			.tried_patterns = true };
+		snprintf(info, sizeof(info),
+		    "# Server\r\nredis_version:7.0.15\r\nrun_id:%d\r\n"
+		    "redis_mode:standalone\r\nuptime_in_seconds:900\r\n"
+		    "maxmemory_policy:noeviction\r\naof_enabled:1\r\n"
+		    "role:master\r\n",
+		    i);
+		CHECK(facts_read_info(&all[i], info));
+	}
+}
+
+static void
+judge(void)
+{
+	for (int i = 0; i < 5; i++)
+		findings_release(&found[i]);
+	findings_judge(found, all, opt.naddresses, &opt);
+}
+
+/* Server i has that finding, beginning with text, and no other. */
+static void
+only(int line, int i, enum level level, const char *text)
+{
+	const struct findings *v = &found[i];
+
+	if (v->n != 1)
+		tap_fail("line %d: server %d has %d findings (%s)", line, i,
+		    v->n, v->n > 0 ? v->list[0].text : "");
+	else if (v->worst != level || v->list[0].level != level ||
+	    strncmp(v->list[0].text, text, strlen(text)) != 0)
+		tap_fail("line %d: \"%s\" (%d), not \"%s\"", line,
+		    v->list[0].text, v->worst, text);
+}
+
+#define ONLY(i, level, text) only(__LINE__, i, level, text)
+#define NOTHING(i)           SAME_INT(found[i].n, 0)
+
+static void
+fit_servers(void)
+{
+	for (int n = 1; n <= 5; n += 2) {
+		fit(n);
+		judge();
+		for (int i = 0; i < n; i++)
+			NOTHING(i);
+	}
+}
+
+static void
+versions(void)
+{
+	const struct {
+		const char *info;
+		const char *version;
+		bool old;
+	} cases[] = {
+		{ "redis_version:5.0.14\r\nrole:master\r\n", "5.0.14", true },
+		{ "redis_version:6.0.0\r\nrole:master\r\n", "6.0.0", false },
+		{ "redis_version:10.2.1\r\nrole:master\r\n", "10.2.1", false },
+		{ "redis_version:255.255.255\nrole:master\n", "255.255.255",
+		    false },
+		{ "redis_version:7.2.4\r\nvalkey_version:8.1.0\r\nrole:master",
+		    "8.1.0", false },
+		{ "redis_version:\r\nrole:master\r\n", "", true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fit(1);
+		all[0].appends = false;
+		CHECK(facts_read_info(&all[0], cases[i].info));
+		SAME_TEXT(all[0].version, cases[i].version);
+		SAME_INT(all[0].valkey, cases[i].version[0] == '8');
+		all[0].appends = true;
+		judge();
+		if (cases[i].old)
+			ONLY(0, LEVEL_BAD, "it is Redis ");
+		else
+			NOTHING(0);
+	}
+}
+
+static void
+rude_info(void)
+{
+	static char info[100000] = "redis_version:";
+	struct facts f = { .uptime_ms = -1 };
+
+	CHECK(!facts_read_info(&f, ""));
+	CHECK(!facts_read_info(&f, "\n\n\r\n"));
+	CHECK(!facts_read_info(&f, "redis_version"));
+	CHECK(!facts_read_info(&f, "xredis_version:7\r\n"));
+	CHECK(!f.informed);
+	memset(info + 14, 'x', sizeof(info) - 15);
+	CHECK(facts_read_info(&f, info));
+	SAME_INT(strlen(f.version), FACTS_WORD - 1);
+	SAME_INT(f.uptime_ms, -1);
+	CHECK(facts_read_info(&f,
+	    "redis_version:7\nuptime_in_seconds:99999999999999999999999999\n"
+	    "maxmemory:-5\nused_memory:1e9\nloading:yes\nmaster_port:\n"));
+	CHECK(f.uptime_ms > 0);
+	SAME_INT(f.limit_bytes, 0);
+	SAME_INT(f.used_bytes, 0);
+	SAME_INT(f.master_port, 0);
+	CHECK(!f.loading);
+	CHECK(facts_read_info(
+	    &f, "redis_version:7\r\nuptime_in_seconds:-1\r\nrole:x\ry\r\n"));
+	SAME_INT(f.uptime_ms, -1);
+	SAME_TEXT(f.role, "x");
+}
+
+static void
+kinds(void)
+{
+	fit(1);
+	CHECK(facts_read_info(&all[0],
+	    "redis_version:7.0.1\r\nrole:slave\r\nmaster_host:10.0.0.7\r\n"
+	    "master_port:6380\r\naof_enabled:1\r\n"));
+	snprintf(all[0].unable, sizeof(all[0].unable), "READONLY You can't");
+	judge();
+	ONLY(0, LEVEL_BAD, "it is a replica of 10.0.0.7:6380; ");
+
+	fit(1);
+	snprintf(all[0].role, sizeof(all[0].role), "slav");
+	judge();
+	ONLY(0, LEVEL_BAD, "its role is 'slav'; ");
+
+	fit(1);
+	snprintf(all[0].mode, sizeof(all[0].mode), "sentinel");
+	all[0].unknown = ~UINT32_C(0);
+	judge();
+	ONLY(0, LEVEL_BAD, "it is a Sentinel ");
+
+	fit(1);
+	all[0].cluster = true;
+	snprintf(all[0].unable, sizeof(all[0].unable), "MOVED 1 a:1");
+	judge();
+	ONLY(0, LEVEL_BAD, "it is part of a Redis Cluster");
+}
+
+static void
+services(void)
+{
+	fit(1);
+	all[0].loading = true;
+	snprintf(all[0].unable, sizeof(all[0].unable), "LOADING Redis is");
+	judge();
+	ONLY(0, LEVEL_BAD, "it is still loading ");
+
+	fit(1);
+	snprintf(all[0].unable, sizeof(all[0].unable), "MISCONF no disk");
+	judge();
+	ONLY(0, LEVEL_BAD, "it does not serve now (MISCONF no disk)");
+
+	fit(1);
+	all[0].unknown = UINT32_C(1);
+	judge();
+	ONLY(0, LEVEL_BAD, "it does not know eval (");
+
+	fit(1);
+	all[0].failure = ANSWER_NONE;
+	snprintf(all[0].why, sizeof(all[0].why), "Connection refused");
+	judge();
+	ONLY(0, LEVEL_BAD, "it cannot be used (Connection refused); ");
+
+	fit(1);
+	all[0].failure = ANSWER_DENIED;
+	snprintf(all[0].why, sizeof(all[0].why), "WRONGPASS invalid");
+	judge();
+	ONLY(0, LEVEL_REFUSED,
+	    "it refuses the user default (WRONGPASS invalid)");
+
+	fit(1);
+	all[0].informed = false;
+	snprintf(all[0].why, sizeof(all[0].why), "BUSY Redis is busy");
+	judge();
+	ONLY(0, LEVEL_BAD, "it says nothing of itself (BUSY Redis is busy)");
+}
+
+static void
+eviction(void)
+{
+	const struct {
+		const char *policy;
+		int64_t limit, used;
+		bool finding;
+		enum level level;
+		const char *text;
+	} cases[] = {
+		{ "allkeys-lru", 100, 5, true, LEVEL_BAD,
+		    "it can evict locks that are held (maxmemory-policy "
+		    "allkeys-lru); set maxmemory-policy noeviction" },
+		{ "volatile-ttl", 100, 5, true, LEVEL_BAD, "it can evict " },
+		{ "allkeys-lru", 0, 5, true, LEVEL_NOTE,
+		    "it would, if it had" },
+		{ "noeviction", 100, 90, false, LEVEL_NOTE, "" },
+		{ "noeviction", 100, 91, true, LEVEL_NOTE,
+		    "it is nearly full" },
+		{ "noeviction", 0, 91, false, LEVEL_NOTE, "" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fit(1);
+		snprintf(all[0].policy, sizeof(all[0].policy), "%s",
+		    cases[i].policy);
+		all[0].limit_bytes = cases[i].limit;
+		all[0].used_bytes = cases[i].used;
+		judge();
+		if (cases[i].finding)
+			ONLY(0, cases[i].level, cases[i].text);
+		else
+			NOTHING(0);
+	}
+}
+
+static void
+uptime(void)
+{
+	fit(3);
+	all[1].uptime_ms = 61000;
+	all[2].uptime_ms = 60000;
+	judge();
+	NOTHING(0);
+	NOTHING(1);
+	ONLY(2, LEVEL_BAD,
+	    "it started only 1m ago, and has no vote before it has been up for "
+	    "1m1s (--restart-grace); wait for 1s more");
+	all[2].uptime_ms = -1;
+	judge();
+	ONLY(2, LEVEL_BAD, "it does not say how long");
+	opt.grace_ms = 0;
+	judge();
+	NOTHING(2);
+}
+
+/* Offsets in minutes; the servers whose clock is found bad. */
+static void
+clocks_of(int n, const int minutes[], const char *bad)
+{
+	char got[6] = "";
+
+	fit(n);
+	for (int i = 0; i < n; i++)
+		all[i].offset_us = minutes[i] * MINUTE_US / 2;
+	judge();
+	for (int i = 0; i < n; i++)
+		got[i] = found[i].worst == LEVEL_BAD ? '1' : '0';
+	got[n] = '\0';
+	SAME_TEXT(got, bad);
+}
+
+static void
+clocks(void)
+{
+	fit(1);
+	all[0].offset_us = -2 * MINUTE_US;
+	judge();
+	ONLY(0, LEVEL_BAD,
+	    "its clock is 2m behind ours, more than a lease of 1m: ");
+	all[0].offset_us = 2 * MINUTE_US;
+	judge();
+	ONLY(0, LEVEL_BAD, "its clock is 2m ahead of ours, ");
+	all[0].offset_us = MINUTE_US;
+	judge();
+	ONLY(0, LEVEL_NOTE, "its clock is 1m ahead of ours; ");
+	all[0].offset_us = -1000999;
+	judge();
+	NOTHING(0);
+	all[0].offset_us = FACTS_UNKNOWN;
+	judge();
+	NOTHING(0);
+	/* In halves of a minute; a lease is two. */
+	clocks_of(3, (const int[]){ 2, 2, -1 }, "001");
+	clocks_of(3, (const int[]){ 2, 2, 2 }, "000");
+	clocks_of(3, (const int[]){ 3, 3, 3 }, "111");
+	clocks_of(3, (const int[]){ 0, 0, 9 }, "001");
+	clocks_of(2, (const int[]){ 2, -2 }, "11");
+	clocks_of(5, (const int[]){ 1, 1, 1, -2, -2 }, "00011");
+}
+
+static void
+persistence(void)
+{
+	fit(1);
+	SAME_TEXT(findings_persistence(&all[0]), "aof");
+	all[0].appends = false;
+	judge();
+	ONLY(0, LEVEL_NOTE, "a lock that is held may be forgotten");
+	SAME_TEXT(findings_persistence(&all[0]), "none");
+	all[0].saves = true;
+	SAME_TEXT(findings_persistence(&all[0]), "rdb");
+	judge();
+	ONLY(0, LEVEL_NOTE, "a lock that is held may be forgotten");
+	all[0].informed = false;
+	CHECK(findings_persistence(&all[0]) == NULL);
+
+	fit(3);
+	all[1].appends = false;
+	judge();
+	NOTHING(1);
+	opt.grace_ms = 0;
+	judge();
+	NOTHING(0);
+	ONLY(1, LEVEL_NOTE, "a lock that is held may be forgotten");
+}
+
+static void
+speed(void)
+{
+	fit(1);
+	all[0].rtt_us = 1500999;
+	judge();
+	NOTHING(0);
+	all[0].rtt_us = 1501000;
+	judge();
+	ONLY(0, LEVEL_NOTE, "an answer takes 1s, more than half of the 3s ");
+}
+
+static void
+choice(void)
+{
+	static const char *const hosts[] = { "127.0.0.1", "127.1.2.3",
+		"localhost", "::1", "" };
+
+	fit(3);
+	snprintf(all[2].run_id, sizeof(all[2].run_id), "%s", all[0].run_id);
+	judge();
+	ONLY(0, LEVEL_BAD, "it is the same server as redis://redis2:6379, ");
+	NOTHING(1);
+	ONLY(2, LEVEL_BAD, "it is the same server as redis://redis0:6379, ");
+
+	fit(3);
+	for (int i = 0; i < 3; i++)
+		all[i].run_id[0] = '\0';
+	judge();
+	NOTHING(0);
+
+	fit(4);
+	judge();
+	NOTHING(0);
+	ONLY(3, LEVEL_NOTE, "4 servers bear the loss of no more than 3 do; ");
+
+	fit(1);
+	opt.default_server = true;
+	judge();
+	ONLY(0, LEVEL_NOTE, "nobody has named a server, ");
+
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+		fit(1);
+		snprintf(addresses[0].host, sizeof(addresses[0].host), "%s",
+		    hosts[i]);
+		if (hosts[i][0] == '\0')
+			snprintf(addresses[0].path, sizeof(addresses[0].path),
+			    "/run/redis.sock");
+		judge();
+		ONLY(0, LEVEL_NOTE, "it is on this machine alone, ");
+	}
+	fit(3);
+	snprintf(addresses[0].host, sizeof(addresses[0].host), "127.0.0.1");
+	judge();
+	NOTHING(0);
+}
+
+/* What servers say where a command or a key is not allowed. */
+static void
+denials(void)
+{
+	static const struct {
+		const char *error;
+		bool command;
+	} cases[] = {
+		{ "NOPERM this user has no permissions to run the 'get' command "
+		  "or its subcommand",
+		    true },
+		{ "NOPERM this user has no permissions to run the 'get' command",
+		    true },
+		{ "NOPERM User me has no permissions to run the 'get' command",
+		    true },
+		{ "ERR The user executing the script can't run this command or "
+		  "subcommand",
+		    true },
+		{ "ERR NOPERM ACL failure in script: User me has no permissions "
+		  "to run the 'lpush' command",
+		    true },
+		{ "NOPERM this user has no permissions to access one of the keys "
+		  "used as arguments",
+		    false },
+		{ "NOPERM No permissions to access a key", false },
+		{ "NOPERM ACL failure in script: No permissions to access a key",
+		    false },
+		{ "ERR The user executing the script can't access at least one "
+		  "of the keys mentioned in the command arguments",
+		    false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct facts f = { 0 };
+
+		facts_tried(
+		    &f, 9, PATTERN_BESIDE, ANSWER_DENIED, cases[i].error);
+		SAME_INT(f.denied, cases[i].command ? 1 << 9 : 0);
+		SAME_INT(
+		    f.denied_patterns, cases[i].command ? 0 : PATTERN_BESIDE);
+		SAME_INT(f.tried_patterns, !cases[i].command);
+		SAME_INT(f.unknown, 0);
+		SAME_TEXT(f.unable, "");
+	}
+}
+
+static void
+attempts(void)
+{
+	struct facts f = { 0 };
+
+	facts_tried(&f, 4, PATTERN_LOCK, ANSWER_REPLY, "");
+	CHECK(!f.tried_patterns); /* TIME has no key */
+	facts_tried(&f, 9, PATTERN_LOCK, ANSWER_REPLY, "");
+	CHECK(f.tried_patterns);
+	facts_tried(&f, 11, PATTERN_LOCK, ANSWER_UNABLE, "ERR syntax error");
+	SAME_INT(f.unknown, 0);
+	SAME_TEXT(f.unable, "");
+	facts_tried(&f, 2, PATTERN_LOCK, ANSWER_UNABLE,
+	    "ERR unknown command `SCAN`, with args beginning with: ");
+	SAME_INT(f.unknown, 1 << 2);
+	facts_tried(&f, 11, PATTERN_LOCK, ANSWER_UNABLE, "OOM command not");
+	facts_tried(&f, 12, PATTERN_LOCK, ANSWER_UNABLE, "MISCONF Redis");
+	SAME_TEXT(f.unable, "OOM command not");
+	SAME_INT(f.denied, 0);
+	SAME_INT(f.denied_patterns, 0);
+}
+
+static uint32_t
+bits(const char *names)
+{
+	uint32_t all_bits = 0;
+	char list[64];
+
+	snprintf(list, sizeof(list), "%s", names);
+	for (char *w = strtok(list, " "); w != NULL; w = strtok(NULL, " "))
+		for (int i = 0; i < RIGHTS; i++)
+			if (strcmp(rights[i].command, w) == 0)
+				all_bits |= RIGHT_BIT(i);
+	return all_bits;
+}
+
+static void
+permissions(void)
+{
+	const struct {
+		const char *user;
+		const char *denied;
+		int patterns;
+		bool tried;
+		enum level level;
+		const char *text;
+	} cases[] = {
+		{ "", "lpush", 0, true, LEVEL_REFUSED,
+		    "the user default may not use lpush; allow it by: ACL "
+		    "SETUSER default +lpush" },
+		{ "me", "eval select xadd", 0, true, LEVEL_REFUSED,
+		    "the user me may not use eval, xadd; allow it by: ACL "
+		    "SETUSER me +eval +xadd" },
+		{ "me", "", PATTERN_BESIDE, true, LEVEL_REFUSED,
+		    "the user me may not use the keys beside a lock; allow it "
+		    "by: ACL SETUSER me ~{redlock:*" },
+		{ "me", "get", PATTERN_ALL, true, LEVEL_REFUSED,
+		    "the user me may not use get, nor the keys of locks; allow "
+		    "it by: ACL SETUSER me ~redlock:* ~{redlock:* +get" },
+		{ "me", "get", 0, false, LEVEL_REFUSED,
+		    "the user me may not use get; allow it by: ACL SETUSER me "
+		    "~redlock:* ~{redlock:* +get" },
+		{ "me", "scan", 0, true, LEVEL_NOTE,
+		    "--status and --history need -k, since the user me may not "
+		    "use scan; allow it by: ACL SETUSER me +scan" },
+		{ "me", "xadd xrevrange", 0, true, LEVEL_NOTE,
+		    "there is no history, since the user me may not use xadd, "
+		    "xrevrange; allow it by: ACL SETUSER me +xadd +xrevrange" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fit(1);
+		snprintf(addresses[0].user, sizeof(addresses[0].user), "%s",
+		    cases[i].user);
+		all[0].denied = bits(cases[i].denied);
+		all[0].denied_patterns = cases[i].patterns;
+		all[0].tried_patterns = cases[i].tried;
+		judge();
+		ONLY(0, cases[i].level, cases[i].text);
+		if (found[0].n > 0)
+			SAME_TEXT(found[0].list[0].text, cases[i].text);
+	}
+	fit(1);
+	all[0].denied = bits("select");
+	judge();
+	NOTHING(0);
+	all[0].denied = bits("scan xrevrange");
+	judge();
+	SAME_INT(found[0].n, 2);
+	SAME_INT(found[0].worst, LEVEL_NOTE);
+}
+
+static void
+rules(void)
+{
+	char text[RULE_TEXT], prefix[LOCK_NAME + 1];
+
+	SAME_TEXT(rule_part(text, "redlock:", PATTERN_ALL, 1),
+	    "~redlock:* ~{redlock:* +eval");
+	SAME_TEXT(rule_part(text, "a*?[b]\\", PATTERN_BESIDE, 0),
+	    "~{a\\*\\?\\[b]\\\\*");
+	SAME_TEXT(rule_part(text, "", PATTERN_ALL, 0), "~*");
+	SAME_TEXT(
+	    rule_part(text, "{tag}:", PATTERN_BESIDE, 2), "~{tag}:* +info");
+	SAME_TEXT(rule_part(text, "p", 0, 3), "+eval +info");
+	memset(prefix, '*', LOCK_NAME);
+	prefix[LOCK_NAME] = '\0';
+	SAME_INT(strlen(rule_text(text, prefix)),
+	    strlen(rule_part(text, "", 0, RIGHTS_ALL)) + 4 * LOCK_NAME + 7);
+}
+
+int
+main(void)
+{
+	static const struct tap_test tests[] = {
+		{ "nothing is found about servers that are fit", fit_servers },
+		{ "a version before 6.0 is bad, and Valkey is known",
+		    versions },
+		{ "INFO may be anything", rude_info },
+		{ "a replica, a Sentinel, a part of a cluster are bad", kinds },
+		{ "a server that does not serve is bad", services },
+		{ "eviction is bad where there is a limit", eviction },
+		{ "a server within its restart grace is bad", uptime },
+		{ "a clock that is off by more than the lease is bad", clocks },
+		{ "what a restart may forget is noted", persistence },
+		{ "slow answers are noted", speed },
+		{ "which servers are named is judged", choice },
+		{ "a denied command and a denied key are told apart", denials },
+		{ "an attempt that fails as it should is none", attempts },
+		{ "the rule to add is what is missing", permissions },
+		{ "a rule is for the prefix to the letter", rules },
+	};
+
+	return TAP_MAIN(tests);
+}
