@@ -1,0 +1,30 @@
+/*
+ * clang -g -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
+ *     -o build/fuzz tests/fuzz/info.c
+ * build/fuzz -max_total_time=60 -max_len=1000
+ *
+ * Any answer to INFO: a value is one line at most, as long as its buffer, and a
+ * number is in range.
+ */
+#include "../../src/info.c"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *info = strndup((const char *)data, size);
+	char value[8] = "";
+	int64_t n;
+
+	if (info == NULL)
+		abort();
+	if (info_field(info, "a", value, sizeof(value)) &&
+	    (strpbrk(value, "\r\n") != NULL || strstr(info, "a:") == NULL))
+		abort();
+	n = info_number(info, "a", -7);
+	if (n != -7 && (n < 0 || n > INFO_MAX))
+		abort();
+	free(info);
+	return 0;
+}
