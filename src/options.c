@@ -506,6 +506,23 @@ set_mode(struct options *opt, enum mode mode)
 	opt->mode = mode;
 }
 
+/* --watch draws, and reads keys. */
+static void
+check_terminal(void)
+{
+	const char *term = getenv("TERM");
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		usage_error("--watch draws on a terminal, and standard %s is "
+			    "none; --status alone prints once",
+		    isatty(STDOUT_FILENO) ? "input" : "output");
+	if (term == NULL || *term == '\0' || strcmp(term, "dumb") == 0)
+		usage_error("--watch draws on a terminal, and TERM=%s is not "
+			    "one that can be drawn on; --status alone prints "
+			    "once",
+		    term == NULL ? "" : term);
+}
+
 /* What goes together; only_run is an option that only a run has, or NULL. */
 static void
 check_mode(const struct options *opt, const char *only_run)
@@ -542,6 +559,8 @@ check_mode(const struct options *opt, const char *only_run)
 		usage_error("--break takes one lock at a time");
 	if (opt->mode == MODE_CHECK && opt->nnames > 0)
 		usage_error("-k does not go with --check: it is about servers");
+	if (opt->watch)
+		check_terminal();
 }
 
 void

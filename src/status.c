@@ -256,6 +256,45 @@ status_read(struct status *st)
 		judge_entry(sv, &st->entries[i]);
 }
 
+/* When the first of its holders took it; those that do not say come last. */
+static int64_t
+held_since(const struct entry *e)
+{
+	return e->nholders > 0 && e->holders[0].ours ?
+	    e->holders[0].owner.since_ms :
+	    INT64_MAX;
+}
+
+static int
+compare_entries(const void *a, const void *b)
+{
+	static const int ranks[] = { [STATE_HELD] = 0,
+		[STATE_SHARED] = 1,
+		[STATE_REST] = 2,
+		[STATE_UNKNOWN] = 3,
+		[STATE_FREE] = 4 };
+	const struct entry *x = a, *y = b;
+	int waiting = (y->said == NULL ? 0 : y->said->waiting) -
+	    (x->said == NULL ? 0 : x->said->waiting);
+	int64_t x_ms, y_ms;
+
+	if (waiting != 0)
+		return waiting;
+	if (x->state != y->state)
+		return ranks[x->state] - ranks[y->state];
+	x_ms = held_since(x);
+	y_ms = held_since(y);
+	return x_ms != y_ms ? (x_ms < y_ms ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+void
+status_sort(struct status *st)
+{
+	if (st->nentries > 1)
+		qsort(st->entries, st->nentries, sizeof(*st->entries),
+		    compare_entries);
+}
+
 bool
 status_holds(const struct options *opt, const char *token, int *limit)
 {

@@ -61,6 +61,13 @@ struct status {
  */
 void status_init(struct status *, const struct options *opt);
 void status_read(struct status *);
+
+/*
+ * Puts what matters first: what most wait for, then what is held, by whoever
+ * has had it longest, what is shared, rests, is unknown and is free; then by
+ * name.
+ */
+void status_sort(struct status *);
 void status_release(struct status *);
 
 /*

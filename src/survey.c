@@ -291,30 +291,46 @@ survey_subjects(struct survey *sv, const char *const wanted[])
 	sort_subjects(sv);
 }
 
+char *
+source_why(const struct source *s, char buf[SOURCE_WHY])
+{
+	snprintf(buf, SOURCE_WHY, "%s: %s%s", s->node.address.text, s->why,
+	    s->survey->opt->default_server ? " (the built-in default; -r or "
+					     "REDLOCK_REDIS name another)" :
+					     "");
+	return buf;
+}
+
+int
+survey_working(const struct survey *sv)
+{
+	int working = 0;
+
+	for (int i = 0; i < sv->nsources; i++)
+		working += sv->sources[i].failure == ANSWER_REPLY;
+	return working;
+}
+
 int
 survey_report(const struct survey *sv, int *failures)
 {
-	int failed = 0, result = EXIT_UNREACHABLE;
-	char rule[RULE_TEXT];
+	int working = survey_working(sv), result = EXIT_UNREACHABLE;
+	char why[SOURCE_WHY], rule[RULE_TEXT];
 
 	for (int i = 0; i < sv->nsources; i++) {
 		const struct source *s = &sv->sources[i];
 
 		if (s->failure == ANSWER_REPLY)
 			continue;
-		failed++;
-		warn("%s: %s%s", s->node.address.text, s->why,
-		    sv->opt->default_server ? " (the built-in default; -r or "
-					      "REDLOCK_REDIS name another)" :
-					      "");
+		warn("%s", source_why(s, why));
 		if (s->failure == ANSWER_DENIED)
 			result = EXIT_REFUSED;
 		if (rule_denies(s->why))
 			warn("%s: the user needs %s", s->node.address.text,
 			    rule_text(rule, sv->opt->prefix));
 	}
-	*failures = failed;
-	return sv->nsources - failed >= sv->quorum ? 0 : result;
+	*failures = sv->nsources - working;
+	return working >= sv->quorum ? 0 : result;
 }
 
 void
@@ -349,6 +365,9 @@ survey_retry(struct survey *sv)
 
 		if (s->node.nips == 0)
 			continue; /* looking it up again could block */
+		/* What is still on its way would answer other questions. */
+		if (s->failure != ANSWER_REPLY)
+			node_close(&s->node, NULL);
 		s->failure = ANSWER_REPLY;
 		s->node.untried = s->node.nips;
 	}

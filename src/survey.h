@@ -15,6 +15,8 @@
 #include "node.h"
 #include "options.h"
 
+#define SOURCE_WHY (ADDRESS_TEXT + NODE_WHY + 80)
+
 struct survey;
 
 /* A server, and how far it has come. */
@@ -76,7 +78,10 @@ void survey_release(struct survey *);
  */
 void survey_ask(struct survey *, size_t n, survey_ask_cb *, survey_answer_cb *);
 
-/* Gives those that have failed another try in the next survey_ask(). */
+/*
+ * Gives those that have failed another try, on a connection of its own, in the
+ * next survey_ask().  Not for use in callbacks.
+ */
 void survey_retry(struct survey *);
 
 /*
@@ -95,6 +100,15 @@ bool source_refused(struct source *, const struct answer *);
 
 /* What a server has answered that nobody understands. */
 void source_nonsense(struct source *);
+
+/*
+ * Which server has failed, and why, in words that may need escaping.  Returns
+ * buf.
+ */
+char *source_why(const struct source *, char buf[SOURCE_WHY]);
+
+/* How many have not failed. */
+int survey_working(const struct survey *);
 
 /*
  * Says which servers have failed, and how many in *failures.  Returns 0 if a

@@ -1,11 +1,350 @@
 /*
- * Placeholder; to be written.
+ * Asks once a second and draws what came.  Keys, signals and the clock are
+ * watched in the survey's loop, so that they are served while a server keeps a
+ * round waiting; a second that passes meanwhile is not made up for.  A server
+ * that is silent may not slow the others down: while they are enough it is
+ * tried again only now and then.
  */
+#include <errno.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "escape.h"
+#include "exitcode.h"
+#include "log.h"
+#include "screen.h"
+#include "show.h"
+#include "signals.h"
+#include "status.h"
 #include "watch.h"
+
+#define TICK_MS  1000
+#define AGAIN_MS 5000 /* until a silent server is tried again */
+#define CLOCK    12   /* room for "21:04:05" */
+
+struct watch {
+	const struct options *opt;
+	struct status status;
+	struct screen screen;
+	struct signals signals;
+	struct loop_watch signal_watch;
+	struct loop_watch key_watch;
+	struct loop_watch tick_watch;
+	bool due;         /* for a round */
+	int64_t asked_ms; /* when the round under way began; 0: there is none */
+	int64_t retry_ms; /* no server that failed is asked before that */
+	int signo;        /* that ended us; 0: none */
+
+	char *title; /* of the last round: the first line, */
+	char *table; /* and the last that a majority has vouched for */
+	char table_clock[CLOCK];
+	bool known; /* there was one such */
+	bool stale; /* the last round was none */
+};
+
+static struct survey *
+survey_of(struct watch *w)
+{
+	return &w->status.survey;
+}
+
+/* Text to be written and then read as a string, which the caller frees. */
+static FILE *
+text_open(char **text, size_t *len)
+{
+	return need(open_memstream(text, len));
+}
+
+static void
+text_close(FILE *out)
+{
+	if (fclose(out) == EOF)
+		die(EXIT_OS, "%s", strerror(errno));
+}
+
+static void
+put_escaped(FILE *out, const char *text)
+{
+	char safe[4 * SOURCE_WHY];
+
+	fputs(escape_text(safe, sizeof(safe), text, strlen(text)), out);
+}
+
+/* A line for each server that has failed, or has kept us waiting. */
+static void
+put_troubles(FILE *out, struct watch *w)
+{
+	const struct survey *sv = survey_of(w);
+	bool late =
+	    w->asked_ms != 0 && clock_now_ms() - w->asked_ms >= TICK_MS / 2;
+	char why[SOURCE_WHY];
+
+	for (int i = 0; i < sv->nsources; i++) {
+		const struct source *s = &sv->sources[i];
+
+		if (s->failure != ANSWER_REPLY)
+			source_why(s, why);
+		else if (late && s->answered < sv->questions)
+			snprintf(why, sizeof(why), "%s: no answer yet",
+			    s->node.address.text);
+		else
+			continue;
+		fputs(w->screen.colours ? "\033[1;31m" : "", out);
+		put_escaped(out, why);
+		fputs(w->screen.colours ? "\033[0m\n" : "\n", out);
+	}
+}
+
+static void
+draw(struct watch *w)
+{
+	char *head;
+	size_t len;
+	FILE *out;
+
+	if (!w->screen.shown && screen_take(&w->screen) == -1)
+		survey_of(w)->stop = true;
+	w->key_watch.fd = w->screen.shown ? STDIN_FILENO : -1;
+	if (!w->screen.shown)
+		return;
+	out = text_open(&head, &len);
+	fprintf(out, "%s\n", w->title);
+	put_troubles(out, w);
+	putc('\n', out);
+	text_close(out);
+	screen_draw(&w->screen, head, w->table, w->stale);
+	free(head);
+}
+
+/* How the round went, in one line. */
+static void
+set_title(struct watch *w, const char *clock)
+{
+	const struct status *st = &w->status;
+	const struct options *opt = w->opt;
+	size_t taken = 0, len;
+	long waiting = 0;
+	FILE *out;
+
+	free(w->title);
+	out = text_open(&w->title, &len);
+	fprintf(out, "%s  ", clock);
+	if (w->stale && w->known) {
+		fprintf(out,
+		    "too few servers answer; this was so at %s  (q quits)",
+		    w->table_clock);
+		text_close(out);
+		return;
+	}
+	if (w->stale)
+		fprintf(out, "too few servers answer; ");
+	for (size_t i = 0; i < st->nentries; i++) {
+		const struct entry *e = &st->entries[i];
+
+		taken += e->state != STATE_FREE && e->state != STATE_UNKNOWN;
+		waiting += e->said == NULL ? 0 : e->said->waiting;
+	}
+	fprintf(out, "%zu lock%s", st->nentries, st->nentries == 1 ? "" : "s");
+	if (opt->nnames == 0) {
+		fprintf(out, " under ");
+		put_escaped(out, opt->prefix);
+		putc('*', out);
+	}
+	fprintf(out, ", %zu taken, %ld waiting, at ", taken, waiting);
+	if (opt->naddresses == 1)
+		put_escaped(out, opt->addresses[0].text);
+	else
+		fprintf(out, "%d of %d servers", survey_working(&st->survey),
+		    opt->naddresses);
+	fprintf(out, "  (q quits)");
+	text_close(out);
+}
+
+/* The round is over: keeps what it has brought. */
+static void
+keep(struct watch *w)
+{
+	int working = survey_working(survey_of(w));
+	time_t now = time(NULL);
+	struct tm tm;
+	char clock[CLOCK];
+	size_t len;
+	FILE *out;
+
+	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &tm));
+	w->stale = working < survey_of(w)->quorum;
+	if (!w->stale || (!w->known && working > 0)) {
+		status_sort(&w->status);
+		free(w->table);
+		out = text_open(&w->table, &len);
+		show_table(out, &w->status);
+		text_close(out);
+		snprintf(w->table_clock, sizeof(w->table_clock), "%s", clock);
+		w->known = w->known || !w->stale;
+	}
+	set_title(w, clock);
+}
+
+static void
+ask(struct watch *w)
+{
+	struct survey *sv = survey_of(w);
+	int64_t now = clock_now_ms();
+
+	w->due = false;
+	w->asked_ms = now;
+	if (now >= w->retry_ms)
+		survey_retry(sv);
+	status_read(&w->status);
+	if (sv->stop)
+		return;
+	now = clock_now_ms();
+	if (survey_working(sv) < sv->quorum)
+		w->retry_ms = 0;
+	else if (now - w->asked_ms >= TICK_MS)
+		w->retry_ms = now + AGAIN_MS;
+	w->asked_ms = 0;
+	keep(w);
+	draw(w);
+}
+
+static void
+tick_cb(void *arg, short revents)
+{
+	struct watch *w = arg;
+	uint64_t ticks;
+
+	(void)revents;
+	if (read(w->tick_watch.fd, &ticks, sizeof(ticks)) == -1)
+		return;
+	w->due = true;
+	if (w->asked_ms != 0)
+		draw(w);
+}
+
+static void
+key_cb(void *arg, short revents)
+{
+	struct watch *w = arg;
+	char keys[64];
+	ssize_t n = read(STDIN_FILENO, keys, sizeof(keys));
+
+	(void)revents;
+	if (n == 0 || (n == -1 && errno != EINTR && errno != EAGAIN))
+		survey_of(w)->stop = true;
+	for (ssize_t i = 0; i < n; i++)
+		if (keys[i] == 'q' || keys[i] == 'Q' ||
+		    screen_ends(&w->screen, keys[i]))
+			survey_of(w)->stop = true;
+}
+
+/* Whether it is one of those that end us; not a write of ours. */
+static bool
+ends(const struct signalfd_siginfo *si)
+{
+	bool write = si->ssi_signo == SIGPIPE && /* a connection has gone */
+	    si->ssi_pid == (uint32_t)getpid();
+
+	return !write && signals_terminates((int)si->ssi_signo);
+}
+
+static void
+signals_cb(void *arg, short revents)
+{
+	struct watch *w = arg;
+	struct signalfd_siginfo si;
+
+	(void)revents;
+	while (signals_next(&w->signals, &si)) {
+		switch ((int)si.ssi_signo) {
+		case SIGWINCH:
+			draw(w);
+			break;
+		case SIGTSTP:
+			screen_give_back(&w->screen);
+			signals_stop_ourselves(SIGTSTP);
+			break; /* SIGCONT follows */
+		case SIGCONT:
+			w->screen.shown = false;
+			draw(w);
+			break;
+		default:
+			if (!ends(&si))
+				break;
+			w->signo = (int)si.ssi_signo;
+			survey_of(w)->stop = true;
+			return;
+		}
+	}
+}
+
+static void
+add_watch(struct watch *w, struct loop_watch *its, int fd,
+    void (*ready_cb)(void *, short))
+{
+	*its = (struct loop_watch){
+		.fd = fd, .events = POLLIN, .ready_cb = ready_cb, .arg = w
+	};
+	if (loop_add(&survey_of(w)->loop, its) == -1)
+		die(EXIT_OS, "poll: %s", strerror(errno));
+}
+
+/* Signals first: a name that is looked up may be interrupted until then. */
+static void
+watch_init(struct watch *w, const struct options *opt)
+{
+	const struct itimerspec second = { .it_interval = { .tv_sec = 1 },
+		.it_value = { .tv_sec = 1 } };
+	int fd;
+
+	memset(w, 0, sizeof(*w));
+	w->opt = opt;
+	w->title = need(strdup("asking ..."));
+	w->table = need(strdup(""));
+	status_init(&w->status, opt);
+	if (signals_take(&w->signals) == -1)
+		die(EXIT_OS, "signalfd: %s", strerror(errno));
+	fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (fd == -1 || timerfd_settime(fd, 0, &second, NULL) == -1)
+		die(EXIT_OS, "timerfd: %s", strerror(errno));
+	add_watch(w, &w->signal_watch, w->signals.fd, signals_cb);
+	add_watch(w, &w->tick_watch, fd, tick_cb);
+	add_watch(w, &w->key_watch, -1, key_cb);
+	screen_init(&w->screen, &survey_of(w)->loop);
+}
+
+static void
+watch_release(struct watch *w)
+{
+	screen_release(&w->screen);
+	close(w->tick_watch.fd);
+	close(w->signals.fd);
+	status_release(&w->status);
+	free(w->title);
+	free(w->table);
+}
 
 int
 watch_run(const struct options *opt)
 {
-	(void)opt;
+	struct watch w;
+
+	watch_init(&w, opt);
+	draw(&w);
+	while (!survey_of(&w)->stop) {
+		ask(&w);
+		while (!w.due && !survey_of(&w)->stop)
+			loop_turn(&survey_of(&w)->loop, CLOCK_NEVER);
+	}
+	watch_release(&w);
+	if (w.signo != 0)
+		signals_die_of(w.signo);
 	return 0;
 }

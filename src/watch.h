@@ -4,7 +4,10 @@
 
 #include "options.h"
 
-/* Returns the exit status. */
+/*
+ * Draws on the terminal until q is pressed, the terminal is gone or a signal
+ * ends us, of which we die.  Returns the exit status.
+ */
 int watch_run(const struct options *opt);
 
 #endif

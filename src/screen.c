@@ -1,0 +1,275 @@
+/*
+ * Plain ECMA-48 and what every terminal of today has beside it: the alternate
+ * screen, and switches for the cursor and for the wrapping of lines.  A frame
+ * is one write: it goes over the last one line by line and clears only what is
+ * behind each, so that nothing flickers.  It never waits for a terminal that
+ * does not read (^S): q and signals must work.
+ *
+ * The modes to go back to are read once each time that the terminal is taken,
+ * and nothing is changed while another process group has it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "exitcode.h"
+#include "log.h"
+#include "screen.h"
+#include "table.h"
+
+#define PATIENCE_MS 200 /* for a terminal that is to be given back */
+
+/* The alternate screen, no cursor; and back. */
+static const char enter[] = "\033[?1049h\033[?25l\033[2J";
+static const char leave[] = "\033[0m\033[?7h\r\n\033[?25h\033[?1049l";
+static const char cancel[] = "\030"; /* a sequence that was cut off */
+
+static struct screen *taken; /* what exit(3) has to give back */
+
+static void
+exit_cb(void)
+{
+	if (taken != NULL)
+		screen_give_back(taken);
+}
+
+/* Sends what is left of the frame, as far as there is room. */
+static void
+send_frame(struct screen *s)
+{
+	ssize_t n;
+
+	while (s->sent < s->len) {
+		n = write(s->fd, s->frame + s->sent, s->len - s->sent);
+		if (n == -1 && errno == EAGAIN)
+			return;
+		s->sent = n == -1 ? s->len : s->sent + (size_t)n;
+	}
+}
+
+static void
+room_cb(void *arg, short revents)
+{
+	struct screen *s = arg;
+
+	(void)revents;
+	send_frame(s);
+	if (s->sent == s->len)
+		loop_remove(s->loop, &s->out);
+}
+
+/* Like write(2), and waits a little for room if there is none. */
+static void
+send_all(const struct screen *s, const char *text)
+{
+	struct pollfd out = { .fd = s->fd, .events = POLLOUT };
+	size_t len = strlen(text);
+	ssize_t n;
+
+	while (len > 0 && poll(&out, 1, PATIENCE_MS) == 1) {
+		if ((n = write(s->fd, text, len)) == -1)
+			return;
+		text += n;
+		len -= (size_t)n;
+	}
+}
+
+void
+screen_init(struct screen *s, struct loop *loop)
+{
+	memset(s, 0, sizeof(*s));
+	s->loop = loop;
+	s->out = (struct loop_watch){
+		.fd = -1, .events = POLLOUT, .ready_cb = room_cb, .arg = s
+	};
+	s->colours = table_wants_colours();
+	/* Of its own: whoever shares ours need not expect O_NONBLOCK. */
+	s->fd = open(
+	    "/proc/self/fd/1", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	if (s->fd == -1)
+		s->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (s->fd == -1 || atexit(exit_cb) != 0)
+		die(EXIT_OS, "standard output: %s", strerror(errno));
+}
+
+void
+screen_release(struct screen *s)
+{
+	screen_give_back(s);
+	close(s->fd);
+	free(s->frame);
+}
+
+/* 1: we are, or nobody has it; 0: another group is; -1: it is gone. */
+static int
+in_foreground(void)
+{
+	pid_t group = tcgetpgrp(STDIN_FILENO);
+
+	if (group == -1)
+		return errno == ENOTTY ? 1 : -1;
+	return group == getpgrp();
+}
+
+int
+screen_take(struct screen *s)
+{
+	int foreground = in_foreground();
+	struct termios keys;
+
+	s->shown = false;
+	if (foreground != 1)
+		return foreground;
+	if (!s->taken && tcgetattr(STDIN_FILENO, &s->before) == -1)
+		return -1;
+	taken = s;
+	s->taken = s->shown = true;
+	keys = s->before;
+	keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	keys.c_cc[VMIN] = 1;
+	keys.c_cc[VTIME] = 0;
+	if (tcsetattr(STDIN_FILENO, TCSANOW, &keys) == -1)
+		return -1;
+	send_all(s, enter);
+	return 0;
+}
+
+bool
+screen_ends(const struct screen *s, char key)
+{
+	return (cc_t)key == s->before.c_cc[VEOF];
+}
+
+void
+screen_give_back(struct screen *s)
+{
+	bool ours = s->taken && in_foreground() == 1;
+	bool cut_off = s->sent < s->len;
+
+	loop_remove(s->loop, &s->out);
+	s->sent = s->len;
+	s->taken = s->shown = false;
+	taken = NULL;
+	if (!ours)
+		return;
+	if (cut_off)
+		send_all(s, cancel);
+	send_all(s, leave);
+	tcsetattr(STDIN_FILENO, TCSANOW, &s->before);
+}
+
+/* Bytes of the character at text, or of the colour that begins there. */
+static size_t
+step(const char *text, size_t len)
+{
+	size_t n = 1;
+
+	if (*text == '\033') {
+		while (n < len && text[n - 1] != 'm')
+			n++;
+		return n;
+	}
+	while (n < len && ((unsigned char)text[n] & 0xc0) == 0x80)
+		n++;
+	return n;
+}
+
+static int
+width_of(const char *line, size_t len)
+{
+	int width = 0;
+
+	for (size_t i = 0; i < len; i += step(line + i, len - i))
+		width += line[i] != '\033';
+	return width;
+}
+
+/* What a frame is drawn on. */
+struct canvas {
+	FILE *out;
+	int rows;
+	int columns;
+	int row; /* lines that are drawn */
+};
+
+/*
+ * A line, cut to the terminal's width.  What is behind it is cleared, but not
+ * behind a full one, whose last column that would be.
+ */
+static void
+draw_line(struct canvas *c, const char *line, size_t len, bool dim)
+{
+	int full = width_of(line, len), width = 0;
+	int room = full > c->columns ? c->columns - 1 : c->columns;
+	size_t n;
+
+	fputs(c->row++ > 0 ? "\r\n" : "", c->out);
+	fputs(dim ? "\033[2m" : "", c->out);
+	for (size_t i = 0; i < len; i += n) {
+		n = step(line + i, len - i);
+		if (line[i] == '\033' ? !dim : width++ < room)
+			fwrite(line + i, 1, n, c->out);
+	}
+	fputs(full > c->columns ? ">" : "", c->out);
+	fputs(dim ? "\033[0m" : "", c->out);
+	fputs(full < c->columns ? "\033[K" : "", c->out);
+}
+
+/* Draws text; if it does not fit, the last line says how much that is. */
+static void
+draw_text(struct canvas *c, const char *text, bool dim)
+{
+	int lines = 0, room = c->rows - c->row;
+	char more[48];
+	size_t len;
+
+	for (const char *p = text; *p != '\0'; p++)
+		lines += *p == '\n';
+	for (int i = 0; i < lines && i < room; i++) {
+		if (i == room - 1 && lines > room) {
+			len = (size_t)snprintf(more, sizeof(more),
+			    "... and %d more lines", lines - i);
+			draw_line(c, more, len, dim);
+			return;
+		}
+		len = strcspn(text, "\n");
+		draw_line(c, text, len, dim);
+		text += len + 1;
+	}
+}
+
+void
+screen_draw(struct screen *s, const char *head, const char *body, bool dim)
+{
+	struct winsize size = { 0 };
+	struct canvas c = { .row = 0 };
+
+	if (!s->shown || s->sent < s->len)
+		return;
+	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	c.rows = size.ws_row > 0 ? size.ws_row : 24;
+	c.columns = size.ws_col > 0 ? size.ws_col : 80;
+	free(s->frame);
+	s->frame = NULL;
+	if ((c.out = open_memstream(&s->frame, &s->len)) == NULL)
+		die(EXIT_OS, "%s", strerror(errno));
+	fputs("\033[?7l\033[H", c.out);
+	draw_text(&c, head, false);
+	draw_text(&c, body, dim && s->colours);
+	fputs(c.row < c.rows ? "\r\n\033[J" : "", c.out);
+	fputs("\033[?7h", c.out);
+	if (fclose(c.out) == EOF)
+		die(EXIT_OS, "%s", strerror(errno));
+	s->sent = 0;
+	send_frame(s);
+	if (s->sent < s->len) {
+		s->out.fd = s->fd;
+		if (loop_add(s->loop, &s->out) == -1)
+			die(EXIT_OS, "poll: %s", strerror(errno));
+	}
+}
