@@ -3,7 +3,7 @@
  * screen, and switches for the cursor and for the wrapping of lines.  A frame
  * is one write: it goes over the last one line by line and clears only what is
  * behind each, so that nothing flickers.  It never waits for a terminal that
- * does not read (^S): q and signals must work.
+ * does not read: q and signals must work.  So there is no ^S.
  *
  * The modes to go back to are read once each time that the terminal is taken,
  * and nothing is changed while another process group has it.
@@ -131,6 +131,7 @@ screen_take(struct screen *s)
 	s->taken = s->shown = true;
 	keys = s->before;
 	keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	keys.c_iflag &= ~(tcflag_t)IXON;
 	keys.c_cc[VMIN] = 1;
 	keys.c_cc[VTIME] = 0;
 	if (tcsetattr(STDIN_FILENO, TCSANOW, &keys) == -1)

@@ -33,10 +33,10 @@ void screen_init(struct screen *s, struct loop *);
 void screen_release(struct screen *);
 
 /*
- * Takes the terminal, also when another has changed it meanwhile: keys come
- * one by one and unseen, the alternate screen is shown.  In the background it
- * does nothing; s->shown says what is so.  Returns 0, or -1 if there is no
- * terminal any more.
+ * Takes the terminal, also when another has changed it meanwhile: keys, ^S
+ * among them, come one by one and unseen, the alternate screen is shown.  In
+ * the background it does nothing; s->shown says what is so.  Returns 0, or -1
+ * if there is no terminal any more.
  */
 int screen_take(struct screen *s);
 

@@ -1,0 +1,483 @@
+#!/usr/bin/env bats
+#
+# --status --watch: at a terminal, on which tests/vt.py keeps what is drawn.
+#
+# shellcheck disable=SC2016,SC2154
+
+load lib
+load helpers/process
+load servers
+
+setup_file() {
+	local i
+	redis_start
+	for i in 1 2 3; do
+		redis_start "s$i"
+	done
+}
+
+setup() {
+	local i
+	redis_reset
+	for i in 1 2 3; do
+		redis_reset "s$i"
+	done
+	cd "$BATS_TEST_TMPDIR" || return
+	export -f redis redis_at redis_pid redis_spawn redis_kill redis_restart \
+	    redis_freeze redis_thaw gone eventually not in_state marked
+	export BATS_FILE_TMPDIR
+	unset NO_COLOR
+	export watch='TERM=xterm redlock-run --status --watch'
+	PATH=$(dirname "$REDLOCK_RUN"):$PATH
+}
+
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+# held NAME: on the one server; servers.bash has it for three.
+held() {
+	[ "$(redis exists "redlock:$1")" = 1 ]
+}
+
+# dialogue: the steps on standard input, at a terminal; $watch in them is the
+# command.
+dialogue() {
+	sed "s/\$watch/$watch/" | "$BATS_TEST_DIRNAME/pty" 3>&- 4>&-
+}
+
+# rested NAME...: these locks rest, each since a moment later.
+rested() {
+	local name
+	for name; do
+		redlock -k "$name" --at-least 1h -- true
+	done
+}
+
+# queue NAME: one more waits for the lock.
+queue() {
+	local n
+	n=$(redis zcard "{redlock:$1}:~queue")
+	redlock -k "$1" -w inf -- true 2>/dev/null &
+	waiters+=($!)
+	eventually eval "((\$(redis zcard '{redlock:$1}:~queue') > $n))"
+}
+
+# runs NAME [ARG...]: holds the lock until the test ends it with `over`.
+runs() {
+	redlock -k "$@" -- sh -c 'until test -e over; do sleep 0.02; done' &
+	runners+=($!)
+	eventually held "$1"
+}
+
+over() {
+	touch over
+	wait "${runners[@]}" "${waiters[@]}"
+}
+
+## The picture
+
+@test "--status --watch draws every lock, and q ends it" {
+	rested a b
+	dialogue <<-'END'
+		type echo here; stty -a >before
+		type $watch
+		shows ^..:..:..  2 locks under redlock:\*, 2 taken, 0 waiting, at unix:.*redis.sock
+		shows ^LOCK +STATE +HOLDER
+		shows ^a +rest
+		shows ^b +rest
+		hides here
+		press q
+		shows ^here
+		hides ^LOCK
+		type echo "status $?"
+		see status 0
+		type stty -a >after
+		until cmp before after
+	END
+}
+
+@test "it redraws every second, in place" {
+	rested a b
+	dialogue <<-'END'
+		type $watch
+		see \x1b\[2J
+		shows ^b +rest
+		check redis del redlock:b
+		hides ^b
+		shows ^a
+		check redis set redlock:c somebody
+		shows ^c +held +somebody
+		see \x1b\[H
+		see \x1b\[H
+		hides (?s)^LOCK.*^LOCK
+		unseen \x1b\[2J
+		unseen \x1b\[\?1049h
+		press Q
+		see \x1b\[\?25h\x1b\[\?1049l
+		see @@
+	END
+}
+
+@test "what is waited for comes first, then what is held longest" {
+	local runners=() waiters=()
+	rested z
+	redis set redlock:y somebody
+	runs e
+	runs d
+	runs c -s
+	runs b
+	runs f
+	queue b
+	queue f
+	queue f
+	dialogue <<-'END'
+		type $watch
+		shows (?s)^LOCK.*^f .*^b .*^e .*^d .*^y .*^c +shared.*^z +rest
+		press q
+		see @@
+		type $watch -k free -k z -k d
+		shows (?s)^LOCK.*^d .*^z .*^free +free
+		shows ^..:..:..  3 locks, 2 taken, 0
+		press q
+		see @@
+	END
+	over
+}
+
+@test "it fits into the window, whatever size that gets" {
+	rested {a..l}
+	dialogue <<-'END'
+		type $watch
+		shows ^l +rest.*[0-9]$
+		resize 10 60
+		shows ^\.\.\. and 6 more lines$
+		shows ^f +rest .*>$
+		hides ^g
+		resize 9 61
+		shows ^\.\.\. and 7 more lines$
+		resize 24 200
+		shows ^l +rest.*[0-9]$
+		hides more lines
+		resize 3 22
+		shows ^..:..:.. .{12}>\n\n\.\.\. and 13 more lines$
+		resize 1 1
+		shows ^>$
+		resize 24 200
+		shows ^l +rest.*[0-9]$
+		press q
+		see @@
+	END
+}
+
+@test "colours only where they are wanted" {
+	rested a
+	redis set redlock:b somebody
+	dialogue <<-'END'
+		type $watch
+		see \x1b\[1mLOCK\x1b\[0m
+		see \x1b\[32mheld\x1b\[0m
+		press q
+		see @@
+	END
+}
+
+@test "with NO_COLOR nothing is bold, dim or coloured" {
+	redis set redlock:b somebody
+	watch="NO_COLOR=1 $watch"
+	dialogue <<-'END'
+		type $watch
+		check sleep 0.1
+		unseen \x1b\[[0-9;]*m
+		shows ^b +held
+		check kill -KILL $(redis_pid)
+		shows too few servers answer; this was so at
+		press ^Z
+		unseen \x1b\[[1-9][0-9;]*m
+		see Stopped
+		type kill %1
+		see @@
+	END
+}
+
+@test "what comes from Redis cannot move the cursor" {
+	redis set $'redlock:a\e[2J\tb\r' $'\e]0;x\a\e[5;5Hvalue'
+	dialogue <<-'END'
+		type $watch
+		shows ^a\\x1b\[2J\\x09b\\x0d +held +\\x1b\]0;x\\x07\\x1b\[5;5Hvalue
+		press q
+		see @@
+	END
+}
+
+# calls COMMAND: how often the server has executed it.
+calls() {
+	redis info commandstats | sed -n "s/^cmdstat_$1:calls=\([0-9]*\),.*/\1/p"
+}
+
+@test "a thousand locks stay quick, with one SCAN each time" {
+	local reads scans
+	redis eval 'for i = 1, 1000 do
+		redis.call("SET", "redlock:job" .. i, "somebody") end' 0
+	dialogue <<-'END'
+		type $watch
+		shows 1000 locks under
+		shows ^\.\.\. and 954 more lines
+		see \x1b\[H
+		see \x1b\[H
+		see \x1b\[H
+		press q
+		see @@
+	END
+	scans=$(calls scan)
+	reads=$(calls eval)
+	((reads >= 2000 && scans <= 2 * (reads / 1000 + 1)))
+}
+
+## The servers
+
+@test "a server that goes away and comes back" {
+	rested a
+	dialogue <<-'END'
+		type $watch
+		shows ^a +rest
+		check redis_kill
+		see \x1b\[1;31munix:.*redis.sock: [A-Z].*\x1b\[0m
+		shows too few servers answer; this was so at ..:..:..
+		see \x1b\[2ma +rest
+		shows ^a +rest
+		check redis_restart
+		hides too few
+		hides ^a
+		check redis set redlock:b somebody
+		shows ^b +held
+		hides redis.sock: 
+		press q
+		see @@
+	END
+}
+
+@test "a server that is not there yet" {
+	redis_kill
+	dialogue <<-'END'
+		type $watch -k a
+		shows too few servers answer; 
+		hides this was so
+		shows redis.sock: [A-Z]
+		check redis_restart
+		shows ^a +free
+		press q
+		see @@
+		type echo "status $?"
+		see status 0
+	END
+}
+
+@test "a connection that is cut is opened again" {
+	rested a
+	dialogue <<-'END'
+		type $watch
+		shows ^a +rest
+		check redis client kill type normal skipme yes
+		see \x1b\[H
+		check redis set redlock:b somebody
+		shows ^b +held
+		unseen redis.sock:
+		press q
+		see @@
+	END
+}
+
+@test "while a server is silent q, ^C and the window's size work" {
+	rested a
+	dialogue <<-'END'
+		type $watch --node-timeout 1m
+		shows ^a +rest
+		check redis_freeze
+		shows redis.sock: no answer yet
+		resize 4 30
+		shows \.\.\. and 2 more lines
+		press q
+		see 1049l
+		see @@
+		resize
+		type $watch --node-timeout 1m
+		shows no answer yet
+		press ^C
+		see 1049l
+		see @@
+	END
+	redis_thaw
+}
+
+@test "one silent server of three does not stop the others" {
+	servers 1 2 3
+	export REDLOCK_RESTART_GRACE=0
+	rested a
+	dialogue <<-'END'
+		type $watch --node-timeout 1500ms
+		shows at 3 of 3 servers
+		check redis_freeze s2
+		shows s2.sock: no answer yet
+		shows s2.sock: no answer within 1s
+		shows at 2 of 3 servers
+		check redis_at s1 set redlock:b somebody
+		check redis_at s3 set redlock:b somebody
+		shows ^b +held
+		shows ^a +rest
+		check redis_thaw s2
+		shows at 3 of 3 servers
+		hides s2.sock
+		press q
+		see @@
+	END
+}
+
+@test "a server that refuses is asked again, and its answers are not mixed up" {
+	redis eval 'for i = 1, 200 do
+		redis.call("SET", "redlock:job" .. i, "its" .. i) end' 0
+	dialogue <<-'END'
+		type $watch
+		resize 300 200
+		shows ^job200 +held +its200 
+		check redis acl setuser default -eval
+		shows redis.sock: NOPERM
+		shows this was so at
+		check redis acl setuser default +eval
+		hides NOPERM
+		shows (?s)^job1 +held +its1 .*^job200 +held +its200 .*^job99 +held +its99 
+		press q
+		see @@
+	END
+}
+
+## The terminal
+
+@test "^C and SIGTERM end it, and leave the terminal as it was" {
+	rested a
+	dialogue <<-'END'
+		type echo here; stty -a >before
+		type $watch
+		shows ^a
+		press ^C
+		see \x1b\[\?1049l
+		see @@
+		type echo "status $?"
+		see status 130
+		shows ^here
+		type stty -a >after
+		until cmp before after
+		type $watch
+		shows ^LOCK
+		check kill $(marked | xargs ps -o pid=,comm= -p | sed -n 's/ redlock-run$//p')
+		see \x1b\[\?1049l
+		see @@
+		type echo "status $?"
+		see status 143
+		type stty -a >after2
+		until cmp before after2
+	END
+}
+
+@test "^Z gives the terminal back, and fg draws again" {
+	rested a
+	dialogue <<-'END'
+		type echo here; stty -a >before
+		type $watch
+		shows ^a
+		press ^Z
+		see \x1b\[\?1049l
+		see Stopped
+		see @@
+		shows ^here
+		hides ^LOCK
+		type stty -a >between
+		until cmp before between
+		type fg
+		see \x1b\[\?1049h
+		shows ^LOCK
+		hides ^here
+		press q
+		see @@
+		type echo "status $?"
+		see status 0
+		type stty -a >after
+		until cmp before after
+	END
+}
+
+@test "in the background it leaves the terminal alone" {
+	rested a
+	dialogue <<-'END'
+		type stty -a >before
+		type $watch &
+		see @@
+		check sleep 1.2
+		unseen LOCK
+		type stty -a >between
+		until cmp before between
+		type fg
+		see \x1b\[\?1049h
+		shows ^LOCK
+		press ^Z
+		see Stopped
+		see @@
+		type bg
+		check sleep 1.2
+		unseen LOCK
+		type fg
+		shows ^LOCK
+		press ^D
+		see @@
+		type stty -a >after
+		until cmp before after
+	END
+}
+
+@test "a terminal that hangs up ends it" {
+	dialogue <<-'END'
+		type $watch
+		shows 0 locks
+		hangup
+	END
+	eventually nothing_marked
+	dialogue <<-'END'
+		type trap '' HUP
+		type $watch
+		shows 0 locks
+		hangup
+	END
+	eventually nothing_marked
+}
+
+@test "^S does not hold it up" {
+	dialogue <<-'END'
+		type $watch
+		shows 0 locks
+		press ^S
+		check redis set redlock:b somebody
+		shows ^b
+		press q
+		see @@
+	END
+}
+
+@test "without a terminal --watch is a usage error" {
+	run -64 --separate-stderr redlock --status --watch
+	says '--watch draws on a terminal, and standard output is none'
+	dialogue <<-'END'
+		type $watch </dev/null; echo "status $?"
+		see redlock-run: --watch draws on a terminal, and standard input is none
+		see status 64
+		type $watch >file; echo "status $?"
+		see redlock-run: --watch draws on a terminal, and standard output is none
+		see status 64
+		type TERM=dumb redlock-run --status --watch; echo "status $?"
+		see redlock-run: --watch .* TERM=dumb is not one
+		see status 64
+		type env -u TERM redlock-run --status --watch; echo "status $?"
+		see redlock-run: --watch .* TERM= is not one
+		see status 64
+	END
+	[[ ! -s file ]]
+	run -64 redlock --status --watch --json
+}
