@@ -1,9 +1,8 @@
 /*
  * Asks once a second and draws what came.  Keys, signals and the clock are
  * watched in the survey's loop, so that they are served while a server keeps a
- * round waiting; a second that passes meanwhile is not made up for.  A server
- * that is silent may not slow the others down: while they are enough it is
- * tried again only now and then.
+ * round waiting; a second that passes meanwhile is not made up for.  While the
+ * others are enough, a silent server takes up a third of the time at most.
  */
 #include <errno.h>
 #include <poll.h>
@@ -25,9 +24,8 @@
 #include "status.h"
 #include "watch.h"
 
-#define TICK_MS  1000
-#define AGAIN_MS 5000 /* until a silent server is tried again */
-#define CLOCK    12   /* room for "21:04:05" */
+#define TICK_MS 1000
+#define CLOCK   12 /* room for "21:04:05" */
 
 struct watch {
 	const struct options *opt;
@@ -209,7 +207,7 @@ ask(struct watch *w)
 	if (survey_working(sv) < sv->quorum)
 		w->retry_ms = 0;
 	else if (now - w->asked_ms >= TICK_MS)
-		w->retry_ms = now + AGAIN_MS;
+		w->retry_ms = now + 2 * (now - w->asked_ms);
 	w->asked_ms = 0;
 	keep(w);
 	draw(w);
