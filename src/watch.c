@@ -294,7 +294,7 @@ add_watch(struct watch *w, struct loop_watch *its, int fd,
 		die(EXIT_OS, "poll: %s", strerror(errno));
 }
 
-/* Signals first: a name that is looked up may be interrupted until then. */
+/* Signals are taken after the names are looked up, which may block. */
 static void
 watch_init(struct watch *w, const struct options *opt)
 {

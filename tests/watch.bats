@@ -17,11 +17,7 @@ setup_file() {
 }
 
 setup() {
-	local i
 	redis_reset
-	for i in 1 2 3; do
-		redis_reset "s$i"
-	done
 	cd "$BATS_TEST_TMPDIR" || return
 	export -f redis redis_at redis_pid redis_spawn redis_kill redis_restart \
 	    redis_freeze redis_thaw gone eventually not in_state marked now_us
