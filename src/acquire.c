@@ -284,6 +284,7 @@ lock_begin(struct lock *l, const struct owner *owner, int64_t wait_end_ms)
 {
 	l->owner = owner;
 	l->wait_end_ms = wait_end_ms;
+	l->begun_ms = clock_now_ms();
 	owner_details(owner, l->details);
 	l->proposal = clock_wall_us();
 	/* One server has all slots before it, several have to be told. */
@@ -330,6 +331,7 @@ lock_outcome(struct lock *l)
 		return outcome;
 	l->phase = PHASE_HOLD;
 	l->held = true;
+	l->waited_ms = now - l->begun_ms;
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 

@@ -157,6 +157,16 @@ lock_kept_since(const struct lock *l, int64_t since_ms)
 }
 
 void
+lock_start(struct lock *l)
+{
+	l->started = true;
+	/* The renewal says so; what the last one asks at once does as well. */
+	for (int i = 0; i < l->nservers && !l->last; i++)
+		if (l->servers[i].ours)
+			l->servers[i].next_ms = 0;
+}
+
+void
 lock_cancel(struct lock *l)
 {
 	l->cancelled = true;
@@ -215,7 +225,7 @@ stragglers_end_ms(const struct lock *l)
 }
 
 void
-lock_begin_release(struct lock *l, int64_t rest_ms)
+lock_begin_release(struct lock *l, int64_t rest_ms, const char *how)
 {
 	int64_t now = clock_now_ms();
 
@@ -226,6 +236,8 @@ lock_begin_release(struct lock *l, int64_t rest_ms)
 	if (l->cancelled && l->node_timeout_ms > CANCEL_MS)
 		l->phase_end_ms = now + CANCEL_MS;
 	l->releases = 0;
+	if (l->started)
+		snprintf(l->how, sizeof(l->how), "%s", how);
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 

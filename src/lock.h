@@ -30,6 +30,7 @@
 #define LOCK_NAME    512  /* bytes, at most */
 #define LOCK_KEY     (2 * LOCK_NAME + 32)
 #define LOCK_WHY     3072
+#define LOCK_HOW     64
 #define LOCK_SERVERS 31   /* at most */
 #define LOCK_SLOTS   1000 /* at most */
 
@@ -71,6 +72,11 @@ struct lock {
 	int changes;         /* from one slot to another, without waiting */
 	int64_t slowest_ms;  /* answer so far; -1: none */
 	bool held;           /* LOCK_HELD was the outcome */
+	bool last;           /* of those that the run needs to start */
+	bool started;        /* it has them all */
+	int64_t begun_ms;    /* when it was asked for */
+	int64_t waited_ms;   /* until it was held */
+	char how[LOCK_HOW];  /* how the run ended; empty before */
 	bool slow;           /* too little of the lease was left */
 	const char *same[2]; /* the two addresses of LOCK_SAME_SERVER */
 	int64_t proposal;    /* of a fence: our wall clock, the same for all */
@@ -122,6 +128,12 @@ void lock_connect(struct lock *);
 void lock_begin(struct lock *, const struct owner *, int64_t wait_end_ms);
 enum lock_outcome lock_outcome(struct lock *);
 
+/*
+ * All locks of the run are held: it starts, and that goes into the history of
+ * this one.
+ */
+void lock_start(struct lock *);
+
 /* The next outcome is LOCK_CANCELLED.  For callbacks. */
 void lock_cancel(struct lock *);
 
@@ -144,11 +156,12 @@ int64_t lock_step(struct lock *);
 
 /*
  * Begins to give back whatever a server may have of ours, or to leave the lock
- * taken for rest_ms more.  Then lock_step() is called until the time has come
+ * taken for rest_ms more.  how is what the history says of the end of a run
+ * that had started: " ran=3400 ended=exited status=0".  Then lock_step() is called until the time has come
  * that lock_release_end_ms() tells after each turn: when a quorum has
  * answered, or one node timeout is over.
  */
-void lock_begin_release(struct lock *, int64_t rest_ms);
+void lock_begin_release(struct lock *, int64_t rest_ms, const char *how);
 int64_t lock_release_end_ms(const struct lock *);
 enum lock_release_result lock_release_result(const struct lock *);
 

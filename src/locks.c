@@ -57,6 +57,7 @@ acquire_next(struct locks *ls, const struct owner *owner)
 	enum lock_outcome outcome;
 	int64_t wake;
 
+	l->last = ls->begun + 1 == ls->n;
 	if (ls->begun > 0)
 		lock_connect(l);
 	lock_begin(l, owner, ls->wait_end_ms);
@@ -97,9 +98,11 @@ locks_acquire(struct locks *ls, const struct owner *owner, int64_t wait_end_ms,
 	    wait_end_ms == 0 ? CLOCK_NEVER : clock_now_ms() + TELL_AFTER_MS;
 	while (outcome == LOCK_HELD && ls->begun < ls->n)
 		outcome = acquire_next(ls, owner);
+	for (int i = 0; outcome == LOCK_HELD && i < ls->n; i++)
+		lock_start(&ls->lock[i]);
 	if (outcome != LOCK_HELD) {
 		about = ls->about;
-		locks_release(ls, 0);
+		locks_release(ls, 0, "");
 		ls->about = about;
 	}
 	return outcome;
@@ -113,13 +116,13 @@ locks_cancel(struct locks *ls)
 }
 
 enum lock_release_result
-locks_release(struct locks *ls, int64_t rest_ms)
+locks_release(struct locks *ls, int64_t rest_ms, const char *how)
 {
 	enum lock_release_result result = RELEASE_DONE, r;
 	int64_t now, wake, end_ms;
 
 	for (int i = 0; i < ls->n; i++)
-		lock_begin_release(&ls->lock[i], rest_ms);
+		lock_begin_release(&ls->lock[i], rest_ms, how);
 	for (;;) {
 		wake = locks_step(ls);
 		end_ms = 0;

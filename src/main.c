@@ -167,17 +167,40 @@ run_command(struct run *run)
 	return EXIT_OS;
 }
 
+/* How the run ended, in the words of the history. */
+static void
+describe_end(const struct run *run, int status, char how[LOCK_HOW])
+{
+	const struct child *c = &run->child;
+	bool killed = c->started ? c->code != CLD_EXITED : status < 0;
+	const char *ended = !c->started ? "not-run" :
+	    run->lost                   ? "lost" :
+	    run->timed_out              ? "at-most" :
+	    killed                      ? "killed" :
+					  "exited";
+	char ran[32] = "";
+
+	if (c->started) {
+		status = c->status;
+		snprintf(ran, sizeof(ran), " ran=%" PRId64,
+		    clock_now_ms() - run->acquired_ms);
+	}
+	snprintf(how, LOCK_HOW, "%s ended=%s %s=%d", ran, ended,
+	    killed ? "signal" : "status", status < 0 ? -status : status);
+}
+
 /* Gives the lock back; the status may turn out to be worth less. */
 static int
 give_back(struct run *run, int status)
 {
 	int64_t rest_ms = 0;
 	int64_t now = clock_now_ms();
-	char text[DURATION_TEXT], why[LOCK_WHY];
+	char text[DURATION_TEXT], why[LOCK_WHY], how[LOCK_HOW];
 
+	describe_end(run, status, how);
 	if (run->child.started && !run->lost)
 		rest_ms = run->acquired_ms + run->opt.at_least_ms - now;
-	switch (locks_release(&run->locks, rest_ms > 0 ? rest_ms : 0)) {
+	switch (locks_release(&run->locks, rest_ms > 0 ? rest_ms : 0, how)) {
 	case RELEASE_DONE:
 		if (rest_ms > 0)
 			info("%s: stays taken for %s more", run->opt.name,

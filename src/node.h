@@ -17,7 +17,7 @@
 
 #define NODE_PENDING 32 /* requests on their way, at most */
 #define NODE_RUN_ID  48
-#define NODE_ARGS    12 /* keys and arguments of a script, at most */
+#define NODE_ARGS    16 /* keys and arguments of a script, at most */
 #define NODE_WHY     256
 #define NODE_IP      64
 

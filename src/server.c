@@ -18,6 +18,7 @@
 
 #define REOPEN_MS 200 /* between tries to reach a server that is down */
 #define RETRY_MS  10  /* between tries of an acquire that was cut */
+#define RECORD    (LOCK_HOW + 32)
 
 void
 server_init(struct server *s, struct lock *l, const struct address *address,
@@ -70,28 +71,24 @@ server_wants(const struct server *s, int64_t now)
 }
 
 /*
- * Sends a script with up to six arguments behind those that all have.  Its
- * answer counts only while nothing else has been sent since.  At the end
- * whatever an attempt of ours has left is given back.
+ * Sends a script with n arguments behind those that all have.  Its answer
+ * counts only while nothing else has been sent since.  At the end whatever an
+ * attempt of ours has left is given back.
  */
 static int
-send_script(struct server *s, const char *script, const char *a, const char *b,
-    const char *c, const char *d, const char *e, const char *f)
+send_script(
+    struct server *s, const char *script, int n, const char *const args[])
 {
 	const struct lock *l = s->lock;
 	char id[OWNER_ID], limit[12], slot[12];
 	unsigned int try = l->phase == PHASE_RELEASE ? 0 : s->try;
-	const char *const argv[] = { l->key, l->beside,
-		owner_id(l->owner, try, id), l->owner->token, limit, slot, a, b,
-		c, d, e, f };
-	int argc = 6;
+	const char *argv[NODE_ARGS] = { l->key, l->beside,
+		owner_id(l->owner, try, id), l->owner->token, limit, slot };
 
 	snprintf(limit, sizeof(limit), "%d", l->limit);
 	snprintf(slot, sizeof(slot), "%d", l->slot);
-	while (
-	    argc < (int)(sizeof(argv) / sizeof(argv[0])) && argv[argc] != NULL)
-		argc++;
-	return node_eval(&s->node, ++s->sequence, script, 2, argc, argv);
+	memcpy(argv + 6, args, (size_t)n * sizeof(*args));
+	return node_eval(&s->node, ++s->sequence, script, 2, 6 + n, argv);
 }
 
 /* One server hands the lock over; several could disagree to whom. */
@@ -102,17 +99,42 @@ only_server(const struct server *s)
 }
 
 /*
+ * Whether to acquire it is to start the run, which then goes into the history.
+ * Several servers are told afterwards: a candidate leaves no trace there.
+ */
+static bool
+starts_run(const struct server *s)
+{
+	return s->lock->last && s->lock->nservers == 1;
+}
+
+/* What the history says of the run beside its owner; how is that of its end. */
+static void
+record(const struct lock *l, const char *how, char text[RECORD])
+{
+	int64_t ms = l->held ? l->waited_ms : clock_now_ms() - l->begun_ms;
+
+	snprintf(text, RECORD, " waited=%" PRId64 "%s", ms, how);
+}
+
+/*
  * A value is never used again once its release is sent: it could be executed
  * late, on a connection that we gave up.
  */
 static int
 send_release(struct server *s, bool leave)
 {
-	char rest[24];
+	const struct lock *l = s->lock;
+	char rest[24], end[RECORD] = "";
+	const char *const args[] = { rest, leave ? "1" : "0", only_server(s),
+		end, l->started ? l->details : "" };
 
-	snprintf(rest, sizeof(rest), "%" PRId64, s->lock->rest_ms);
-	return send_script(s, script_release, rest, leave ? "1" : "0",
-	    only_server(s), NULL, NULL, NULL);
+	snprintf(rest, sizeof(rest), "%" PRId64, l->rest_ms);
+	if (l->how[0] != '\0')
+		record(l, l->how, end);
+	else if (!l->started && starts_run(s))
+		record(l, " ended=not-run", end);
+	return send_script(s, script_release, 5, args);
 }
 
 /* To be woken, or to be told that it is time to ask again. */
@@ -131,33 +153,62 @@ send_wait(struct server *s)
 }
 
 static int
-server_send(struct server *s, enum ask ask)
+send_acquire(struct server *s)
 {
 	const struct lock *l = s->lock;
-	char ttl[24], fence[24], ticket[24], heartbeat[24];
+	char ttl[24], fence[24], ticket[24], heartbeat[24], start[RECORD] = "";
+	const char *const args[] = { l->details, ttl, fence, ticket, heartbeat,
+		only_server(s), start };
 	int64_t beat_ms = l->wait_end_ms != 0 ?
 	    HEARTBEAT_MS :
 	    BEAT_TIMEOUTS * l->node_timeout_ms;
-	int sent;
+
+	s->heals = l->phase == PHASE_HOLD;
+	s->placed = l->ticket != 0;
+	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
+	snprintf(fence, sizeof(fence), "%" PRId64, l->proposal);
+	snprintf(ticket, sizeof(ticket), "%" PRId64, l->ticket);
+	snprintf(heartbeat, sizeof(heartbeat), "%" PRId64,
+	    server_joins(s) ? beat_ms : 0);
+	if (starts_run(s)) {
+		record(l, "", start);
+		s->recorded = true;
+	}
+	return send_script(s, script_acquire, 7, args);
+}
+
+/* Once in a run it says that this has started; an answer may be lost. */
+static int
+send_renew(struct server *s)
+{
+	const struct lock *l = s->lock;
+	char ttl[24], fence[24], start[RECORD] = "";
+	bool starts = l->started && !s->recorded;
+	const char *const args[] = { ttl, fence, s->leaves ? "1" : "0", start };
 
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
+	snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
+	if (starts)
+		record(l, "", start);
+	if (send_script(s, script_renew, 4, args) == -1)
+		return -1;
+	s->recorded = s->recorded || starts;
+	return 0;
+}
+
+static int
+server_send(struct server *s, enum ask ask)
+{
+	int sent;
+
 	switch (ask) {
 	case ASK_ACQUIRE:
-		s->heals = l->phase == PHASE_HOLD;
-		s->placed = l->ticket != 0;
-		snprintf(fence, sizeof(fence), "%" PRId64, l->proposal);
-		snprintf(ticket, sizeof(ticket), "%" PRId64, l->ticket);
-		snprintf(heartbeat, sizeof(heartbeat), "%" PRId64,
-		    server_joins(s) ? beat_ms : 0);
-		return send_script(s, script_acquire, l->details, ttl, fence,
-		    ticket, heartbeat, only_server(s));
+		return send_acquire(s);
 	case ASK_WAIT:
 		return send_wait(s);
 	case ASK_RENEW:
-		s->leaves = l->phase == PHASE_HOLD && s->maybe_queued;
-		snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
-		return send_script(s, script_renew, ttl, fence,
-		    s->leaves ? "1" : "0", NULL, NULL, NULL);
+		s->leaves = s->lock->phase == PHASE_HOLD && s->maybe_queued;
+		return send_renew(s);
 	case ASK_LEAVE:
 		sent = send_release(s, true);
 		s->try++;
@@ -363,5 +414,9 @@ server_begin_release(struct server *s, int64_t now)
 	s->next_ms = now;
 	s->releases = 0;
 	s->released = VERDICT_OPEN;
-	return s->maybe_ours || s->maybe_queued;
+	if (s->maybe_ours || s->maybe_queued)
+		return true;
+	if (s->recorded && s->node.state == NODE_READY)
+		send_release(s, false);
+	return false;
 }

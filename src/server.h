@@ -70,6 +70,7 @@ struct server {
 	int64_t poll_ms;  /* under a holder that wakes nobody */
 	int earlier;      /* living waiters with an earlier ticket than ours */
 	int releases;     /* times that a release was sent */
+	bool recorded;    /* it was told that the run starts */
 	enum verdict {
 		VERDICT_OPEN,
 		VERDICT_YES,
@@ -104,7 +105,9 @@ void server_restart(struct server *);
 /*
  * Readies it for the release.  An acquire that never left this host needs
  * none, unless there may be something else; one that did is followed on its
- * connection.  Returns whether there is anything to give back.
+ * connection.  Returns whether there is anything to give back.  One that has
+ * nothing any more but the start of the run, in its history, is told the end
+ * in passing.
  */
 bool server_begin_release(struct server *, int64_t now_ms);
 

@@ -1,6 +1,7 @@
 -- acquire: rest of the value, TTL in ms, fence proposal in us, ticket in us (0:
 -- none yet), heartbeat in ms (0: do not queue), 1 if this is the only server
--- (among several a vote does not leave the queue).
+-- (among several a vote does not leave the queue), and how the run starts, if
+-- it does with this lock.
 -- Answers 1, the fence, whether a living waiter comes before us, and the slot;
 -- or a refusal, the same, whether the owner is itself in the queue, and how
 -- many others wait.
@@ -92,5 +93,8 @@ end
 local last = fence()
 if not ours or handed or last == 0 then
 	last = fence_raise(last, math.max(last + 1, math.min(proposal, now_us + 6e7)))
+end
+if (not ours or handed) and ARGV[11] ~= '' then
+	record('start', ours and mine or value_of(id, now_us, details), ARGV[11])
 end
 return {1, last, first and 1 or 0, slot}

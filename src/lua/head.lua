@@ -5,6 +5,7 @@
 --	beat	waiter to "DEADLINE_US LIMIT ID DETAILS"
 --	wake:T	the list on which the waiter T blocks
 --	readers	shared holder to "DEADLINE_US VALUE"
+--	runs	the history, see record()
 --	2, 3 ..	the further slots; slot 1 is the lock itself
 -- ARGV: our id, our token, the limit: how many may hold the lock at a time (1,
 -- or N slots; 0: it is shared by any number), and the slot we mean (0: any).
@@ -64,6 +65,16 @@ end
 
 local function value_of(its_id, since_us, details)
 	return string.format('%ssince=%.0f %s', its_id, math.floor(since_us / 1000), details)
+end
+
+-- Writes down the "start" of a run, or its "end" (not ours any more: "lost"):
+-- the value, and what there is to say of it.  The last hundred runs at least
+-- are kept, for 30 days after the last.  The lock does not depend on it.
+local function record(what, its, how)
+	local runs = KEYS[2] .. 'runs'
+	if type(redis.pcall('XADD', runs, 'MAXLEN', 200, '*', what, its .. how)) == 'string' then
+		redis.call('PEXPIRE', runs, 2592000000)
+	end
 end
 
 -- What each slot holds (false: it is free), how many are free, and who, by
