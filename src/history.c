@@ -1,11 +1,147 @@
 /*
- * Placeholder; to be written.
+ * Asks every server for what it has written down of each lock.  What the runs
+ * were and how they ended is runs.c's to say, tell.c shows it.
  */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exitcode.h"
 #include "history.h"
+#include "lock.h"
+#include "log.h"
+#include "scripts.h"
+#include "tell.h"
+
+static int
+ask_chapter(struct source *s, size_t i)
+{
+	const struct history *h = s->survey->arg;
+	char key[LOCK_KEY], beside[LOCK_KEY], slots[12];
+	const char *const argv[] = { key, beside, "", "", slots, "1" };
+
+	lock_keys(key, beside, s->survey->opt->prefix, h->chapters[i].name);
+	snprintf(slots, sizeof(slots), "%d", h->chapters[i].slots);
+	return node_eval(&s->node, (int)i, script_history, 2, 6, argv);
+}
+
+static void
+read_holders(struct account *account, const struct answer a)
+{
+	size_t n = answer_count(&a), len;
+	const char *token;
+
+	account->holders = need(calloc(n + 1, sizeof(*account->holders)));
+	for (size_t i = 0; i < n; i++) {
+		token = answer_string(&a, i, &len);
+		if (token != NULL && len < OWNER_TOKEN)
+			memcpy(
+			    account->holders[account->nholders++], token, len);
+	}
+}
+
+static bool
+chapter_answered(struct source *s, size_t i, const struct answer *a)
+{
+	const struct history *h = s->survey->arg;
+	struct chapter *c = &h->chapters[i];
+	int server = (int)(s - s->survey->sources);
+	struct account *account = &c->accounts[server];
+	const struct answer entries = answer_sub(a, 1);
+	const char *id, *word, *text;
+	size_t len;
+
+	if (source_refused(s, a))
+		return false;
+	if (answer_count(a) < 3) {
+		source_nonsense(s);
+		return false;
+	}
+	account->known = true;
+	if (answer_int(a, 0) / 1000 > c->now_ms)
+		c->now_ms = answer_int(a, 0) / 1000;
+	for (size_t e = 0; e + 2 < answer_count(&entries); e += 3) {
+		id = answer_string(&entries, e, NULL);
+		word = answer_string(&entries, e + 1, NULL);
+		text = answer_string(&entries, e + 2, &len);
+		if (id != NULL && word != NULL && text != NULL)
+			runs_add(&c->runs, server, strtoll(id, NULL, 10), word,
+			    text, len);
+	}
+	read_holders(account, answer_sub(a, 2));
+	return false;
+}
+
+static void
+judge_chapter(const struct survey *sv, struct chapter *c)
+{
+	int silent = 0;
+
+	for (int i = 0; i < sv->nsources; i++) {
+		const struct account *a = &c->accounts[i];
+
+		silent += !a->known;
+		for (size_t k = 0; k < a->nholders; k++)
+			runs_holds(&c->runs, i, a->holders[k]);
+	}
+	runs_judge(&c->runs, sv->nsources, sv->quorum, silent);
+}
+
+static void
+history_read(struct history *h)
+{
+	/* The locks themselves tell how many slots there are to look at. */
+	static const char *const wanted[] = { "runs", "", NULL };
+	struct survey *sv = &h->survey;
+
+	survey_subjects(sv, wanted);
+	h->nchapters = sv->nsubjects;
+	h->chapters = need(calloc(h->nchapters + 1, sizeof(*h->chapters)));
+	for (size_t i = 0; i < h->nchapters; i++) {
+		struct chapter *c = &h->chapters[i];
+
+		c->name = sv->subjects[i].name;
+		c->slots = sv->subjects[i].slots;
+		c->accounts =
+		    need(calloc((size_t)sv->nsources, sizeof(*c->accounts)));
+	}
+	survey_ask(sv, h->nchapters, ask_chapter, chapter_answered);
+	for (size_t i = 0; i < h->nchapters; i++)
+		judge_chapter(sv, &h->chapters[i]);
+}
+
+static void
+history_release(struct history *h)
+{
+	for (size_t i = 0; i < h->nchapters; i++) {
+		struct chapter *c = &h->chapters[i];
+
+		for (int j = 0; j < h->survey.nsources; j++)
+			free(c->accounts[j].holders);
+		free(c->accounts);
+		runs_release(&c->runs);
+	}
+	free(h->chapters);
+	survey_release(&h->survey);
+}
 
 int
 history_run(const struct options *opt)
 {
-	(void)opt;
-	return 0;
+	struct history h = { 0 };
+	int result, failures;
+
+	survey_init(&h.survey, opt);
+	h.survey.arg = &h;
+	history_read(&h);
+	result = survey_report(&h.survey, &failures);
+	if (opt->json)
+		tell_json(stdout, &h);
+	else if (failures < h.survey.nsources) /* a minority may say it */
+		tell_table(stdout, &h);
+	if (fflush(stdout) == EOF)
+		die(EXIT_OS, "standard output: %s", strerror(errno));
+	history_release(&h);
+	return result;
 }

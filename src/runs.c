@@ -1,0 +1,195 @@
+/*
+ * Merges what the servers tell of a lock's runs, and judges how each ended.
+ * Their histories are a stranger's as much as any value: what does not make
+ * sense is passed over.  Knows no server, and shows nothing.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runs.h"
+#include "survey.h"
+
+#define NUMBER_MAX INT64_C(9000000000000000) /* what JSON can say exactly */
+
+const char *const ending_names[] = { NULL, "exited", "killed", "at-most",
+	"lost", "not-run", "died", "running" };
+
+/* What follows " name=" in text, up to a blank or the end; NULL if nothing. */
+static const char *
+field(const char *text, size_t len, const char *name, size_t *value_len)
+{
+	const char *end = text + len, *value;
+
+	value = memmem(text, len, name, strlen(name));
+	if (value == NULL)
+		return NULL;
+	value += strlen(name);
+	text = memchr(value, ' ', (size_t)(end - value));
+	*value_len = (size_t)((text == NULL ? end : text) - value);
+	return value;
+}
+
+/* The number that is the value of a field, or -1. */
+static int64_t
+number(const char *text, size_t len, const char *name)
+{
+	size_t n;
+	const char *value = field(text, len, name, &n);
+	int64_t number = 0;
+
+	if (value == NULL || n == 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		if (value[i] < '0' || value[i] > '9')
+			return -1;
+		number = number * 10 + (value[i] - '0');
+		if (number > NUMBER_MAX)
+			return -1;
+	}
+	return number;
+}
+
+/* How it says that a run ended; ENDED_UNKNOWN if it does not. */
+static enum ending
+ending(const char *text, size_t len)
+{
+	size_t n;
+	const char *value = field(text, len, " ended=", &n);
+
+	for (int e = ENDED_EXITED; value != NULL && e <= ENDED_NOT_RUN; e++)
+		if (strlen(ending_names[e]) == n &&
+		    memcmp(value, ending_names[e], n) == 0)
+			return (enum ending)e;
+	return ENDED_UNKNOWN;
+}
+
+/* Most often it is about the one that was added last. */
+static struct past_run *
+find(const struct runs *runs, const char *token)
+{
+	for (size_t i = runs->n; i > 0; i--)
+		if (strcmp(runs->run[i - 1].owner.token, token) == 0)
+			return &runs->run[i - 1];
+	return NULL;
+}
+
+static struct past_run *
+find_or_add(struct runs *runs, const struct owner *owner)
+{
+	struct past_run *run = find(runs, owner->token);
+
+	if (run != NULL)
+		return run;
+	/* Twice as much whenever a power of two is full. */
+	if ((runs->n & (runs->n - 1)) == 0)
+		runs->run = need(
+		    realloc(runs->run, (2 * runs->n + 1) * sizeof(*runs->run)));
+	run = &runs->run[runs->n++];
+	memset(run, 0, sizeof(*run));
+	run->owner = *owner;
+	run->since_ms = run->waited_ms = run->ran_ms = -1;
+	run->status = run->signal = -1;
+	return run;
+}
+
+static enum told
+told_by(const char *word)
+{
+	return strcmp(word, "start") == 0 ? TOLD_START :
+	    strcmp(word, "end") == 0      ? TOLD_END :
+	    strcmp(word, "lost") == 0     ? TOLD_LOST :
+					    TOLD_NOTHING;
+}
+
+void
+runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
+    const char *text, size_t len)
+{
+	enum told told = told_by(word), *before;
+	enum ending how = ending(text, len);
+	struct past_run *run;
+	struct owner owner;
+
+	if (told == TOLD_NOTHING || owner_parse(&owner, text, len) == -1 ||
+	    (told != TOLD_START && how == ENDED_UNKNOWN))
+		return;
+	run = find_or_add(runs, &owner);
+	before = &run->told[server];
+	/* What is not followed by its end is another try of the same run. */
+	if (*before == TOLD_START)
+		return;
+	/* The release may have come twice; the first time it was in order. */
+	if (*before == TOLD_NOTHING ||
+	    (*before == TOLD_LOST && told == TOLD_END))
+		*before = told;
+	if (run->waited_ms == -1)
+		run->waited_ms = number(text, len, " waited=");
+	if (told == TOLD_START) {
+		run->since_ms = owner.since_ms;
+		return;
+	}
+	if (run->ending != ENDED_UNKNOWN)
+		return;
+	run->ending = how;
+	run->ran_ms = number(text, len, " ran=");
+	run->status = number(text, len, " status=");
+	run->signal = number(text, len, " signal=");
+	if (run->since_ms == -1)
+		run->since_ms = at_ms - (run->ran_ms > 0 ? run->ran_ms : 0);
+}
+
+void
+runs_holds(struct runs *runs, int server, const char *token)
+{
+	struct past_run *run = find(runs, token);
+
+	if (run != NULL)
+		run->holds[server] = true;
+}
+
+/* The rule for "held" is the lock's: a majority of all servers there are. */
+static void
+judge(struct past_run *run, int nservers, int quorum, int nsilent)
+{
+	int lost = 0, ended = 0, holds = 0;
+
+	for (int i = 0; i < nservers; i++) {
+		lost += run->told[i] == TOLD_LOST;
+		ended += run->told[i] == TOLD_END;
+		holds += run->holds[i];
+	}
+	if (lost > nservers - quorum)
+		run->ending = ENDED_LOST;
+	if (lost + ended > 0)
+		return;
+	run->ending = holds >= quorum ? ENDED_RUNNING :
+	    holds + nsilent >= quorum ? ENDED_UNKNOWN :
+					ENDED_DIED;
+}
+
+static int
+compare_runs(const void *a, const void *b)
+{
+	const struct past_run *x = a, *y = b;
+
+	if (x->since_ms != y->since_ms)
+		return x->since_ms > y->since_ms ? -1 : 1;
+	return strcmp(x->owner.token, y->owner.token);
+}
+
+void
+runs_judge(struct runs *runs, int nservers, int quorum, int nsilent)
+{
+	for (size_t i = 0; i < runs->n; i++)
+		judge(&runs->run[i], nservers, quorum, nsilent);
+	if (runs->n > 1)
+		qsort(runs->run, runs->n, sizeof(*runs->run), compare_runs);
+}
+
+void
+runs_release(struct runs *runs)
+{
+	free(runs->run);
+	runs->run = NULL;
+	runs->n = 0;
+}

@@ -1,0 +1,278 @@
+/*
+ * What --history found, as a table for people or as JSON for programs.
+ * Everything printed here came out of Redis, so everything is escaped.
+ */
+#include <inttypes.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "escape.h"
+#include "json.h"
+#include "table.h"
+#include "tell.h"
+
+#define SHOWN  100 /* runs of a lock, at most */
+#define WIDEST 20  /* columns that the bar of the longest run takes */
+
+/* Before these stands the lock's name, if there may be several. */
+enum { WHEN, HOST, PID, COMMAND, WAITED, RAN, BAR, ENDED, COLUMNS };
+
+struct page {
+	struct table table;
+	int first;   /* where the columns above begin */
+	bool blocks; /* the locale has more characters than ASCII */
+};
+
+/* As kill(1) knows them. */
+static const char *const signal_names[] = { [SIGHUP] = "HUP",
+	[SIGINT] = "INT",
+	[SIGQUIT] = "QUIT",
+	[SIGILL] = "ILL",
+	[SIGTRAP] = "TRAP",
+	[SIGABRT] = "ABRT",
+	[SIGBUS] = "BUS",
+	[SIGFPE] = "FPE",
+	[SIGKILL] = "KILL",
+	[SIGUSR1] = "USR1",
+	[SIGSEGV] = "SEGV",
+	[SIGUSR2] = "USR2",
+	[SIGPIPE] = "PIPE",
+	[SIGALRM] = "ALRM",
+	[SIGTERM] = "TERM",
+	[SIGXCPU] = "XCPU",
+	[SIGXFSZ] = "XFSZ",
+	[SIGVTALRM] = "VTALRM",
+	[SIGPROF] = "PROF",
+	[SIGIO] = "IO",
+	[SIGPWR] = "PWR",
+	[SIGSYS] = "SYS" };
+
+static size_t
+shown(const struct chapter *c)
+{
+	return c->runs.n < SHOWN ? c->runs.n : SHOWN;
+}
+
+/* How long it ran, or has run until now; -1: unknown. */
+static int64_t
+ran_ms(const struct chapter *c, const struct past_run *run)
+{
+	if (run->ending != ENDED_RUNNING)
+		return run->ran_ms;
+	return c->now_ms > run->since_ms ? c->now_ms - run->since_ms : 0;
+}
+
+/* Whether block characters can be shown. */
+static bool
+utf8_locale(void)
+{
+	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+	bool utf8;
+
+	if (locale == (locale_t)0)
+		return false;
+	utf8 = strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+	freelocale(locale);
+	return utf8;
+}
+
+static void
+show_when(struct page *p, size_t row, int64_t wall_ms)
+{
+	char text[64];
+	time_t seconds = wall_ms / 1000;
+	struct tm tm;
+
+	if (wall_ms >= 0 && localtime_r(&seconds, &tm) != NULL &&
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0)
+		table_cell(&p->table, row, p->first + WHEN, "%s", text);
+}
+
+static void
+show_duration(struct page *p, size_t row, int column, int64_t ms)
+{
+	char text[DURATION_TEXT];
+
+	if (ms >= 0)
+		table_cell(&p->table, row, p->first + column, "%s",
+		    duration_format(ms, text));
+}
+
+/* As long as the run was, against the longest: a slow night is seen. */
+static void
+show_bar(struct page *p, size_t row, int64_t ms, int64_t longest)
+{
+	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊",
+		"▉", "█" };
+	char bar[4 * WIDEST + 1] = "";
+	size_t used = 0;
+	int n;
+
+	if (ms <= 0)
+		return;
+	n = (int)(8.0 * WIDEST * (double)ms / (double)longest + 0.5);
+	if (!p->blocks)
+		n = (n + 4) / 8 * 8;
+	for (; n > 0; n -= 8)
+		used += (size_t)snprintf(bar + used, sizeof(bar) - used, "%s",
+		    p->blocks ? eighths[n < 8 ? n : 8] : "#");
+	table_cell(&p->table, row, p->first + BAR, "%s", bar);
+}
+
+/* COMMAND's exit status, the signal that killed it, or what else there was. */
+static void
+show_ending(struct page *p, size_t row, const struct past_run *run)
+{
+	const int n = sizeof(signal_names) / sizeof(signal_names[0]);
+	const char *name = ending_names[run->ending];
+	int column = p->first + ENDED;
+	bool good = run->ending == ENDED_RUNNING ||
+	    (run->ending == ENDED_EXITED && run->status == 0);
+
+	if (run->ending == ENDED_KILLED && run->signal < n && run->signal > 0 &&
+	    signal_names[run->signal] != NULL)
+		name = signal_names[run->signal];
+	if (run->ending == ENDED_EXITED && run->status >= 0)
+		table_cell(&p->table, row, column, "%" PRId64, run->status);
+	else if (name != NULL)
+		table_cell(&p->table, row, column, "%s", name);
+	table_style(&p->table, row, column, good ? STYLE_GOOD : STYLE_BAD);
+}
+
+static void
+show_run(struct page *p, const struct chapter *c, const struct past_run *run,
+    int64_t longest)
+{
+	const struct owner *o = &run->owner;
+	struct table *t = &p->table;
+	size_t row = table_row(t);
+
+	if (p->first > 0)
+		table_text(t, row, 0, c->name, strlen(c->name));
+	for (int column = 0; column < COLUMNS; column++)
+		if (column != BAR)
+			table_cell(t, row, p->first + column, "-");
+	show_when(p, row, run->since_ms);
+	table_text(t, row, p->first + HOST, o->host, strlen(o->host));
+	table_cell(t, row, p->first + PID, "%d", (int)o->pid);
+	table_text(t, row, p->first + COMMAND, o->command, strlen(o->command));
+	show_duration(p, row, WAITED, run->waited_ms);
+	show_duration(p, row, RAN, ran_ms(c, run));
+	show_bar(p, row, ran_ms(c, run), longest);
+	show_ending(p, row, run);
+}
+
+/* The rows of one lock take the place of another's; columns stay as wide. */
+static void
+turn_page(struct page *p, const struct chapter *c)
+{
+	int64_t longest = 0;
+
+	p->table.nrows = 1;
+	for (size_t i = 0; i < shown(c); i++)
+		if (ran_ms(c, &c->runs.run[i]) > longest)
+			longest = ran_ms(c, &c->runs.run[i]);
+	for (size_t i = 0; i < shown(c); i++)
+		show_run(p, c, &c->runs.run[i], longest);
+}
+
+/* With -v: the token, and what each server says if they do not agree. */
+static void
+show_accounts(FILE *out, const struct survey *sv, const struct chapter *c,
+    const struct past_run *run)
+{
+	static const char *const told[] = { "says nothing of it",
+		"does not know its end", "says that it was lost",
+		"knows its end" };
+	char safe[4 * OWNER_TOKEN];
+	bool agree = true;
+
+	fprintf(out, "  token %s\n",
+	    escape_text(safe, sizeof(safe), run->owner.token,
+		strlen(run->owner.token)));
+	for (int i = 1; i < sv->nsources; i++)
+		agree = agree && run->told[i] == run->told[0];
+	for (int i = 0; i < sv->nsources && !agree; i++)
+		fprintf(out, "  %s  %s\n", sv->sources[i].node.address.text,
+		    c->accounts[i].known ? told[run->told[i]] :
+					   "did not answer");
+}
+
+void
+tell_table(FILE *out, const struct history *h)
+{
+	static const char *const titles[COLUMNS + 1] = { "LOCK", "WHEN", "HOST",
+		"PID", "COMMAND", "WAITED", "RAN", "", "ENDED" };
+	const struct options *opt = h->survey.opt;
+	struct page p = { .first = opt->nnames != 1, .blocks = utf8_locale() };
+
+	table_init(&p.table, table_wants_colours(), p.first + COLUMNS,
+	    titles + 1 - p.first);
+	for (size_t i = 0; i < h->nchapters; i++)
+		turn_page(&p, &h->chapters[i]); /* how wide will it be? */
+	table_print(out, &p.table, 0, 1);
+	for (size_t i = 0; i < h->nchapters; i++) {
+		const struct chapter *c = &h->chapters[i];
+
+		turn_page(&p, c);
+		for (size_t row = 1; row < p.table.nrows; row++) {
+			table_print(out, &p.table, row, row + 1);
+			if (opt->verbose)
+				show_accounts(
+				    out, &h->survey, c, &c->runs.run[row - 1]);
+		}
+	}
+	table_release(&p.table);
+}
+
+static void
+json_run(FILE *out, const struct chapter *c, const struct past_run *run)
+{
+	const struct owner *o = &run->owner;
+
+	putc('{', out);
+	json_string(out, "name", c->name);
+	putc(',', out);
+	json_string(out, "token", o->token);
+	putc(',', out);
+	json_string(out, "host", o->host);
+	fprintf(out, ",\"pid\":%d,", (int)o->pid);
+	json_string(out, "user", o->user);
+	putc(',', out);
+	json_string(out, "command", o->command);
+	putc(',', out);
+	json_time(out, "since", run->since_ms);
+	putc(',', out);
+	json_number(out, "waited_ms", run->waited_ms, 0);
+	putc(',', out);
+	json_number(out, "ran_ms", ran_ms(c, run), 0);
+	putc(',', out);
+	json_number(out, "status", run->status, 0);
+	putc(',', out);
+	json_number(out, "signal", run->signal, 0);
+	putc(',', out);
+	json_string(out, "ended", ending_names[run->ending]);
+	putc('}', out);
+}
+
+void
+tell_json(FILE *out, const struct history *h)
+{
+	const char *between = "";
+
+	putc('[', out);
+	for (size_t i = 0; i < h->nchapters; i++) {
+		const struct chapter *c = &h->chapters[i];
+
+		for (size_t k = 0; k < shown(c); k++) {
+			fputs(between, out);
+			between = ",\n ";
+			json_run(out, c, &c->runs.run[k]);
+		}
+	}
+	fprintf(out, "]\n");
+}
