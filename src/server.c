@@ -416,7 +416,7 @@ server_begin_release(struct server *s, int64_t now)
 	s->released = VERDICT_OPEN;
 	if (s->maybe_ours || s->maybe_queued)
 		return true;
-	if (s->recorded && s->node.state == NODE_READY)
+	if (s->lock->started && s->recorded && s->node.state == NODE_READY)
 		send_release(s, false);
 	return false;
 }

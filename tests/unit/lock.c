@@ -300,7 +300,8 @@ not_yours(void)
 		hold(5000);
 		SAME_INT(deadline(), 0);
 		SAME_INT(released(0), RELEASE_NOT_OURS);
-		SAME_TEXT(sent(0), "acquire@0/1 renew@333/1");
+		SAME_INT(now(), 5000);
+		SAME_TEXT(sent(0), "acquire@0/1 renew@333/1 tell@5000/1");
 		lock_close(&world.lock);
 	}
 }
@@ -653,6 +654,59 @@ plan(const char *const plans[])
 {
 	for (int i = 0; i < world.lock.nservers; i++)
 		world.servers[i].plan = plans[i];
+}
+
+/* Once each, where there is a run: how it starts, and how it ends. */
+static void
+history(void)
+{
+	begin(1, 1000, 100);
+	world.servers[0].plan = "yes+7 yes";
+	SAME_INT(acquire(), LOCK_HELD);
+	hold(400);
+	SAME_INT(released(0), RELEASE_DONE);
+	SAME_TEXT(nth(0, 0)->args[6], " waited=0");
+	SAME_TEXT(nth(0, 1)->args[3], "");
+	SAME_TEXT(nth(0, 2)->args[3], " waited=7 ended=exited");
+	SAME_TEXT(nth(0, 2)->args[4], "pid=0 host= user= command=");
+	lock_close(&world.lock);
+
+	/* A candidate may lose; who holds it says so when it leaves a queue. */
+	begin(3, 1000, 100);
+	plan((const char *const[]){ "yes+5", "yes+5", "no+5 no+5" });
+	SAME_INT(acquire(), LOCK_HELD);
+	hold(400);
+	SAME_INT(released(0), RELEASE_DONE);
+	for (int i = 0; i < 2; i++) {
+		SAME_TEXT(nth(i, 0)->args[6], "");
+		SAME_TEXT(nth(i, 1)->args[2], "1");
+		SAME_TEXT(nth(i, 1)->args[3], " waited=5");
+		SAME_TEXT(nth(i, 2)->args[3], "");
+		SAME_TEXT(nth(i, 3)->args[3], " waited=5 ended=exited");
+	}
+	SAME_INT(nth(2, 1)->label, LEAVE);
+	SAME_TEXT(nth(2, 1)->args[3], "");
+	lock_close(&world.lock);
+
+	/* The lock is lost on one of them, and that one is told in passing. */
+	begin(3, 1000, 100);
+	plan((const char *const[]){ "yes", "yes", "yes yes no silent" });
+	SAME_INT(acquire(), LOCK_HELD);
+	hold(500);
+	SAME_INT(released(0), RELEASE_DONE);
+	SAME_INT(now(), 500);
+	SAME_INT(count(2, RELEASE), 0);
+	SAME_TEXT(nth(2, first(2, TELL))->args[1], "0");
+	SAME_TEXT(nth(2, first(2, TELL))->args[3], " waited=0 ended=exited");
+	lock_close(&world.lock);
+
+	/* What may have been the start of a run, but was none. */
+	begin(1, 1000, 100);
+	world.servers[0].plan = "silent";
+	SAME_INT(acquire(), LOCK_UNREACHABLE);
+	SAME_TEXT(nth(0, 1)->args[3], " waited=100 ended=not-run");
+	SAME_TEXT(nth(0, 1)->args[4], "");
+	lock_close(&world.lock);
 }
 
 /* When the outcome was clear: then the votes are given back. */
@@ -1715,6 +1769,8 @@ static const struct tap_test tests[] = {
 	    unable },
 	{ "a cancelled acquire leaves nothing behind", cancelled },
 	{ "a release waits for its answer", releases },
+	{ "the start and the end of a run are written down, once each",
+	    history },
 	{ "a release tells that the lock was not ours", release_not_ours },
 	{ "a release is repeated when its connection was lost",
 	    release_repeated },

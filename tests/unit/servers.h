@@ -87,10 +87,10 @@ struct made_up {
 };
 
 /* Ours, and what a server sends for them. */
-enum label { ACQUIRE, RENEW, RELEASE, LEAVE, YIELD };
+enum label { ACQUIRE, RENEW, RELEASE, LEAVE, YIELD, TELL };
 
 static const char *const labels[] = { "acquire", "renew", "release", "leave",
-	"yield" };
+	"yield", "tell" };
 
 struct request {
 	int server;
@@ -101,7 +101,7 @@ struct request {
 	bool left; /* it waits for the connection otherwise */
 	int64_t at_ms;
 	char id[OWNER_ID];
-	char args[5][24]; /* those behind the token */
+	char args[7][64]; /* those behind the token */
 };
 
 /* What answer_int() and the others look into. */
@@ -829,7 +829,7 @@ label_of(enum ask ask, const char *const script_args[])
 	if (ask == ASK_ACQUIRE || ask == ASK_RENEW)
 		return ask == ASK_ACQUIRE ? ACQUIRE : RENEW;
 	if (script_args[1][0] == '0')
-		return YIELD;
+		return world.lock.phase == PHASE_RELEASE ? TELL : YIELD;
 	return world.lock.phase == PHASE_RELEASE ? RELEASE : LEAVE;
 }
 
@@ -869,7 +869,7 @@ node_eval(struct node *n, int tag, const char *script, int nkeys, int argc,
 	CHECK(strcmp(argv[3], "TOKEN") == 0);
 	CHECK(strcmp(argv[4], "1") == 0);
 	CHECK(strcmp(argv[5], "1") == 0);
-	CHECK(argc == (ask == ASK_ACQUIRE ? 12 : 9));
+	CHECK(argc == 6 + (ask == ASK_ACQUIRE ? 7 : ask == ASK_RENEW ? 4 : 5));
 	m->pending[m->npending].tag = tag;
 	m->pending[m->npending].ask = ask;
 	m->pending[m->npending++].sent_ms = world.now_ms;
@@ -956,7 +956,7 @@ acquire(void)
 static enum lock_release_result
 released(int64_t rest_ms)
 {
-	return locks_release(&world.locks, rest_ms);
+	return locks_release(&world.locks, rest_ms, " ended=exited");
 }
 
 static int64_t
