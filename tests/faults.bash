@@ -209,7 +209,7 @@ dead_in_time() {
 	grep -q ^T log
 }
 
-# quiet_end: nothing of ours is left but the fence.
+# quiet_end: nothing of ours is left but fence and history.
 quiet_end() {
-	[[ $(redis keys '*') == ?('{redlock:a}:~fence') ]]
+	not grep -qvxE '|[{]redlock:a[}]:~(fence|runs)' <<<"$(redis keys '*')"
 }

@@ -143,22 +143,28 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 	let_go
 }
 
-@test "after the run nothing is left in Redis but the fence" {
+@test "after the run nothing is left in Redis but the fence and the history" {
 	redlock -k a -- true
-	[ "$(redis keys '*')" = '{redlock:a}:~fence' ]
+	[ "$(redis keys '*' | sort | xargs)" = \
+	    '{redlock:a}:~fence {redlock:a}:~runs' ]
 	redis flushall
 	redlock -k 'x{tag}y' -- true
-	[ "$(redis keys '*')" = 'redlock:x{tag}y:~fence' ]
+	[ "$(redis keys '*' | sort | xargs)" = \
+	    'redlock:x{tag}y:~fence redlock:x{tag}y:~runs' ]
 	redis flushall
 	may_use ''
 	redlock -k b --prefix '' -- true
-	[ "$(redis keys '*')" = '{b}:~fence' ]
+	[ "$(redis keys '*' | sort | xargs)" = '{b}:~fence {b}:~runs' ]
 }
 
-@test "the fence is kept for 30 days" {
+@test "the fence and the history are kept for 30 days" {
+	local key
+
 	redlock -k a -- true
-	(($(redis ttl '{redlock:a}:~fence') > 29 * 86400))
-	(($(redis ttl '{redlock:a}:~fence') <= 30 * 86400))
+	for key in fence runs; do
+		(($(redis ttl "{redlock:a}:~$key") > 29 * 86400))
+		(($(redis ttl "{redlock:a}:~$key") <= 30 * 86400))
+	done
 }
 
 ## Renewal

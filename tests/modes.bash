@@ -166,17 +166,17 @@ no_overlap() {
 	fi
 }
 
-# left [KEY...]: that is what is on each server, and nothing else but the fence.
+# left [KEY...]: that is what is on each server, but for fence and history.
 left() {
 	local server keys
 	for server in "${told[@]}"; do
 		keys=$(redis_at "$server" keys '*') || return
-		[ "$(grep -v ':~fence$' <<<"$keys" | sort | xargs)" = "$*" ] ||
+		[ "$(grep -vE ':~(fence|runs)$' <<<"$keys" | sort | xargs)" = "$*" ] ||
 			return 1
 	done
 }
 
-# all_over: nothing stays but the fence, and there was no overlap.
+# all_over: nothing stays but fence and history, and there was no overlap.
 all_over() {
 	eventually "${1:-40}" left
 	no_overlap

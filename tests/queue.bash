@@ -85,11 +85,11 @@ runs() {
 	grep -qx "$1" order
 }
 
-# left [KEY...]: that is what is in Redis, and nothing else but the fence.
+# left [KEY...]: that is what is in Redis, but for fence and history.
 left() {
 	local keys
 	keys=$(redis keys '*') || return
-	[ "$(grep -v ':~fence$' <<<"$keys" | sort | xargs)" = "$*" ]
+	[ "$(grep -vE ':~(fence|runs)$' <<<"$keys" | sort | xargs)" = "$*" ]
 }
 
 # stop NAME: like SIGSTOP from a shell.

@@ -14,7 +14,8 @@ teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
 lock=redlock:a fence='{redlock:a}:~fence'
-queue='{redlock:a}:~queue' beat='{redlock:a}:~beat'
+queue='{redlock:a}:~queue' beat='{redlock:a}:~beat' runs='{redlock:a}:~runs'
+details='pid=1 host=h user=u command=c'
 
 # script NAME ID TOKEN [ARG...]: what it answers, a line for each element.  How
 # many may hold the lock is in $limit.
@@ -28,15 +29,16 @@ script() {
 
 # The scripts as owner $1 sends them, in its attempt $2.
 acquire() {
-	script acquire "redlock-run/1 token=$1 try=$2 " "$1" \
-	    "pid=1 host=h user=u command=c" 60000 "${3:-1000}" "${4:-0}" \
-	    "${5:-0}" "${6:-0}"
+	script acquire "redlock-run/1 token=$1 try=$2 " "$1" "$details" 60000 \
+	    "${3:-1000}" "${4:-0}" "${5:-0}" "${6:-0}" "${7:-}"
 }
 renew() {
-	script renew "redlock-run/1 token=$1 try=$2 " "$1" 60000 "$3" "${4:-0}"
+	script renew "redlock-run/1 token=$1 try=$2 " "$1" 60000 "$3" \
+	    "${4:-0}" "${5:-}"
 }
 release() {
-	script release "redlock-run/1 token=$1 try=$2" "$1" "${3:-0}" 1 "${4:-0}"
+	script release "redlock-run/1 token=$1 try=$2" "$1" "${3:-0}" 1 \
+	    "${4:-0}" "${5:-}" "${6:-}"
 }
 
 value() { redis get "$lock"; }
@@ -184,8 +186,8 @@ readers='{redlock:a}:~readers'
 @test "shared: the key lasts as long as the longest of them, and no longer" {
 	limit=0
 	acquire one 1
-	script acquire "redlock-run/1 token=two try=1 " two \
-	    "pid=1 host=h user=u command=c" 5000 1000 0 0 0
+	script acquire "redlock-run/1 token=two try=1 " two "$details" \
+	    5000 1000 0 0 0 ''
 	(($(redis pttl "$lock") > 50000 && $(redis pttl "$readers") > 50000))
 	release one '1 '
 	(($(redis pttl "$lock") <= 5000 && $(redis pttl "$lock") > 0))
@@ -303,4 +305,75 @@ readers='{redlock:a}:~readers'
 	before=$(redis hgetall "$readers"; redis zrange "$queue" 0 -1)
 	limit=1000 slot=1 script status '' '' >/dev/null
 	[ "$(redis hgetall "$readers"; redis zrange "$queue" 0 -1)" = "$before" ]
+}
+
+# written: what the history says, a line an entry, by their order.
+written() {
+	redis --csv xrange "$runs" - + | grep -o '"[a-z]*","redlock[^"]*"' |
+		tr -d '"' | sed 's/since=[0-9]*/since=N/'
+}
+
+one='redlock-run/1 token=me try=1 since=N pid=1 host=h user=u command=c'
+
+@test "history: what is acquired and released is written down, once each" {
+	acquire me 1 1000 0 0 1 ' waited=7'
+	acquire me 1 1000 0 0 1 ' waited=9'
+	renew me 1 1000
+	acquire you 1 1000 0 0 1 ' waited=0'
+	release you '1 ' 0 1 ' ended=not-run'
+	[ "$(written)" = "start,$one waited=7" ]
+	release me '' 0 1 ' waited=7 ran=3 ended=exited status=0' "$details"
+	[ "$(written)" = "start,$one waited=7
+end,$one waited=7 ran=3 ended=exited status=0" ]
+	(($(redis pttl "$runs") > 29 * 86400000))
+}
+
+@test "history: of several servers each is told with a renewal" {
+	acquire me 1
+	[ "$(redis exists "$runs")" = 0 ]
+	renew me 1 1000 1 ' waited=7'
+	[ "$(written)" = "start,$one waited=7" ]
+	renew you 1 1000 1 ' waited=7'
+	[ "$(redis xlen "$runs")" = 1 ]
+}
+
+@test "history: the end is written even if the lock is another's now, who keeps it" {
+	acquire me 1 1000 0 0 1 ' waited=7'
+	redis del "$lock"
+	acquire you 1
+	[ "$(release me '' 0 1 ' ran=3 ended=lost signal=9' "$details" | first)" = 0 ]
+	[[ $(value) == *token=you* ]]
+	[ "$(written)" = "start,$one waited=7
+lost,${one/try=1/try=0} ran=3 ended=lost signal=9" ]
+}
+
+@test "history: what was shared, handed over or rests is written down as well" {
+	limit=0 acquire me 1 1000 0 0 1 ' waited=1'
+	limit=0 release me '' 0 1 ' ended=exited' "$details"
+	acquire you 1
+	acquire me 1 1000 0 60000 1 ' waited=2'
+	[ "$(written | wc -l)" = 2 ]
+	release you '' 0 1
+	acquire me 1 1000 0 60000 1 ' waited=3'
+	acquire me 1 1000 0 60000 1 ' waited=4'
+	release me '' 30000 1 ' ended=killed' "$details"
+	[ "$(written)" = "start,$one waited=1
+end,$one ended=exited
+start,$one waited=3
+end,$one ended=killed" ]
+}
+
+@test "history: it has 200 entries at most, and there is a lock without it, too" {
+	redis eval 'for i = 1, 250 do
+		redis.call("XADD", KEYS[1], "*", "start", i)
+	end' 1 "$runs"
+	acquire me 1 1000 0 0 1 ' waited=7'
+	[ "$(redis xlen "$runs")" = 200 ]
+	release me ''
+	redis del "$runs"
+	redis set "$runs" foreign
+	[ "$(acquire me 1 1000 0 0 1 ' waited=7' | first)" = 1 ]
+	[ "$(release me '' 0 1 ' ended=exited' "$details")" = 1 ]
+	[ "$(redis get "$runs")" = foreign ]
+	[ "$(redis pttl "$runs")" = -1 ]
 }

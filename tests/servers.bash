@@ -64,13 +64,13 @@ asked_at() {
 	[ "$(redis_at "s$1" exists '{redlock:a}:~fence')" = 1 ]
 }
 
-# only_fences N...: nothing else is left on these servers.
+# only_fences N...: nothing is left on these servers but fences and histories.
 only_fences() {
 	local i key keys
 	for i; do
 		keys=$(redis_at "s$i" keys '*') || return 1
 		for key in $keys; do
-			[[ $key == '{redlock:'*'}:~fence' ]] || return 1
+			[[ $key == '{redlock:'*'}:~'@(fence|runs) ]] || return 1
 		done
 	done
 }

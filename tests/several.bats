@@ -29,7 +29,7 @@ held() {
 }
 
 none_left() {
-	not grep -qvE '^$|:~fence$' <<<"$(redis keys '*')"
+	not grep -qvE '^$|:~(fence|runs)$' <<<"$(redis keys '*')"
 }
 
 @test "all of them are held while COMMAND runs, and given back" {

@@ -176,7 +176,7 @@ ours_alone() {
 	local i
 	for i; do
 		[ "$(redis_at "s$i" keys '*' | sort | xargs)" = \
-		    'redlock:a {redlock:a}:~fence' ] || return 1
+		    'redlock:a {redlock:a}:~fence {redlock:a}:~runs' ] || return 1
 	done
 }
 
