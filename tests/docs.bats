@@ -159,25 +159,40 @@ defaults_of_man() {
 
 ## What README.md and the man page tell to do
 
+# section WORD: the section of the man page whose title begins with it.
+section() {
+	sed -n "/^\.Sh $1/,/^\.Sh /p" "$man"
+}
+
 @test "README's status table has the columns of the program's" {
 	redis set redlock:nightly somebody
 	diff <(block --status | sed -n 2p | tr -s ' ') \
 	    <(redlock --status | sed -n 1p | tr -s ' ')
 	# And the man page describes each.
-	diff <(sed -n '/^\.Sh STATUS/,/^\.Sh EX/p' "$man" |
+	diff <(section STATUS |
 		sed -nE 's/^\.It Sy ([A-Z]+) .*/\1/p') \
 	    <(redlock --status | sed -n 1p | tr -s ' ' '\n')
 }
 
+@test "README's table of past runs has the columns of the program's" {
+	redlock -k nightly -- true
+	diff <(block --history | sed -n 2p | tr -s ' ') \
+	    <(redlock --history -k nightly | sed -n 1p | tr -s ' ')
+	diff <(section PAST |
+		sed -nE 's/^\.It Sy ([A-Z]+) .*/\1/p') \
+	    <(redlock --history | sed -n 1p | tr -s ' ' '\n')
+}
+
 @test "the man page names the members that --json has" {
-	local member
+	local member mode
 	redlock_bg -k k -- sleep 1000
 	eventually redis exists redlock:k
 	eventually redlock --status -k k
-	for member in $(redlock --status --json |
-		grep -oE '"[a-z_]+":' | tr -d '":' | sort -u); do
-		sed -n '/^\.Sh STATUS/,/^\.Sh EX/p' "$man" |
-			grep -qE "(Cm|,) $member( |\$)"
+	for mode in status:STATUS history:PAST; do
+		for member in $(redlock "--${mode%:*}" --json |
+			grep -oE '"[a-z_]+":' | tr -d '":' | sort -u); do
+			section "${mode#*:}" | grep -qE "(Cm|,) $member( |\$)"
+		done
 	done
 	kill "$bg_pid"
 	wait "$bg_pid" || true

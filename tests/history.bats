@@ -1,0 +1,401 @@
+#!/usr/bin/env bats
+# --history: the last runs, on one server and on several.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031
+
+load lib
+load servers
+
+setup_file() {
+	redis_start
+	five_servers
+}
+setup() {
+	redis_reset
+	fresh_servers
+	tell "unix://$BATS_FILE_TMPDIR/redis.sock"
+	export TZ=UTC
+}
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+runs='{redlock:a}:~runs'
+
+# For `hold`, on the one server and on several.
+held() {
+	[[ $(redis exists "redlock:$1") == 1 ||
+	$(redis_at s1 exists "redlock:$1") == 1 ]]
+}
+
+ask() {
+	run --separate-stderr redlock --history "$@"
+}
+
+# json EXPRESSION: what --json has printed is one array that Python can read,
+# and the EXPRESSION over it, called d, is true.
+json() {
+	/usr/bin/python3 -c '
+import json, sys
+d = json.loads(sys.stdin.buffer.read().decode("utf-8"))
+assert isinstance(d, list)
+if not eval(sys.argv[1]):
+    sys.exit("not so: %s\n%s" % (sys.argv[1], json.dumps(d, indent=1)))
+' "$1" <<<"$output"
+}
+
+# endings [ARG...]: how the runs of "a" ended, the newest first.
+endings() {
+	redlock --history -k a "$@" | sed 1d | awk '{ print $NF }' | xargs
+}
+
+# ends_as WORD: that is how the newest ended.
+ends_as() {
+	[[ $(endings) == "$1"?( *) ]]
+}
+
+# entries SERVER N: so many has the history of "a" there.
+entries() {
+	[ "$(redis_at "$1" xlen "$runs")" = "$2" ]
+}
+
+# waits_for NAME: somebody does.
+waits_for() {
+	[ "$(redis exists "{redlock:$1}:~queue")" = 1 ]
+}
+
+# entry WORD TEXT: somebody writes into the history of "a".
+entry() {
+	redis xadd "$runs" '*' "$1" "$2"
+}
+
+owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
+
+## How runs end
+
+@test "it tells of each run when, where, what, for how long and how it ended" {
+	local pid
+	redlock -k a -- sh -c 'echo $REDLOCK_PID >pid; exit 7' || true
+	pid=$(cat pid)
+	ask -k a
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(head -n 1 <<<"$output" | xargs)" = \
+	    'WHEN HOST PID COMMAND WAITED RAN ENDED' ]
+	[ "$(wc -l <<<"$output")" = 2 ]
+	[[ $(sed 1d <<<"$output" | tr -s ' #' ' ') =~ ^20[0-9]{2}-[0-9]{2}-[0-9]{2}\ [0-9:]{8}\ "$(uname -n) $pid sh "[0-9]+m?s\ [0-9]+m?s\ 7$ ]]
+}
+
+@test "the newest comes first: exit status, signal, and COMMAND that could not run" {
+	redlock -k a -- true
+	redlock -k a -- sh -c 'exit 255' || true
+	run -143 redlock -k a -- sh -c 'kill $$'
+	run -127 redlock -k a -- ./not-there
+	run -124 redlock -k a --at-most 0.1 -- sleep 60
+	[ "$(endings)" = 'at-most not-run TERM 255 0' ]
+	ask --json -k a
+	json '[r["ended"] for r in d] == ["at-most", "not-run", "killed", "exited", "exited"]'
+	json '[r["status"] for r in d] == [None, 127, None, 255, 0]'
+	json '[r["signal"] for r in d] == [15, None, 15, None, None]'
+	json '[r["ran_ms"] is None for r in d] == [False, True, False, False, False]'
+	json 'd[0]["ran_ms"] >= 100'
+}
+
+@test "a run that lost its lock is shown as lost, whatever COMMAND did" {
+	# while it ran, when it ended, and to somebody else
+	run -79 redlock -k a -t 300ms -- sh -c '
+		redis-cli -s "$1" del redlock:a; sleep 60' sh \
+	    "$BATS_FILE_TMPDIR/redis.sock"
+	[ "$(endings)" = lost ]
+	run -79 redlock -k a -- redis-cli -s "$BATS_FILE_TMPDIR/redis.sock" \
+	    del redlock:a
+	[ "$(endings)" = 'lost lost' ]
+	run -79 redlock -k a -- redis-cli -s "$BATS_FILE_TMPDIR/redis.sock" \
+	    set redlock:a other
+	[ "$(endings)" = 'lost lost lost' ]
+	[ "$(redis get redlock:a)" = other ]
+	redis del redlock:a
+	run -3 redlock -k a -t 300ms --on-loss warn -- sh -c '
+		redis-cli -s "$1" del redlock:a; sleep 0.5; exit 3' sh \
+	    "$BATS_FILE_TMPDIR/redis.sock"
+	ask --json -k a
+	json '[r["ended"] for r in d] == ["lost"] * 4'
+	json '[r["status"] for r in d] == [3, 0, 0, None]'
+	json 'd[3]["signal"] == 15'
+}
+
+@test "a run is running while it has the lock, and has died if it said no more" {
+	hold a -t 1s
+	[ "$(endings)" = running ]
+	sleep 0.2
+	ask --json -k a
+	json 'd[0]["ended"] == "running" and d[0]["ran_ms"] >= 200'
+	kill -KILL "$bg_pid"
+	eventually ends_as died
+	[ "$(redis exists redlock:a)" = 0 ]
+	ask --json -k a
+	json '[(r["ended"], r["ran_ms"], r["status"]) for r in d] == [("died", None, None)]'
+	redlock -k a -- true
+	[ "$(endings)" = '0 died' ]
+}
+
+@test "a lock that rests has a run that has ended" {
+	redlock -k a --at-least 1h -- true
+	[ "$(endings)" = 0 ]
+	redlock -k b -o -- true
+	[ "$(redis xlen '{redlock:b}:~runs')" = 2 ]
+}
+
+@test "the time that a run waited is told" {
+	local waiter
+	hold a
+	redlock -k a -w 1m -- true &
+	waiter=$!
+	eventually waits_for a
+	sleep 0.5
+	let_go
+	wait "$waiter"
+	ask --json -k a
+	json 'len(d) == 2 and d[0]["waited_ms"] >= 400 and d[1]["waited_ms"] < 400'
+	json 'd[1]["ran_ms"] >= 500'
+}
+
+@test "those who share a lock, or have a slot of it, are shown each" {
+	hold a --slots 3
+	redlock -k a --slots 3 -- "$REDLOCK_RUN" --history -k a >seen
+	[ "$(grep -c ' running$' seen)" = 2 ]
+	let_go
+	redis del "$runs"
+	hold a -s
+	redlock -k a -s -- "$REDLOCK_RUN" --history >seen
+	[ "$(grep -c '^a .* running$' seen)" = 2 ]
+	let_go
+	[ "$(endings)" = '0 0' ]
+}
+
+@test "of several locks each has the run in its history, once all are held" {
+	hold b
+	run -75 redlock -k a -k b -k c -- true
+	[ "$(redis exists "$runs" '{redlock:c}:~runs')" = 0 ]
+	let_go
+	redlock -k a -k b -k c -- sh -c 'exit 3' || true
+	[ "$(endings)" = 3 ]
+	ask
+	[ "$(sed 1d <<<"$output" | awk '{ print $1, $NF }' | xargs)" = \
+	    'a 3 b 3 b 0 c 3' ]
+	hold a -k b -t 1s
+	eventually entries redis 3
+	kill -KILL "$bg_pid"
+	eventually ends_as died
+}
+
+## What is shown
+
+@test "without -k it tells of every lock that has a history, free ones too" {
+	redlock -k a -- true
+	redlock -k 'x{t}y' -- true
+	redlock -k b --prefix other: -- true
+	redis set redlock:foreign somebody
+	ask
+	[ "$status" -eq 0 ]
+	[ "$(awk '{ print $1 }' <<<"$output" | xargs)" = 'LOCK a x{t}y' ]
+	ask --json
+	json '[r["name"] for r in d] == ["a", "x{t}y"]'
+}
+
+@test "no history is no error" {
+	redis set redlock:a somebody
+	ask -k a
+	[ "$status" -eq 0 ]
+	[ "$(xargs <<<"$output")" = 'WHEN HOST PID COMMAND WAITED RAN ENDED' ]
+	[ -z "$stderr" ]
+	ask --json -k a
+	[ "$status" -eq 0 ]
+	[ "$output" = '[]' ]
+	ask --json
+	[ "$output" = '[]' ]
+}
+
+@test "--json prints one array, an object for each run" {
+	local before
+	before=$(date +%s)
+	redlock -k a -- sh -c 'echo $REDLOCK_TOKEN $REDLOCK_PID >run' secret
+	ask --json
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	json 'len(d) == 1 and len(d[0]) == 12'
+	json "d[0]['name'] == 'a' and d[0]['host'] == '$(uname -n)'"
+	json "d[0]['user'] == '$(id -un)' and d[0]['command'] == 'sh'"
+	json "'%s %d' % (d[0]['token'], d[0]['pid']) == '$(cat run)'"
+	json 'd[0]["status"] == 0 and d[0]["signal"] is None'
+	json '0 <= d[0]["waited_ms"] < 60000 and 0 <= d[0]["ran_ms"] < 60000'
+	json '__import__("re").fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", d[0]["since"])'
+	json "abs(__import__('calendar').timegm(__import__('time').strptime(d[0]['since'][:19], '%Y-%m-%dT%H:%M:%S')) - $before) < 300"
+	[[ $output$(redis xrange "$runs" - +) != *secret* ]]
+}
+
+@test "a bar shows how long a run was against the longest of its lock" {
+	local ms
+	for ms in 4000 1000 100 0; do
+		entry end "${owner/=x/=$ms} waited=0 ran=$ms ended=exited status=0"
+	done
+	ask -k a
+	[ "$(sed 1d <<<"$output" | awk '{ print $7, $8 }' | sort -n | tr -s '\n' ,)" = \
+	    '0ms 0,1s #####,4s ####################,100ms #,' ]
+	# and in eighths where there are characters for that
+	LC_ALL=C.UTF-8 ask -k a
+	[[ $output == *' 4s     ████████████████████  0'* ]]
+	[[ $output == *' 1s     █████                 0'* ]]
+	[[ $output == *' 100ms  ▌                     0'* ]]
+}
+
+@test "when a run began is told in local time" {
+	entry start "${owner/since=1/since=1700000000000} waited=0"
+	TZ=UTC ask -k a
+	[[ $output == *$'\n2023-11-14 22:13:20  '* ]]
+	TZ=UTC-5 ask -k a
+	[[ $output == *$'\n2023-11-15 03:13:20  '* ]]
+}
+
+@test "a hundred runs are shown, and kept; each only by its start and end" {
+	local i
+	for i in {1..120}; do
+		echo "XADD $runs * start \"${owner/=x/=t$i} waited=0\""
+		echo "XADD $runs * end \"${owner/=x/=t$i} waited=0 ran=$i ended=exited status=0\""
+	done | redis >/dev/null
+	redlock -k a -- true
+	[ "$(redis xlen "$runs")" = 200 ]
+	ask --json -k a
+	json 'len(d) == 100 and all(r["ended"] == "exited" for r in d)'
+	redis xtrim "$runs" maxlen 3
+	[ "$(endings)" = '0 0' ]
+}
+
+@test "with -v it adds the tokens" {
+	redlock -k a -- sh -c 'echo $REDLOCK_TOKEN >token'
+	ask -v -k a
+	[ "$(sed -n 3p <<<"$output")" = "  token $(cat token)" ]
+	[ "$(wc -l <<<"$output")" = 3 ]
+}
+
+@test "what others write into a history is shown escaped, or not at all" {
+	local nasty=$'\e[31m\a\u202e"<'
+	redlock -k a -- true
+	redis set redlock:b x
+	entry start garbage
+	entry start "$owner waited=999999999999999999999999"
+	entry end "${owner/=x/=y} waited=-1 ran=x ended=exited status=1e9"
+	entry end "${owner/=x/=z} ended=nonsense"
+	entry lost "${owner/=x/=v} ran=9000000000000000 ended=killed signal=99"
+	entry end "${owner/command=c/command=$(tr ' ' _ <<<"$nasty")} ended=exited status=1"
+	entry strange "$owner"
+	entry start "${owner/since=1/since=9223372036854775807}"
+	head -c 3000000 /dev/zero | tr '\0' x | redis -x xadd "$runs" '*' end
+	redis xadd "$runs" '*' a b c d >/dev/null
+	redis xadd "$runs" 18446744073709551615-1 end "${owner/=x/=w} ended=exited"
+	redis rpush '{redlock:c}:~runs' x
+	ask
+	[ "$status" -eq 0 ]
+	[ "$(wc -l <<<"$output")" -lt 8 ]
+	/usr/bin/python3 -c '
+import sys
+for c in sys.stdin.buffer.read().decode("utf-8"):
+    if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e"):
+        sys.exit("%r was printed" % c)
+' <<<"$output$stderr"
+	ask -v
+	[ "$status" -eq 0 ]
+	ask --json
+	[ "$status" -eq 0 ]
+	json '{r["token"] for r in d} >= {"v", "w", "x", "y"} and len(d) == 5'
+	json '[r["ended"] for r in d if r["token"] == "v"] == ["lost"]'
+}
+
+## How it is written
+
+@test "a run costs no request more than without a history" {
+	redlock -k a -- true
+	redis config resetstat
+	redlock -k a -- true
+	[ "$(redis info commandstats | grep -c '^cmdstat_eval:calls=2,')" = 1 ]
+	# and of several servers each is asked to acquire, renew and release
+	servers 1 2 3
+	redlock -k a -- true
+	redis_at s1 config resetstat
+	redlock -k a -- sleep 0.2
+	[ "$(redis_at s1 info commandstats | grep -c '^cmdstat_eval:calls=3,')" = 1 ]
+	[ "$(redis_at s1 xlen "$runs")" = 4 ]
+}
+
+@test "who does not get the lock leaves no trace in its history" {
+	hold a
+	run -75 redlock -k a -- true
+	run -75 redlock -k a -w 100ms -- true
+	[ "$(redis xlen "$runs")" = 1 ]
+	let_go
+	[ "$(redis xlen "$runs")" = 2 ]
+}
+
+@test "where no history can be written the lock works all the same" {
+	redlock -k a -- redis-cli -s "$BATS_FILE_TMPDIR/redis.sock" \
+	    config set maxmemory 1
+	[ "$(redis exists redlock:a)" = 0 ]
+	redis config set maxmemory 0
+	redis acl setuser default -xadd
+	redis del "$runs"
+	run -3 --separate-stderr redlock -k a -- sh -c 'exit 3'
+	silent
+	[ "$(redis exists redlock:a "$runs")" = 0 ]
+}
+
+@test "without the permission to read it that is said" {
+	redlock -k a -- true
+	redis acl setuser default -xrevrange
+	ask -k a
+	[ "$status" -eq 77 ]
+	says "unix://$BATS_FILE_TMPDIR/redis.sock: "
+}
+
+## Several servers
+
+@test "several servers: what one has forgotten the others tell" {
+	servers 1 2 3
+	redlock -k a -- sh -c 'exit 3' || true
+	redis_at s1 flushall
+	redis_kill s2
+	[ "$(endings 2>/dev/null)" = 3 ]
+	ask -k a
+	[ "$status" -eq 0 ]
+	says 's2.sock: '
+	redis_kill s1
+	ask --json -k a
+	[ "$status" -eq 69 ]
+	json 'd[0]["ended"] == "exited" and d[0]["status"] == 3'
+}
+
+@test "several servers: running is who has a majority; too few tell nothing" {
+	servers 1 2 3
+	hold a -t 1h
+	eventually entries s2 1
+	redis_at s1 del redlock:a
+	[ "$(endings)" = running ]
+	redis_freeze s3
+	[ "$(endings --node-timeout 200ms 2>/dev/null)" = - ]
+	redis_thaw s3
+	redis_at s2 del redlock:a
+	[ "$(endings)" = died ]
+	# but it is there yet, and tells how it ends
+	kill -KILL "$bg_pid"
+	redis_reset s2
+}
+
+@test "several servers: a run is lost if a majority says so, a minority counts for nothing" {
+	servers 1 2 3
+	redlock -k a -- redis-cli -s "$BATS_FILE_TMPDIR/s1.sock" del redlock:a
+	[ "$(endings)" = 0 ]
+	[[ $(redis_at s1 xrange "$runs" - +) == *lost* ]]
+	ask -v -k a
+	[[ $output == *$'s1.sock  says that it was lost\n'*s2.sock* ]]
+	run -79 redlock -k a -- sh -c 'for i in 1 2; do
+		redis-cli -s "$1/s$i.sock" del redlock:a
+	done' sh "$BATS_FILE_TMPDIR"
+	[ "$(endings)" = 'lost 0' ]
+}
