@@ -105,23 +105,25 @@ void
 runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
     const char *text, size_t len)
 {
-	enum told told = told_by(word), *before;
+	enum told told = told_by(word);
 	enum ending how = ending(text, len);
+	unsigned char *before;
 	struct past_run *run;
 	struct owner owner;
 
-	if (told == TOLD_NOTHING || owner_parse(&owner, text, len) == -1 ||
+	if (told == TOLD_NOTHING || at_ms < 0 ||
+	    owner_parse(&owner, text, len) == -1 ||
 	    (told != TOLD_START && how == ENDED_UNKNOWN))
 		return;
 	run = find_or_add(runs, &owner);
 	before = &run->told[server];
-	/* What is not followed by its end is another try of the same run. */
+	/* What came before a start that has no end yet was another try. */
 	if (*before == TOLD_START)
 		return;
 	/* The release may have come twice; the first time it was in order. */
 	if (*before == TOLD_NOTHING ||
 	    (*before == TOLD_LOST && told == TOLD_END))
-		*before = told;
+		*before = (unsigned char)told;
 	if (run->waited_ms == -1)
 		run->waited_ms = number(text, len, " waited=");
 	if (told == TOLD_START) {

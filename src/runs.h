@@ -44,8 +44,8 @@ struct past_run {
 	int64_t status;
 	int64_t signal;
 	enum ending ending;
-	enum told told[LOCK_SERVERS];
-	bool holds[LOCK_SERVERS]; /* it has the lock there */
+	unsigned char told[LOCK_SERVERS]; /* enum told */
+	bool holds[LOCK_SERVERS];         /* it has the lock there */
 };
 
 struct runs {

@@ -1,0 +1,213 @@
+/*
+ * What several servers tell of runs, put together, and how the runs ended.
+ */
+#include "../../src/runs.c"
+#include "tap.h"
+
+static struct runs runs;
+
+/* Adds an entry of the run called token, from a copy without a byte to spare. */
+static void
+add_at(int server, int64_t at_ms, const char *word, const char *token,
+    const char *rest)
+{
+	char text[512], *copy;
+
+	snprintf(text, sizeof(text),
+	    "redlock-run/1 token=%s try=1 since=5000 pid=42 host=h user=u "
+	    "command=c%s",
+	    token, rest);
+	copy = tap_bytes(text, strlen(text));
+	runs_add(&runs, server, at_ms, word, copy, strlen(text));
+	free(copy);
+}
+
+static void
+add(int server, const char *word, const char *rest)
+{
+	add_at(server, 9000, word, "A", rest);
+}
+
+/* How the only run ended, by so many servers; it is forgotten then. */
+static const char *
+ended(int nservers, int nsilent)
+{
+	const char *name;
+
+	if (runs.n != 1) {
+		tap_fail("there are %zu runs", runs.n);
+		return "";
+	}
+	runs_judge(&runs, nservers, nservers / 2 + 1, nsilent);
+	name = ending_names[runs.run[0].ending];
+	runs_release(&runs);
+	return name == NULL ? "unknown" : name;
+}
+
+static void
+one_server(void)
+{
+	const struct past_run *run;
+
+	add(0, "end", " waited=7 ran=300 ended=exited status=3");
+	add(0, "start", " waited=7");
+	SAME_INT(runs.n, 1);
+	run = &runs.run[0];
+	SAME_TEXT(run->owner.host, "h");
+	SAME_INT(run->since_ms, 5000);
+	SAME_INT(run->waited_ms, 7);
+	SAME_INT(run->ran_ms, 300);
+	SAME_INT(run->status, 3);
+	SAME_INT(run->signal, -1);
+	SAME_TEXT(ended(1, 0), "exited");
+
+	add(0, "end", " waited=7 ran=300 ended=killed signal=9");
+	run = &runs.run[0];
+	SAME_INT(run->since_ms, 8700);
+	SAME_INT(run->status, -1);
+	SAME_INT(run->signal, 9);
+	SAME_TEXT(ended(1, 0), "killed");
+
+	add(0, "end", " waited=7 ended=not-run status=127");
+	SAME_INT(runs.run[0].since_ms, 9000);
+	SAME_INT(runs.run[0].ran_ms, -1);
+	SAME_TEXT(ended(1, 0), "not-run");
+}
+
+static void
+without_end(void)
+{
+	add(0, "start", "");
+	SAME_TEXT(ended(1, 0), "died");
+	add(0, "start", "");
+	runs_holds(&runs, 0, "A");
+	SAME_TEXT(ended(1, 0), "running");
+	/* Of several servers, by what a majority has, or may have. */
+	for (int holds = 0; holds < 3; holds++) {
+		add(0, "start", "");
+		for (int i = 0; i < holds; i++)
+			runs_holds(&runs, i, "A");
+		runs_holds(&runs, 2, "B");
+		SAME_TEXT(ended(3, 0), holds < 2 ? "died" : "running");
+	}
+	add(0, "start", "");
+	SAME_TEXT(ended(3, 1), "died");
+	add(0, "start", "");
+	runs_holds(&runs, 1, "A");
+	SAME_TEXT(ended(3, 1), "unknown");
+	add(0, "start", "");
+	SAME_TEXT(ended(3, 2), "unknown");
+}
+
+static void
+one_knows_the_end(void)
+{
+	for (int i = 0; i < 3; i++) {
+		add(i, "end", " ended=at-most signal=15");
+		for (int k = 0; k < 3; k++) {
+			add(k, "start", "");
+			runs_holds(&runs, k, "A");
+		}
+		SAME_TEXT(ended(3, 0), "at-most");
+	}
+}
+
+static void
+losses(void)
+{
+	add(0, "lost", " ended=exited status=0");
+	add(0, "start", "");
+	SAME_TEXT(ended(1, 0), "lost");
+	/* The release came twice. */
+	add(0, "lost", " ended=exited status=0");
+	add(0, "end", " ended=exited status=0");
+	SAME_TEXT(ended(1, 0), "exited");
+	/* It knew by itself. */
+	add(0, "end", " ended=lost status=0");
+	SAME_TEXT(ended(1, 0), "lost");
+	/* A minority counts for nothing. */
+	for (int lost = 1; lost <= 5; lost++) {
+		for (int i = 0; i < 5; i++)
+			add(i, i < lost ? "lost" : "end",
+			    " ended=exited status=0");
+		SAME_TEXT(ended(5, 0), lost < 3 ? "exited" : "lost");
+	}
+	for (int i = 0; i < 4; i++)
+		add(i, i < 2 ? "lost" : "end", " ended=exited status=0");
+	SAME_TEXT(ended(4, 0), "lost");
+}
+
+static void
+tries(void)
+{
+	add(0, "start", " waited=900");
+	add(0, "end", " waited=100 ended=not-run");
+	add(0, "start", " waited=100");
+	SAME_INT(runs.run[0].waited_ms, 900);
+	runs_holds(&runs, 0, "A");
+	SAME_TEXT(ended(1, 0), "running");
+}
+
+static void
+order(void)
+{
+	char token[2] = "";
+
+	for (int i = 0; i < 20; i++) {
+		token[0] = (char)('a' + i);
+		add_at(i % 3, 1000 * (i * 7 % 20), "end", token,
+		    " ended=exited status=0");
+	}
+	runs_judge(&runs, 3, 2, 0);
+	SAME_INT(runs.n, 20);
+	for (int i = 0; i < 20; i++)
+		SAME_INT(runs.run[i].since_ms, 1000 * (19 - i));
+	runs_release(&runs);
+}
+
+static void
+strangers(void)
+{
+	static const char *const numbers[] = { "", "x", "-1", "1x", "1e3",
+		"9000000000000001", "99999999999999999999999" };
+	char text[128];
+
+	add(0, "end", "");
+	add(0, "end", " ended=");
+	add(0, "end", " ended=died");
+	add(0, "end", " ended=exite");
+	add(0, "end", " ended=exitedx");
+	add(0, "lost", " ran=1");
+	add(0, "", " ended=exited");
+	add(0, "begin", "");
+	add_at(0, -1, "start", "A", "");
+	runs_add(&runs, 0, 1, "start", "garbage", 7);
+	runs_add(&runs, 0, 1, "start", "", 0);
+	SAME_INT(runs.n, 0);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		snprintf(text, sizeof(text),
+		    " waited=%s ran=%s ended=exited status=%s", numbers[i],
+		    numbers[i], numbers[i]);
+		add(0, "end", text);
+		SAME_INT(runs.run[0].waited_ms, -1);
+		SAME_INT(runs.run[0].ran_ms, -1);
+		SAME_INT(runs.run[0].status, -1);
+		SAME_TEXT(ended(1, 0), "exited");
+	}
+}
+
+static const struct tap_test tests[] = {
+	{ "a start and an end are one run; an end says all", one_server },
+	{ "what has not ended runs as long as a majority has it", without_end },
+	{ "it is enough if one server knows the end", one_knows_the_end },
+	{ "lost is what a majority has not any more", losses },
+	{ "what a try has left is not the end of the next", tries },
+	{ "the newest comes first", order },
+	{ "what is no entry of ours is passed over", strangers },
+};
+
+int
+main(void)
+{
+	return TAP_MAIN(tests);
+}
