@@ -255,7 +255,7 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	[[ $output == *$'\n2023-11-15 03:13:20  '* ]]
 }
 
-@test "a hundred runs are shown, and kept; each only by its start and end" {
+@test "a hundred runs are shown, and kept; an end alone says all" {
 	local i
 	for i in {1..120}; do
 		echo "XADD $runs * start \"${owner/=x/=t$i} waited=0\""
@@ -267,6 +267,10 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	json 'len(d) == 100 and all(r["ended"] == "exited" for r in d)'
 	redis xtrim "$runs" maxlen 3
 	[ "$(endings)" = '0 0' ]
+	for i in {1..150}; do
+		echo "XADD $runs * end \"${owner/=x/=t$i} ended=exited status=0\""
+	done | redis >/dev/null
+	[ "$(endings | wc -w)" = 100 ]
 }
 
 @test "with -v it adds the tokens" {

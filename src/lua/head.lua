@@ -72,8 +72,8 @@ end
 -- are kept, for 30 days after the last.  The lock does not depend on it.
 local function record(what, its, how)
 	local runs = KEYS[2] .. 'runs'
-	if type(redis.pcall('XADD', runs, 'MAXLEN', 200, '*', what, its .. how)) == 'string' then
-		redis.call('PEXPIRE', runs, 2592000000)
+	if type(redis.pcall('XADD', runs, 'MAXLEN', '200', '*', what, its .. how)) == 'string' then
+		redis.call('PEXPIRE', runs, '2592000000')
 	end
 end
 
