@@ -273,6 +273,25 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	[ "$(endings | wc -w)" = 100 ]
 }
 
+# on_terminal: what is written to a terminal.
+on_terminal() {
+	TERM=xterm /usr/bin/python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' \
+	    "$REDLOCK_RUN" --history -k a </dev/null 3>&- 4>&-
+}
+
+@test "a terminal shows in colours how runs ended, but not with NO_COLOR" {
+	redlock -k a -- sh -c 'exit 3' || true
+	redlock -k a -- true
+	on_terminal >seen
+	grep -q $'\e\\[1;31m3\e\\[0m' seen
+	grep -q $'\e\\[32m0\e\\[0m' seen
+	NO_COLOR=1 on_terminal >seen
+	grep -q ' 3' seen
+	not grep -q $'\e' seen
+	redlock --history -k a >seen
+	not grep -q $'\e' seen
+}
+
 @test "with -v it adds the tokens" {
 	redlock -k a -- sh -c 'echo $REDLOCK_TOKEN >token'
 	ask -v -k a
