@@ -1,8 +1,10 @@
 /*
  * One write(2) a line, so that the lines of several processes do not mix; and
  * none where it would block (a full pipe that nobody reads, a terminal after
- * ^S): a lease cannot wait for a reader.
- * The level is the only state of this program that is not in struct run.
+ * ^S, a syslog that stands still): a lease cannot wait for a reader.  That is
+ * why syslog(3), which waits, is not for us.  Each line has a socket of its
+ * own: nothing to be inherited, nothing to be reopened after a restart.
+ * The level and the place are the only state that is not in struct run.
  */
 #include <errno.h>
 #include <limits.h>
@@ -11,14 +13,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "escape.h"
+#include "exitcode.h"
 #include "log.h"
 
-#define STALL_MS 10 /* how long a line waits for room */
+#define STALL_MS 10              /* how long a line waits for room */
+#define LOG_TEXT (PIPE_BUF - 16) /* and what stands around it */
 
 static enum log_level level = LOG_NORMAL;
+static enum log_place place = LOG_TO_STDERR;
 
 void
 log_set(enum log_level new_level)
@@ -26,36 +36,91 @@ log_set(enum log_level new_level)
 	level = new_level;
 }
 
-static void say(const char *, va_list) PRINTF_LIKE(1, 0);
+void
+log_to(enum log_place new_place)
+{
+	place = new_place;
+	if (place == LOG_TO_SYSLOG)
+		tzset(); /* allocates, and reads a file */
+}
 
 static void
-say(const char *fmt, va_list ap)
+to_stderr(const char *text)
 {
-	static const char prefix[] = "redlock-run: ";
-	char text[PIPE_BUF];
-	char line[PIPE_BUF];
 	struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
-	size_t len = sizeof(prefix) - 1;
+	char line[PIPE_BUF];
+	int len = snprintf(line, sizeof(line), "redlock-run: %s\n", text);
+
+	if (poll(&out, 1, STALL_MS) == 1)
+		(void)!write(STDERR_FILENO, line, (size_t)len);
+}
+
+/* As RFC 3164 has it.  Returns 0, or -1 if it was not taken. */
+static int
+to_syslog(int priority, const char *text)
+{
+	static const struct sockaddr_un dev_log = { .sun_family = AF_UNIX,
+		.sun_path = _PATH_LOG };
+	const struct timeval stall = { .tv_usec = STALL_MS * 1000 };
+	char line[PIPE_BUF + 80], when[32];
+	time_t now = time(NULL);
+	struct tm tm;
+	ssize_t sent = -1;
+	int len, fd;
+
+	if (localtime_r(&now, &tm) == NULL ||
+	    strftime(when, sizeof(when), "%b %e %H:%M:%S", &tm) == 0)
+		return -1;
+	len = snprintf(line, sizeof(line), "<%d>%s redlock-run[%d]: %s",
+	    LOG_USER | priority, when, (int)getpid(), text);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd == -1)
+		return -1;
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &stall, sizeof(stall)) == 0)
+		sent = sendto(fd, line, (size_t)len, MSG_NOSIGNAL,
+		    (const struct sockaddr *)&dev_log, sizeof(dev_log));
+	close(fd);
+	return sent == -1 ? -1 : 0;
+}
+
+static void
+compose(char text[LOG_TEXT], const char *, va_list) PRINTF_LIKE(2, 0);
+
+static void
+compose(char text[LOG_TEXT], const char *fmt, va_list ap)
+{
+	char raw[PIPE_BUF];
+
+	vsnprintf(raw, sizeof(raw), fmt, ap);
+	escape_text(text, LOG_TEXT, raw, strlen(raw));
+}
+
+static void say(int priority, const char *, va_list) PRINTF_LIKE(2, 0);
+
+static void
+say(int priority, const char *fmt, va_list ap)
+{
+	char text[LOG_TEXT];
 	int saved = errno;
 
-	vsnprintf(text, sizeof(text), fmt, ap);
-	memcpy(line, prefix, len);
-	escape_text(line + len, sizeof(line) - len, text, strlen(text));
-	len = strlen(line);
-	line[len++] = '\n';
-	if (poll(&out, 1, STALL_MS) == 1)
-		(void)!write(STDERR_FILENO, line, len);
+	compose(text, fmt, ap);
+	if (place == LOG_TO_STDERR || to_syslog(priority, text) == -1)
+		to_stderr(text);
 	errno = saved;
 }
 
 void
 die(int status, const char *fmt, ...)
 {
+	char text[LOG_TEXT];
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(fmt, ap);
+	compose(text, fmt, ap);
 	va_end(ap);
+	if (place == LOG_TO_STDERR || to_syslog(LOG_ERR, text) == -1 ||
+	    status == EXIT_USAGE)
+		to_stderr(text);
 	exit(status);
 }
 
@@ -65,7 +130,7 @@ warn(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(fmt, ap);
+	say(LOG_WARNING, fmt, ap);
 	va_end(ap);
 }
 
@@ -77,7 +142,7 @@ note(const char *fmt, ...)
 	if (level < LOG_NORMAL)
 		return;
 	va_start(ap, fmt);
-	say(fmt, ap);
+	say(LOG_NOTICE, fmt, ap);
 	va_end(ap);
 }
 
@@ -89,6 +154,6 @@ info(const char *fmt, ...)
 	if (level < LOG_VERBOSE)
 		return;
 	va_start(ap, fmt);
-	say(fmt, ap);
+	say(LOG_INFO, fmt, ap);
 	va_end(ap);
 }

@@ -1,7 +1,7 @@
 /*
- * Our words: one line each, on stderr, starting "redlock-run: ".  Every line
- * is escaped as a whole, so that arguments may come from anywhere; errno is
- * kept.  Nothing here allocates.
+ * Our words: one line each, starting "redlock-run: " on stderr and
+ * "redlock-run[PID]: " in syslog.  Every line is escaped as a whole, so that
+ * arguments may come from anywhere; errno is kept.  Nothing here allocates.
  */
 #ifndef LOG_H
 #define LOG_H
@@ -12,12 +12,20 @@ enum log_level {
 	LOG_VERBOSE /* -v: info() too */
 };
 
+enum log_place { LOG_TO_STDERR, LOG_TO_SYSLOG };
+
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* Sets what is said from now on. */
 void log_set(enum log_level);
 
-/* Says why and exits.  Not for use once COMMAND exists. */
+/*
+ * Sets where.  What syslog does not take at once, since nobody is there or its
+ * queue is full, goes to stderr.
+ */
+void log_to(enum log_place);
+
+/* Says why and exits; a usage error is said on stderr in any case.  Not for use once COMMAND exists. */
 _Noreturn void die(int status, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* What somebody must know, even with -q. */

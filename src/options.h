@@ -6,6 +6,10 @@
 #include <stdint.h>
 
 #include "address.h"
+#include "config.h"
+#include "log.h"
+
+#define OPTIONS_HINT 192
 
 enum mode { MODE_RUN, MODE_STATUS, MODE_HISTORY, MODE_BREAK, MODE_CHECK };
 
@@ -19,7 +23,10 @@ struct options {
 	char **command;     /* in argv */
 	struct address *addresses; /* the servers, with their passwords */
 	int naddresses;
-	bool default_server; /* nobody named one */
+	bool default_server;     /* nobody named one */
+	char hint[OPTIONS_HINT];          /* then what to say behind its errors */
+	struct config config;    /* the configuration file, */
+	const char *config_path; /* and which one, there or not */
 	const char *prefix;
 	int64_t ttl_ms;
 	int64_t grace_ms; /* restart grace; 0: none */
@@ -40,11 +47,14 @@ struct options {
 };
 
 /*
- * Fills *opt from argv, the environment and the files that they name.
- * Command line beats environment.  Exits for -h, -V and any usage error;
- * nothing has been sent to anybody then.
+ * Fills *opt from argv, the environment and files.  Command line beats
+ * environment, that the configuration file.  Exits for -h, -V and any usage
+ * error; nothing has been sent to anybody then.
  */
 void options_parse(struct options *opt, int argc, char **argv);
+
+/* Says what is wrong, where to read on, and exits. */
+_Noreturn void usage_error(const char *, ...) PRINTF_LIKE(1, 2);
 
 /* Frees what options_parse() allocated. */
 void options_release(struct options *opt);

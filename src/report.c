@@ -108,9 +108,5 @@ report_failed(const struct options *opt, const struct lock *l)
 		    rule_text(rule, opt->prefix));
 	else
 		warn("%s: not run: %s%s", l->name,
-		    why[0] != '\0' ? why : stood_still,
-		    opt->default_server ?
-			" (the built-in default; -r or REDLOCK_REDIS name "
-			"another server)" :
-			"");
+		    why[0] != '\0' ? why : stood_still, opt->hint);
 }

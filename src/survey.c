@@ -295,9 +295,7 @@ char *
 source_why(const struct source *s, char buf[SOURCE_WHY])
 {
 	snprintf(buf, SOURCE_WHY, "%s: %s%s", s->node.address.text, s->why,
-	    s->survey->opt->default_server ? " (the built-in default; -r or "
-					     "REDLOCK_REDIS name another)" :
-					     "");
+	    s->survey->opt->hint);
 	return buf;
 }
 

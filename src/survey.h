@@ -15,7 +15,7 @@
 #include "node.h"
 #include "options.h"
 
-#define SOURCE_WHY (ADDRESS_TEXT + NODE_WHY + 80)
+#define SOURCE_WHY (ADDRESS_TEXT + NODE_WHY + OPTIONS_HINT)
 
 struct survey;
 

@@ -95,7 +95,7 @@ options_of_man() {
 }
 
 @test "--help, the man page and the program know the same environment" {
-	grep -ohE '"(REDLOCK_[A-Z_]+|REDISCLI_AUTH)"' "$top/src/options.c" |
+	grep -ohE '"(REDLOCK_[A-Z_]+|REDISCLI_AUTH)"' "$top/src/site.c" |
 		tr -d '"' | sort -u >source
 	[[ -s source ]]
 	diff source <(sed -n '/^\.Sh ENVIRONMENT/,/^\.Sh COMMAND/p' "$man" |

@@ -29,6 +29,7 @@ for name in "${!REDLOCK_@}"; do
 	unset "$name"
 done
 unset name REDISCLI_AUTH
+export REDLOCK_CONFIG=/dev/null
 export REDLOCK_RUN=$run_path
 
 if [[ -n ${BATS_FILE_TMPDIR:-} ]]; then

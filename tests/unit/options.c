@@ -14,11 +14,14 @@ static struct options opt;
 
 static const char *const variables[] = { "REDLOCK_REDIS", "REDLOCK_PREFIX",
 	"REDLOCK_TTL", "REDLOCK_KILL_AFTER", "REDLOCK_NODE_TIMEOUT",
-	"REDLOCK_RESTART_GRACE", "REDLOCK_PASSWORD_FILE", "REDISCLI_AUTH" };
+	"REDLOCK_RESTART_GRACE", "REDLOCK_PASSWORD_FILE", "REDLOCK_LOG",
+	"REDISCLI_AUTH" };
 
 static void
 clear_environment(void)
 {
+	/* Nor may the host's own file be read. */
+	setenv("REDLOCK_CONFIG", "/dev/null", 1);
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
 		unsetenv(variables[i]);
 }

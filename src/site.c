@@ -1,0 +1,412 @@
+/*
+ * The settings of a site.  The command line beats the environment, and that
+ * the configuration file.  Each value that is used is checked here, once, and
+ * its mistakes are told with the name of the place where it stands.
+ *
+ * Nobody may fall back to the built-in server in silence: a file that is
+ * there but cannot be read ends the program.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "clock.h"
+#include "config.h"
+#include "exitcode.h"
+#include "lock.h"
+#include "log.h"
+#include "names.h"
+#include "site.h"
+
+static const struct {
+	const char *option;
+	const char *variable;
+	const char *line; /* what it is called in the file */
+} keys[SITE_KEYS] = {
+	[SITE_PREFIX] = { "--prefix", "REDLOCK_PREFIX", "prefix" },
+	[SITE_TTL] = { "--ttl", "REDLOCK_TTL", "ttl" },
+	[SITE_KILL_AFTER] = { "--kill-after", "REDLOCK_KILL_AFTER",
+	    "kill-after" },
+	[SITE_NODE_TIMEOUT] = { "--node-timeout", "REDLOCK_NODE_TIMEOUT",
+	    "node-timeout" },
+	[SITE_RESTART_GRACE] = { "--restart-grace", "REDLOCK_RESTART_GRACE",
+	    "restart-grace" },
+	[SITE_LOG] = { "--log", "REDLOCK_LOG", "log" },
+	[SITE_PASSWORD_FILE] = { "--password-file", "REDLOCK_PASSWORD_FILE",
+	    "password-file" },
+	[SITE_CONFIG] = { "--config", "REDLOCK_CONFIG", NULL },
+	[SITE_REDIS] = { "--redis", "REDLOCK_REDIS", "redis" },
+	[SITE_PASSWORD] = { NULL, "REDISCLI_AUTH", "password" },
+};
+
+/* The command line's, else the environment's. */
+static struct setting
+higher(const struct site *site, enum site_key key)
+{
+	const char *variable = keys[key].variable;
+
+	if (site->given[key].value != NULL)
+		return site->given[key];
+	return (struct setting){ variable, getenv(variable) };
+}
+
+/* The file's i-th. */
+static struct setting
+setting_at(const struct config *c, int i)
+{
+	return (struct setting){ c->settings[i].where, c->settings[i].value };
+}
+
+static struct setting
+lower(const struct config *c, enum site_key key)
+{
+	for (int i = 0; i < c->n; i++)
+		if (strcmp(c->settings[i].name, keys[key].line) == 0)
+			return setting_at(c, i);
+	return (struct setting){ NULL, NULL };
+}
+
+static struct setting
+find(const struct options *opt, const struct site *site, enum site_key key)
+{
+	struct setting s = higher(site, key);
+
+	return s.value != NULL ? s : lower(&opt->config, key);
+}
+
+int64_t
+setting_duration(struct setting s, int64_t fallback_ms, int64_t least_ms)
+{
+	char text[DURATION_TEXT];
+	int64_t ms;
+
+	if (s.value == NULL)
+		return fallback_ms;
+	if (duration_parse(s.value, &ms) == -1)
+		usage_error("%s: '%s' is not a duration (as 500ms, 1.5s, 10m, "
+			    "2h, 1d)",
+		    s.name, s.value);
+	if (ms < least_ms)
+		usage_error("%s: '%s' is too short, it must be at least %s",
+		    s.name, s.value, duration_format(least_ms, text));
+	return ms;
+}
+
+static void
+use_log(struct setting s)
+{
+	bool syslog = s.value != NULL && strcmp(s.value, "syslog") == 0;
+
+	if (s.value != NULL && !syslog && strcmp(s.value, "stderr") != 0)
+		usage_error("%s: '%s' is neither 'stderr' nor 'syslog'", s.name,
+		    s.value);
+	log_to(syslog ? LOG_TO_SYSLOG : LOG_TO_STDERR);
+}
+
+void
+site_set(struct site *site, enum site_key key, const char *value)
+{
+	site->given[key] = (struct setting){ keys[key].option, value };
+	if (key == SITE_LOG)
+		use_log(site->given[key]);
+}
+
+static const char *
+prefix_of(struct setting s)
+{
+	const char *wrong;
+
+	if (s.value == NULL)
+		return "redlock:";
+	if (strlen(s.value) > LOCK_NAME)
+		usage_error("%s: '%.64s...' is longer than %d bytes", s.name,
+		    s.value, LOCK_NAME);
+	wrong = names_wrong(s.value);
+	if (wrong != NULL)
+		usage_error("%s: '%s' %s", s.name, s.value, wrong);
+	return s.value;
+}
+
+static bool
+same_place(const struct address *a, const struct address *b)
+{
+	return a->port == b->port && strcmp(a->host, b->host) == 0 &&
+	    strcmp(a->path, b->path) == 0;
+}
+
+void
+site_add_server(struct options *opt, const char *name, const char *url)
+{
+	char masked[ADDRESS_TEXT];
+	struct address *a;
+	const char *why;
+
+	if (opt->naddresses == LOCK_SERVERS)
+		usage_error("%s: more than %d servers", name, LOCK_SERVERS);
+	a = realloc(opt->addresses,
+	    (size_t)(opt->naddresses + 1) * sizeof(*opt->addresses));
+	if (a == NULL)
+		die(EXIT_OS, "%s", strerror(errno));
+	opt->addresses = a;
+	a += opt->naddresses;
+	address_mask(masked, sizeof(masked), url);
+	why = address_parse(a, url);
+	if (why != NULL)
+		usage_error("%s: '%s' %s", name, masked, why);
+	for (int i = 0; i < opt->naddresses; i++)
+		if (same_place(a, &opt->addresses[i]))
+			usage_error("%s: '%s' is named twice; each server has "
+				    "one vote",
+			    name, masked);
+	opt->naddresses++;
+}
+
+/* Servers that the command line does not name. */
+static void
+find_servers(struct options *opt, const struct site *site)
+{
+	struct setting s = higher(site, SITE_REDIS);
+	const struct config *c = &opt->config;
+	char *copy, *word, *rest;
+
+	if (opt->naddresses > 0)
+		return;
+	if (s.value == NULL) {
+		for (int i = 0; i < c->n; i++)
+			if (strcmp(c->settings[i].name,
+				keys[SITE_REDIS].line) == 0)
+				site_add_server(opt, c->settings[i].where,
+				    c->settings[i].value);
+		if (opt->naddresses > 0)
+			return;
+		opt->default_server = true;
+		snprintf(opt->hint, sizeof(opt->hint),
+		    " (the built-in default; -r, REDLOCK_REDIS or %.100s "
+		    "name another)",
+		    opt->config_path);
+		site_add_server(opt, "-r", ADDRESS_DEFAULT);
+		return;
+	}
+	if ((copy = strdup(s.value)) == NULL)
+		die(EXIT_OS, "%s", strerror(errno));
+	for (rest = copy; (word = strsep(&rest, " \t\n")) != NULL;)
+		if (*word != '\0')
+			site_add_server(opt, s.name, word);
+	free(copy);
+	if (opt->naddresses == 0)
+		usage_error("%s names no server", s.name);
+}
+
+/* The first line of a file, into a buffer of ADDRESS_SECRET. */
+static void
+read_password(struct setting file, char *password)
+{
+	char buf[ADDRESS_SECRET + 2];
+	bool others;
+
+	if (config_read(file.value, buf, sizeof(buf), &others) == -1)
+		usage_error("%s: '%s' cannot be read: %s", file.name,
+		    file.value, strerror(errno));
+	if (others)
+		usage_error("%s: '%s' can be read by others; chmod 600 it",
+		    file.name, file.value);
+	buf[strcspn(buf, "\r\n")] = '\0';
+	if (buf[0] == '\0')
+		usage_error("%s: '%s' holds no password in its first line",
+		    file.name, file.value);
+	if (strlen(buf) >= ADDRESS_SECRET)
+		usage_error("%s: '%s' holds a password that is longer than "
+			    "%d bytes",
+		    file.name, file.value, ADDRESS_SECRET - 1);
+	memcpy(password, buf, strlen(buf) + 1);
+}
+
+/* The password for a URL without one of its own; empty if there is none. */
+static void
+find_password(
+    const struct options *opt, const struct site *site, char *password)
+{
+	struct setting file = higher(site, SITE_PASSWORD_FILE);
+	struct setting word = higher(site, SITE_PASSWORD);
+
+	if (file.value == NULL && word.value == NULL) {
+		file = lower(&opt->config, SITE_PASSWORD_FILE);
+		word = lower(&opt->config, SITE_PASSWORD);
+		if (file.value != NULL && word.value != NULL)
+			usage_error("%s: there is a password-file as well; "
+				    "one of them is enough",
+			    word.name);
+	}
+	password[0] = '\0';
+	if (file.value != NULL)
+		read_password(file, password);
+	else if (word.value != NULL) {
+		if (strlen(word.value) >= ADDRESS_SECRET)
+			usage_error("%s is longer than %d bytes", word.name,
+			    ADDRESS_SECRET - 1);
+		memcpy(password, word.value, strlen(word.value) + 1);
+	}
+}
+
+/* For every URL without a password of its own. */
+static void
+fill_passwords(struct options *opt, const struct site *site)
+{
+	char password[ADDRESS_SECRET];
+
+	find_password(opt, site, password);
+	for (int i = 0; i < opt->naddresses; i++) {
+		struct address *a = &opt->addresses[i];
+
+		if (a->password[0] == '\0')
+			memcpy(a->password, password, sizeof(password));
+		if (a->user[0] != '\0' && a->password[0] == '\0')
+			usage_error("'%s' has a user but no password, nor is "
+				    "there one elsewhere",
+			    a->text);
+	}
+}
+
+/* Whether the i-th setting of the file is a password, or has one in it. */
+static bool
+is_secret(const struct config *c, int i)
+{
+	const char *url = c->settings[i].value;
+	char masked[ADDRESS_TEXT];
+
+	if (strcmp(c->settings[i].name, keys[SITE_PASSWORD].line) == 0)
+		return true;
+	return strcmp(c->settings[i].name, keys[SITE_REDIS].line) == 0 &&
+	    strcmp(address_mask(masked, sizeof(masked), url), url) != 0;
+}
+
+/* Each line of the file for itself, used or not. */
+static void
+check_lines(struct config *c, const char *path)
+{
+	bool seen[SITE_KEYS] = { false };
+
+	for (int i = 0; i < c->n; i++) {
+		const char *name = c->settings[i].name;
+		int key = 0;
+
+		if (asprintf(&c->settings[i].where, "%s:%d: %s", path,
+			c->settings[i].line, name) == -1)
+			die(EXIT_OS, "%s", strerror(errno));
+		while (key < SITE_KEYS &&
+		    (keys[key].line == NULL ||
+			strcmp(keys[key].line, name) != 0))
+			key++;
+		if (key == SITE_KEYS)
+			usage_error("%s:%d: '%.64s' is no setting", path,
+			    c->settings[i].line, name);
+		if (c->settings[i].value[0] == '\0' && key != SITE_PREFIX)
+			usage_error("%s has no value", c->settings[i].where);
+		if (seen[key] && key != SITE_REDIS)
+			usage_error("%s stands there twice; once is enough",
+			    c->settings[i].where);
+		seen[key] = true;
+		if (c->others && is_secret(c, i))
+			usage_error("%s: a password in a file that others can "
+				    "read; chmod 600 it",
+			    c->settings[i].where);
+	}
+}
+
+/* The file that is named, or the usual one, which need not be there. */
+static void
+read_config(struct options *opt, const struct site *site)
+{
+	struct setting file = higher(site, SITE_CONFIG);
+	struct config *c = &opt->config;
+	const char *wrong;
+	struct stat st;
+	ssize_t len;
+
+	opt->config_path = file.value != NULL ? file.value : CONFIG_DEFAULT;
+	c->text = malloc(CONFIG_SIZE + 2);
+	if (c->text == NULL)
+		die(EXIT_OS, "%s", strerror(errno));
+	len =
+	    config_read(opt->config_path, c->text, CONFIG_SIZE + 2, &c->others);
+	if (len == -1) {
+		int error = errno;
+
+		/* A link to nowhere is there, and means something. */
+		if (error == ENOENT && file.value == NULL &&
+		    lstat(CONFIG_DEFAULT, &st) == -1)
+			return;
+		usage_error("%s%s'%s' cannot be read: %s",
+		    file.value != NULL ? file.name : "",
+		    file.value != NULL ? ": " : "", opt->config_path,
+		    strerror(error));
+	}
+	if (len > CONFIG_SIZE)
+		usage_error("'%s' is larger than %d KB", opt->config_path,
+		    CONFIG_SIZE / 1024);
+	wrong = config_parse(c, c->text, (size_t)len);
+	if (wrong != NULL)
+		usage_error(
+		    "%s:%d: the line %s", opt->config_path, c->line, wrong);
+	check_lines(c, opt->config_path);
+}
+
+/* FNV-1a, as in draft-eastlake-fnv. */
+static uint64_t
+fingerprint(uint64_t hash, const char *text)
+{
+	do {
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+	} while (*text++ != '\0');
+	return hash;
+}
+
+/* The order in which servers are named makes no difference. */
+static uint64_t
+site_of(const struct options *opt)
+{
+	const uint64_t basis = UINT64_C(14695981039346656037);
+	uint64_t servers = 0;
+
+	for (int i = 0; i < opt->naddresses; i++)
+		servers += fingerprint(basis, opt->addresses[i].text);
+	return fingerprint(servers ^ basis, opt->prefix);
+}
+
+void
+site_read(struct options *opt, const struct site *site)
+{
+	struct setting s = higher(site, SITE_LOG);
+	int64_t tenth;
+
+	use_log(s);
+	read_config(opt, site);
+	use_log(find(opt, site, SITE_LOG));
+	opt->ttl_ms = setting_duration(find(opt, site, SITE_TTL), 60000, 100);
+	opt->kill_after_ms =
+	    setting_duration(find(opt, site, SITE_KILL_AFTER), 5000, 0);
+	tenth = opt->ttl_ms / 10;
+	opt->node_timeout_ms =
+	    setting_duration(find(opt, site, SITE_NODE_TIMEOUT),
+		tenth < 50       ? 50 :
+		    tenth > 3000 ? 3000 :
+				   tenth,
+		1);
+	opt->prefix = prefix_of(find(opt, site, SITE_PREFIX));
+	find_servers(opt, site);
+	fill_passwords(opt, site);
+	opt->grace_ms = setting_duration(find(opt, site, SITE_RESTART_GRACE),
+	    opt->naddresses > 1 ? 60000 : 0, 0);
+	snprintf(opt->site, sizeof(opt->site), "%016" PRIx64, site_of(opt));
+}
+
+void
+site_release(struct options *opt)
+{
+	config_release(&opt->config);
+	free(opt->addresses);
+	opt->addresses = NULL;
+}
