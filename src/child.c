@@ -17,11 +17,10 @@
 
 #include "child.h"
 #include "clock.h"
-#include "log.h"
 #include "procs.h"
 
-#define LOOK_MS       50   /* between looks at what SIGCHLD cannot tell */
-#define NAME_AFTER_MS 5000 /* then those that live on are named */
+#define LOOK_MS   50   /* between looks at what SIGCHLD cannot tell */
+#define LINGER_MS 5000 /* then those that live on are worth a word */
 
 static bool
 has_children(void)
@@ -197,32 +196,31 @@ own_group(const struct child *c)
 	return c->pid != 0 && getpgid(c->pid) == c->pid ? c->pid : 0;
 }
 
-void
+bool
 child_signal(struct child *c, const struct signalfd_siginfo *si)
 {
 	int signo = (int)si->ssi_signo;
 	pid_t ours = getpgrp();
+	bool sent = false;
 	struct procs w;
 	struct proc p;
 
 	if (c->pid != 0) {
 		if (si->ssi_code <= 0 && (pid_t)si->ssi_pid == c->pid)
-			return; /* from COMMAND itself */
+			return false; /* from COMMAND itself */
 		if (own_group(c) != 0)
-			kill(-c->pid, signo);
-		else if (getpgid(c->pid) != ours || !signals_from_keyboard(si))
-			kill(c->pid, signo);
-		return;
+			return kill(-c->pid, signo) == 0;
+		return (getpgid(c->pid) != ours ||
+			   !signals_from_keyboard(si)) &&
+		    kill(c->pid, signo) == 0;
 	}
-	if (!c->proc) {
-		if (c->group != 0)
-			kill(-c->group, signo);
-		return;
-	}
+	if (!c->proc)
+		return c->group != 0 && kill(-c->group, signo) == 0;
 	for (procs_open(&w); procs_next(&w, &p);)
 		if (p.running && is_ours(&p, c) &&
 		    (p.pgid != ours || !signals_from_keyboard(si)))
-			kill(p.pid, signo);
+			sent = kill(p.pid, signo) == 0 || sent;
+	return sent;
 }
 
 /* To COMMAND's own group, or to each of its processes. */
@@ -270,24 +268,24 @@ kill_all(struct child *c)
 	procs_kill(is_ours, c, &c->found);
 }
 
-static void
-name_the_rest(struct child *c)
+char *
+child_rest(struct child *c, char *text, size_t size)
 {
-	char text[512] = "";
 	size_t used = 0;
 	struct procs w;
 	struct proc p;
 
 	for (procs_open(&w); procs_next(&w, &p);)
-		if (p.running && is_ours(&p, c) && used < sizeof(text))
-			used += (size_t)snprintf(text + used,
-			    sizeof(text) - used, "%s%s (pid %d%s)",
-			    used > 0 ? ", " : "", p.name, (int)p.pid,
+		if (p.running && is_ours(&p, c) && used < size)
+			used += (size_t)snprintf(text + used, size - used,
+			    "%s%s (pid %d%s)", used > 0 ? ", " : "", p.name,
+			    (int)p.pid,
 			    kill(p.pid, 0) == -1 && errno == EPERM ?
 				", which we may not signal" :
 				"");
-	warn("the lock is still held: processes live on: %s",
-	    used > 0 ? text : "/proc does not show which");
+	if (used == 0)
+		snprintf(text, size, "/proc does not show which");
+	return text;
 }
 
 int64_t
@@ -313,9 +311,6 @@ child_step(struct child *c)
 	}
 	if (c->gone)
 		return CLOCK_NEVER;
-	if (!c->named && now >= c->exited_ms + NAME_AFTER_MS) {
-		c->named = true;
-		name_the_rest(c);
-	}
+	c->lingers = now >= c->exited_ms + LINGER_MS;
 	return c->look_ms < wake ? c->look_ms : wake;
 }

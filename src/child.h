@@ -45,7 +45,7 @@ struct child {
 
 	bool stopping;   /* child_stop() was called */
 	int64_t kill_ms; /* SIGKILL from then on */
-	bool named;      /* those that live on were named */
+	bool lingers;    /* some have lived on for 5 s after COMMAND */
 };
 
 enum child_spawned { CHILD_STARTED, CHILD_NO_FORK, CHILD_NO_EXEC };
@@ -67,14 +67,17 @@ child_spawn(struct child *, char *const argv[], const struct signals *s);
 /* After SIGCHLD: reaps all that can be, and looks who is left. */
 void child_reap(struct child *);
 
-/* Passes a signal on that was sent to us. */
-void child_signal(struct child *, const struct signalfd_siginfo *);
+/* Passes a signal on that was sent to us.  Returns whether there was need. */
+bool child_signal(struct child *, const struct signalfd_siginfo *);
 
 /*
  * SIGTERM now (once), SIGKILL to all processes from kill_ms on, repeated
  * until none is left.  Further calls can only bring kill_ms forward.
  */
 void child_stop(struct child *, int64_t kill_ms);
+
+/* Names those of COMMAND's processes that are left.  Returns text. */
+char *child_rest(struct child *, char *text, size_t size);
 
 /* Does what is due; returns when it wants to be called again at the latest. */
 int64_t child_step(struct child *);

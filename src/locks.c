@@ -49,6 +49,22 @@ locks_deadline_ms(struct locks *ls)
 	return deadline;
 }
 
+const struct lock *
+locks_failing(const struct locks *ls)
+{
+	for (int i = 0; i < ls->begun; i++) {
+		const struct lock *l = &ls->lock[i];
+		int well = 0;
+
+		for (int j = 0; j < l->nservers; j++)
+			well += l->servers[j].verdict == VERDICT_YES &&
+			    l->servers[j].unproven_ms == 0;
+		if (well < l->quorum)
+			return l;
+	}
+	return NULL;
+}
+
 /* One lock more, while those before it are kept. */
 static enum lock_outcome
 acquire_next(struct locks *ls, const struct owner *owner)

@@ -50,6 +50,12 @@ void locks_cancel(struct locks *);
 /* The earliest D, and in ->about whose it is. */
 int64_t locks_deadline_ms(struct locks *);
 
+/*
+ * While they are held: the first of which no majority answers renewals as
+ * things stand, so that it ends with its lease; NULL if all is well.
+ */
+const struct lock *locks_failing(const struct locks *);
+
 /* lock_step() for all. */
 int64_t locks_step(struct locks *);
 

@@ -52,8 +52,10 @@ signals_cb(void *arg, short revents)
 			break;
 		}
 		if (run->child.started) {
-			if (!run->child.gone)
-				child_signal(&run->child, &si);
+			if (!run->child.gone && child_signal(&run->child, &si))
+				info("%s: signal %d (%s) passed on to %s",
+				    run->opt.name, signo, strsignal(signo),
+				    run->owner.command);
 		} else if (signals_terminates(signo) && run->cancelled == 0) {
 			run->cancelled = signo;
 			locks_cancel(&run->locks);
@@ -138,30 +140,34 @@ run_command(struct run *run)
 	run->deadline_ms = locks_deadline_ms(&run->locks);
 	run->acquired_ms = now;
 	for (int i = 0; i < run->locks.n; i++)
-		info("%s: acquired in %" PRId64 "ms, fence %" PRId64,
-		    run->locks.lock[i].name, now - run->asked_ms,
-		    run->locks.lock[i].fence);
+		report_acquired(&run->locks.lock[i], now - run->asked_ms);
 	signals_cb(run, 0); /* the last moment for one to be in time */
 	if (run->cancelled != 0)
 		return -run->cancelled;
 	if (clock_now_ms() >= run->deadline_ms - run_margin_ms(run)) {
-		warn("%s: not run: we stood still until the lease was over",
-		    opt->name);
+		warn("%s: %s was not run: we or the machine stood still until "
+		     "the lease was over",
+		    opt->name, run->owner.command);
 		return EXIT_UNREACHABLE;
 	}
 	if (export_lock(run) == -1) {
-		warn("%s: not run: %s", opt->name, strerror(errno));
+		warn("%s: %s was not run: its environment: %s", opt->name,
+		    run->owner.command, strerror(errno));
 		return EXIT_OS;
 	}
 	switch (child_spawn(&run->child, opt->command, &run->signals)) {
 	case CHILD_STARTED:
+		info("%s: %s started, pid %d", opt->name, run->owner.command,
+		    (int)run->child.pid);
 		drop_streams();
 		return run_to_end(run);
 	case CHILD_NO_FORK:
-		warn("%s: fork: %s", opt->command[0], strerror(errno));
+		warn("%s: %s was not run: fork: %s", opt->name, opt->command[0],
+		    strerror(errno));
 		return EXIT_OS;
 	case CHILD_NO_EXEC:
-		warn("%s: %s", opt->command[0], strerror(errno));
+		warn("%s: %s was not run: %s", opt->name, opt->command[0],
+		    strerror(errno));
 		return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
 	}
 	return EXIT_OS;
@@ -206,8 +212,9 @@ give_back(struct run *run, int status)
 			info("%s: stays taken for %s more", run->opt.name,
 			    duration_format(rest_ms, text));
 		else
-			info("%s: released in %" PRId64 "ms", run->opt.name,
-			    clock_now_ms() - now);
+			for (int i = 0; i < run->locks.begun; i++)
+				report_released(
+				    &run->locks.lock[i], clock_now_ms() - now);
 		break;
 	case RELEASE_NOT_OURS:
 		if (run->lost || !run->child.started)
@@ -256,7 +263,7 @@ run_locked(struct run *run)
 	owner_init(&run->owner, run->opt.command[0], run->opt.limit);
 	if (child_init(&run->child, run->owner.token, run->opt.only_command) ==
 	    -1) {
-		warn("prctl: %s", strerror(errno));
+		warn("%s: not run: prctl: %s", run->opt.name, strerror(errno));
 		return EXIT_OS;
 	}
 	outcome = locks_acquire(
@@ -270,13 +277,16 @@ run_locked(struct run *run)
 		report_busy(about);
 		return run->opt.conflict_status;
 	case LOCK_CANCELLED:
+		info("%s: not run: signal %d (%s) ended the wait", about->name,
+		    run->cancelled, strsignal(run->cancelled));
 		return -run->cancelled;
 	case LOCK_DENIED:
 		report_failed(&run->opt, about);
 		return EXIT_REFUSED;
 	case LOCK_SAME_SERVER:
-		warn("%s and %s are the same server; name each once",
-		    about->same[0], about->same[1]);
+		warn("%s: not run: %s and %s are the same server; name each "
+		     "once",
+		    about->name, about->same[0], about->same[1]);
 		return EXIT_USAGE;
 	case LOCK_UNDECIDED:
 	case LOCK_UNREACHABLE:

@@ -2,6 +2,7 @@
  * The sentences about a lock that somebody may be woken by at night: what
  * happened, to which lock and server, and what to do.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,12 +15,49 @@
 static const char stood_still[] =
     "the lease ran out while we were stopped or the machine slept";
 
+/* The servers whose last word on it, or on its release, was yes. */
+static char *
+agreed(const struct lock *l, bool released, char text[LOCK_WHY])
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < l->nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if ((released ? s->released : s->verdict) == VERDICT_YES &&
+		    used < LOCK_WHY)
+			used += (size_t)snprintf(text + used, LOCK_WHY - used,
+			    "%s%s", used > 0 ? ", " : "", s->node.address.text);
+	}
+	return text;
+}
+
+void
+report_acquired(const struct lock *l, int64_t took_ms)
+{
+	char text[LOCK_WHY];
+
+	info("%s: acquired in %" PRId64 "ms, fence %" PRId64 ", from %s",
+	    l->name, took_ms, l->fence, agreed(l, false, text));
+}
+
+void
+report_released(const struct lock *l, int64_t took_ms)
+{
+	char text[LOCK_WHY];
+
+	info("%s: released in %" PRId64 "ms, at %s", l->name, took_ms,
+	    agreed(l, true, text));
+}
+
 /* The last answer that made a majority impossible, or the last silence. */
 void
 report_loss(const struct lock *l, char *text, size_t size)
 {
 	char who[OWNER_WHO], why[LOCK_WHY];
 	const struct lock_view *view = lock_view(l);
+	const char *server = l->servers[0].node.address.text;
 
 	lock_why(l, why);
 	if (view == NULL && why[0] == '\0')
@@ -29,12 +67,13 @@ report_loss(const struct lock *l, char *text, size_t size)
 	else if (l->nservers > 1)
 		snprintf(text, size, "no majority has it any more: %s", why);
 	else if (view->taken)
-		snprintf(text, size, "it is held by %s now",
-		    owner_who(who, view->value, view->len));
+		snprintf(text, size, "it is held by %s now, says %s",
+		    owner_who(who, view->value, view->len), server);
 	else
 		snprintf(text, size,
-		    "its key is gone from the server (deleted, evicted, "
-		    "flushed, or restarted without data)");
+		    "its key is gone from %s (deleted, evicted, flushed, or "
+		    "restarted without data)",
+		    server);
 }
 
 /* Who holds it, for how long, and how long yet. */

@@ -13,6 +13,10 @@ void report_busy(const struct lock *);
 /* Says whom we wait for; not with -q. */
 void report_waiting(const struct lock *);
 
+/* Say, with -v, that it was, which servers agreed, and how long it took. */
+void report_acquired(const struct lock *, int64_t took_ms);
+void report_released(const struct lock *, int64_t took_ms);
+
 /* Says why the lock could not be had, and where it helps, what to do. */
 void report_failed(const struct options *, const struct lock *);
 

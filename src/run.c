@@ -2,13 +2,17 @@
  * lock.c knows no process and child.c no lock.  Here they meet, in run_step():
  * what follows for the one from the state of the other.
  */
+#include <string.h>
+#include <sys/wait.h>
+
 #include "clock.h"
 #include "exitcode.h"
 #include "log.h"
 #include "report.h"
 #include "run.h"
 
-#define GUARD_AFTER_MS 2 /* promised: from the fifth millisecond on */
+#define GUARD_AFTER_MS 2    /* promised: from the fifth millisecond on */
+#define OUTAGE_MS      1000 /* is worth a word */
 
 static int64_t
 earlier(int64_t a, int64_t b)
@@ -88,6 +92,45 @@ lease_step(struct run *run, int64_t now)
 	return run->opt.warn_on_loss ? deadline : term_ms;
 }
 
+/*
+ * While no majority renews the lock, somebody may yet do something about it.
+ * Each outage is told once, unless it is over sooner than anybody could read.
+ */
+static int64_t
+outage_step(struct run *run, int64_t now)
+{
+	const struct lock *l = locks_failing(&run->locks);
+	int64_t told_ms, left_ms;
+	char why[LOCK_WHY], left[DURATION_TEXT];
+
+	if (run->lost || run->child.stopping)
+		return CLOCK_NEVER;
+	if (l == NULL) {
+		if (run->outage_told)
+			note("%s: renewed again after %s; %s runs on",
+			    run->opt.name,
+			    duration_format(now - run->outage_ms, left),
+			    run->owner.command);
+		run->outage_told = false;
+		run->outage_ms = 0;
+		return CLOCK_NEVER;
+	}
+	if (run->outage_ms == 0)
+		run->outage_ms = now;
+	told_ms = run->outage_ms + earlier(OUTAGE_MS, run->opt.ttl_ms / 10);
+	if (run->outage_told || now < told_ms)
+		return run->outage_told ? CLOCK_NEVER : told_ms;
+	run->outage_told = true;
+	left_ms = run->deadline_ms - now;
+	if (!run->opt.warn_on_loss)
+		left_ms -= run_margin_ms(run) + short_kill_after_ms(run);
+	warn("%s: renewals fail: %s; unless that ends within %s, %s %s",
+	    l->name, lock_why(l, why), duration_format(left_ms, left),
+	    run->owner.command,
+	    run->opt.warn_on_loss ? "runs on without the lock" : "is stopped");
+	return CLOCK_NEVER;
+}
+
 static int64_t
 at_most_step(struct run *run, int64_t now)
 {
@@ -119,6 +162,34 @@ guard_step(struct run *run, int64_t now)
 	return now;
 }
 
+/* What became of COMMAND and its processes, once. */
+static void
+tell_end(struct run *run)
+{
+	struct child *c = &run->child;
+	char ran[DURATION_TEXT], rest[512];
+
+	if (c->exited && !run->end_told) {
+		run->end_told = true;
+		duration_format(c->exited_ms - run->acquired_ms, ran);
+		if (c->code == CLD_EXITED)
+			info("%s: %s ended with status %d after %s",
+			    run->opt.name, run->owner.command, c->status, ran);
+		else
+			info("%s: %s was killed by signal %d (%s) after %s",
+			    run->opt.name, run->owner.command, c->status,
+			    strsignal(c->status), ran);
+	}
+	if (c->lingers && !run->rest_told) {
+		run->rest_told = true;
+		warn("%s: still held: %s has ended, but processes of it live "
+		     "on: %s; it is released when they are gone (-o does not "
+		     "wait for them)",
+		    run->opt.name, run->owner.command,
+		    child_rest(c, rest, sizeof(rest)));
+	}
+}
+
 /* COMMAND has stopped on a terminal: so do we, until the shell's fg. */
 static void
 stop_step(struct run *run)
@@ -147,8 +218,10 @@ run_step(struct run *run)
 	now = clock_now_ms();
 	wake = locks_step(&run->locks);
 	wake = earlier(wake, lease_step(run, now));
+	wake = earlier(wake, outage_step(run, now));
 	wake = earlier(wake, at_most_step(run, now));
 	wake = earlier(wake, child_step(&run->child));
+	tell_end(run);
 	if (!run->child.gone)
 		wake = earlier(wake, guard_step(run, now));
 	return wake;

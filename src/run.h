@@ -31,6 +31,10 @@ struct run {
 	int64_t acquired_ms; /* when that was answered */
 	int64_t guard_ms;    /* when the guard is to be there */
 	int64_t deadline_ms; /* the last D that was in the future */
+	int64_t outage_ms;   /* since when renewals fail; 0: they do not */
+	bool outage_told;    /* which was said, */
+	bool end_told;       /* as was COMMAND's end, */
+	bool rest_told;      /* and that processes of it live on */
 	bool lost;
 	bool timed_out; /* --at-most has passed */
 };

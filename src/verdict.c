@@ -139,7 +139,8 @@ server_yours(struct server *s, const struct answer *a)
 	    !proven(s))
 		return;
 	if (s->unproven_ms != 0)
-		info("%s: its vote counts now", s->node.address.text);
+		info("%s: %s: its vote counts now", l->name,
+		    s->node.address.text);
 	s->unproven_ms = 0;
 	s->valid_ms = a->sent_ms + l->ttl_ms - (l->ttl_ms / 100 + 2);
 }
@@ -194,7 +195,7 @@ server_not_yours(struct server *s, const struct answer *a)
 	const struct lock *l = s->lock;
 
 	if (s->ours)
-		info("%s: the lock is not ours there any more",
+		info("%s: %s: the lock is not ours there any more", l->name,
 		    s->node.address.text);
 	s->ours = s->maybe_ours = false;
 	s->verdict = VERDICT_NO;
@@ -245,8 +246,10 @@ acquire_answered(struct server *s, const struct answer *a)
 		if (!old_enough(s) || (made && (s->heals || twin != NULL)))
 			s->unproven_ms = clock_now_ms();
 		if (made && twin != NULL && l->phase == PHASE_HOLD)
-			warn("%s and %s are the same server; it has one vote",
-			    s->node.address.text, twin->node.address.text);
+			warn("%s: %s and %s are the same server; it has one "
+			     "vote",
+			    l->name, s->node.address.text,
+			    twin->node.address.text);
 		server_yours(s, a);
 		if (l->phase == PHASE_ACQUIRE && !old_enough(s))
 			say_young(s);
@@ -267,8 +270,8 @@ renew_answered(struct server *s, const struct answer *a)
 		s->fence = answer_int(a, 1);
 		s->maybe_queued = s->maybe_queued && !s->leaves;
 		server_yours(s, a);
-		info("%s: renewed in %" PRId64 "ms", s->node.address.text,
-		    clock_now_ms() - a->sent_ms);
+		info("%s: %s: renewed in %" PRId64 "ms", s->lock->name,
+		    s->node.address.text, clock_now_ms() - a->sent_ms);
 	} else if (lock_view_read(&s->view, a) == 0)
 		server_not_yours(s, a);
 	else
@@ -315,6 +318,10 @@ server_answer_cb(void *arg, const struct answer *a)
 			s->maybe_ours = s->maybe_queued = false;
 		return;
 	}
+	if (!s->heard)
+		info("%s: %s: connected, first answer after %" PRId64 "ms",
+		    s->lock->name, s->node.address.text,
+		    clock_now_ms() - s->opened_ms);
 	s->reopen = s->heard = true;
 	if (took_ms > s->lock->slowest_ms)
 		s->lock->slowest_ms = took_ms;
