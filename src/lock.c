@@ -368,8 +368,9 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 char *
 lock_why(const struct lock *l, char buf[LOCK_WHY])
 {
-	char text[COMPLAINT];
+	char text[COMPLAINT], last[COMPLAINT] = "";
 	size_t used = 0, more = 0;
+	const char *said;
 
 	if (l->slow) {
 		snprintf(buf, LOCK_WHY,
@@ -384,12 +385,14 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 
 		if (complaint(l, s, text)[0] == '\0')
 			continue;
+		said = strcmp(text, last) == 0 ? "the same" : text;
 		if (more > 0 ||
-		    used + strlen(name) + strlen(text) + AND_MORE > LOCK_WHY)
+		    used + strlen(name) + strlen(said) + AND_MORE > LOCK_WHY)
 			more++;
 		else
 			used += (size_t)snprintf(buf + used, LOCK_WHY - used,
-			    "%s%s: %s", used > 0 ? "; " : "", name, text);
+			    "%s%s: %s", used > 0 ? "; " : "", name, said);
+		snprintf(last, sizeof(last), "%s", text);
 	}
 	if (more > 0)
 		snprintf(buf + used, LOCK_WHY - used, "; and %zu more", more);

@@ -176,8 +176,8 @@ const struct lock_view *lock_view(const struct lock *);
 
 /*
  * Why there is no majority, server by server: "redis://h:6379: Connection
- * refused; ...", and how many more there are if they are too many.  Empty if
- * nothing is wrong with any.  Returns buf.
+ * refused; redis://i:6379: the same", and how many more there are if they are
+ * too many.  Empty if nothing is wrong with any.  Returns buf.
  */
 char *lock_why(const struct lock *, char buf[LOCK_WHY]);
 
