@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 
 #include "../../src/options.c"
+#include "../../src/names.c"
+#include "../../src/site.c"
 #include "tap.h"
 
 #define WORDS 16

@@ -1,0 +1,43 @@
+/*
+ * clang -g -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
+ *     -o build/fuzz tests/fuzz/config.c
+ * build/fuzz -max_total_time=60 -max_len=9000
+ *
+ * Any file: either a line of it is refused, or each of its settings lies
+ * within it, with a name and no blank at either end of the value.
+ */
+#include "../../src/config.c"
+
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct config c;
+	char *text = malloc(size + 1);
+
+	if (text == NULL)
+		abort();
+	memcpy(text, data, size);
+	text[size] = '\0';
+	if (config_parse(&c, text, size) != NULL &&
+	    (c.line < 1 || (size_t)c.line > size))
+		abort();
+	for (int i = 0; i < c.n; i++) {
+		const char *name = c.settings[i].name;
+		const char *value = c.settings[i].value;
+
+		if (name < text || value + strlen(value) > text + size)
+			abort();
+		if (name[0] == '\0' || strpbrk(name, " \t\r\n") != NULL)
+			abort();
+		if (strlen(value) > CONFIG_LINE ||
+		    strpbrk(value, "\r\n") != NULL ||
+		    (value[0] != '\0' && value[strspn(value, " \t")] == '\0'))
+			abort();
+	}
+	free(text);
+	return 0;
+}

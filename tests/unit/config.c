@@ -1,0 +1,128 @@
+/*
+ * What the lines of a configuration file come to, and what is wrong with
+ * others.  Which names and values there are is for tests/config.bats.
+ */
+#include "../../src/config.c"
+#include "tap.h"
+
+static struct config config;
+static char text[CONFIG_SIZE];
+
+/* Parses len bytes; what is wrong with them. */
+static const char *
+parse_bytes(const char *bytes, size_t len)
+{
+	memcpy(text, bytes, len);
+	text[len] = '\0';
+	return config_parse(&config, text, len);
+}
+
+static const char *
+parse(const char *lines)
+{
+	return parse_bytes(lines, strlen(lines));
+}
+
+static void
+same_setting(int i, int line, const char *name, const char *value)
+{
+	CHECK(i < config.n);
+	SAME_INT(config.settings[i].line, line);
+	SAME_TEXT(config.settings[i].name, name);
+	SAME_TEXT(config.settings[i].value, value);
+}
+
+static void
+good(void)
+{
+	CHECK(parse("ttl 5s\nredis redis://a\n") == NULL);
+	SAME_INT(config.n, 2);
+	same_setting(0, 1, "ttl", "5s");
+	same_setting(1, 2, "redis", "redis://a");
+	CHECK(parse("ttl 5s") == NULL);
+	same_setting(0, 1, "ttl", "5s");
+	CHECK(parse(" \t ttl \t 5s \t\r\n") == NULL);
+	same_setting(0, 1, "ttl", "5s");
+	CHECK(parse("password a # b  'c' = \xff\n") == NULL);
+	same_setting(0, 1, "password", "a # b  'c' = \xff");
+	CHECK(parse("prefix\nprefix \r\n") == NULL);
+	SAME_INT(config.n, 2);
+	same_setting(0, 1, "prefix", "");
+	same_setting(1, 2, "prefix", "");
+	CHECK(parse("password ==\n") == NULL);
+	same_setting(0, 1, "password", "==");
+}
+
+static void
+nothing(void)
+{
+	CHECK(parse("") == NULL);
+	CHECK(parse("\n\n \r\n\t\n# a comment\n  # \x01 another\n#") == NULL);
+	SAME_INT(config.n, 0);
+	SAME_INT(config.line, 7);
+}
+
+static void
+bad(void)
+{
+	static const struct {
+		const char *lines;
+		size_t len;
+		int line;
+		const char *word;
+	} rows[] = {
+		{ "a 1\nb \x01\n", 7, 2, "control" },
+		{ "a\x7f 1", 4, 1, "control" },
+		{ "a 1\rb 2\n", 8, 1, "control" },
+		{ "a 1\nb\0c 2\n", 10, 2, "NUL" },
+		{ "#\0", 2, 1, "NUL" },
+		{ "\n\n\0", 3, 3, "NUL" },
+		{ "ttl = 5s", 8, 1, "'='" },
+		{ "ttl =", 5, 1, "'='" },
+		{ "prefix ''\n", 10, 1, "quotes" },
+		{ "prefix \"\"\n", 10, 1, "quotes" },
+	};
+	const char *wrong;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		wrong = parse_bytes(rows[i].lines, rows[i].len);
+		CHECK(wrong != NULL && strstr(wrong, rows[i].word) != NULL);
+		SAME_INT(config.line, rows[i].line);
+	}
+}
+
+static void
+limits(void)
+{
+	static char lines[CONFIG_SIZE];
+	size_t len = 0;
+
+	memset(lines, 'x', CONFIG_LINE);
+	CHECK(parse_bytes(lines, CONFIG_LINE) == NULL);
+	SAME_INT(config.n, 1);
+	memset(lines, 'x', CONFIG_LINE + 1);
+	CHECK(parse_bytes(lines, CONFIG_LINE + 1) != NULL);
+	memcpy(lines + CONFIG_LINE, "\r\n", 2);
+	CHECK(parse_bytes(lines, CONFIG_LINE + 2) == NULL);
+	for (int i = 0; i <= CONFIG_SETTINGS; i++) {
+		CHECK(parse_bytes(lines, len) == NULL);
+		SAME_INT(config.n, i);
+		memcpy(lines + len, "a b\n", 4);
+		len += 4;
+	}
+	CHECK(parse_bytes(lines, len) != NULL);
+	SAME_INT(config.line, CONFIG_SETTINGS + 1);
+}
+
+static const struct tap_test tests[] = {
+	{ "a line is a name and the rest, without the blanks around", good },
+	{ "blank lines and comments say nothing", nothing },
+	{ "what cannot be meant is a mistake in its line", bad },
+	{ "lines may be long and many, up to a limit", limits },
+};
+
+int
+main(void)
+{
+	return TAP_MAIN(tests);
+}
