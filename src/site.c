@@ -53,19 +53,14 @@ higher(const struct site *site, enum site_key key)
 	return (struct setting){ variable, getenv(variable) };
 }
 
-/* The file's i-th. */
-static struct setting
-setting_at(const struct config *c, int i)
-{
-	return (struct setting){ c->settings[i].where, c->settings[i].value };
-}
-
+/* The file's. */
 static struct setting
 lower(const struct config *c, enum site_key key)
 {
 	for (int i = 0; i < c->n; i++)
 		if (strcmp(c->settings[i].name, keys[key].line) == 0)
-			return setting_at(c, i);
+			return (struct setting){ c->settings[i].where,
+				c->settings[i].value };
 	return (struct setting){ NULL, NULL };
 }
 
@@ -174,14 +169,13 @@ find_servers(struct options *opt, const struct site *site)
 
 	if (opt->naddresses > 0)
 		return;
+	for (int i = 0; i < c->n && s.value == NULL; i++)
+		if (strcmp(c->settings[i].name, keys[SITE_REDIS].line) == 0)
+			site_add_server(
+			    opt, c->settings[i].where, c->settings[i].value);
+	if (opt->naddresses > 0)
+		return;
 	if (s.value == NULL) {
-		for (int i = 0; i < c->n; i++)
-			if (strcmp(c->settings[i].name,
-				keys[SITE_REDIS].line) == 0)
-				site_add_server(opt, c->settings[i].where,
-				    c->settings[i].value);
-		if (opt->naddresses > 0)
-			return;
 		opt->default_server = true;
 		snprintf(opt->hint, sizeof(opt->hint),
 		    " (the built-in default; -r, REDLOCK_REDIS or %.100s "
@@ -283,6 +277,12 @@ is_secret(const struct config *c, int i)
 	    strcmp(address_mask(masked, sizeof(masked), url), url) != 0;
 }
 
+static size_t
+word_len(const char *s)
+{
+	return strspn(s, "abcdefghijklmnopqrstuvwxyz-_");
+}
+
 /* Each line of the file for itself, used or not. */
 static void
 check_lines(struct config *c, const char *path)
@@ -300,9 +300,15 @@ check_lines(struct config *c, const char *path)
 		    (keys[key].line == NULL ||
 			strcmp(keys[key].line, name) != 0))
 			key++;
-		if (key == SITE_KEYS)
+		/* A word by itself, or glued to one, may be a password. */
+		if (key == SITE_KEYS && name[word_len(name)] == '\0' &&
+		    c->settings[i].value[0] != '\0')
 			usage_error("%s:%d: '%.64s' is no setting", path,
 			    c->settings[i].line, name);
+		if (key == SITE_KEYS)
+			usage_error("%s:%d: the line has no name of a setting, "
+				    "a blank and a value",
+			    path, c->settings[i].line);
 		if (c->settings[i].value[0] == '\0' && key != SITE_PREFIX)
 			usage_error("%s has no value", c->settings[i].where);
 		if (seen[key] && key != SITE_REDIS)

@@ -1,0 +1,247 @@
+#!/usr/bin/env bats
+# The configuration file: what may stand there, what beats it, its mistakes.
+# shellcheck disable=SC2154,SC2016
+
+load lib
+load host
+
+setup_file() {
+	redis_start
+	redis_start other
+}
+
+setup() {
+	redis_reset
+	redis_reset other
+	unset REDLOCK_REDIS
+	here=unix://$BATS_FILE_TMPDIR/redis.sock
+	there=unix://$BATS_FILE_TMPDIR/other.sock
+	cd "$BATS_TEST_TMPDIR" || exit
+	export REDLOCK_CONFIG=$PWD/conf
+}
+
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+# conf LINE...: the file that REDLOCK_CONFIG names.
+conf() {
+	printf '%s\n' "$@" >conf
+	chmod 600 conf
+}
+
+# wrong TEXT [ARG...]: with the file as it is, and ARGs, it is a usage error
+# with TEXT in its message, and no password.
+wrong() {
+	local text=$1
+	shift
+	run -64 --separate-stderr redlock -k a "$@" -- true
+	says "$text" --help
+	[[ -z $output && $stderr != *s3cret* ]]
+}
+
+# lease ARG...: the TTL in ms, rounded up to seconds.
+lease() {
+	local ms
+	ms=$(redlock -k a "$@" -- sh -c "$(cli pttl redlock:a)")
+	echo $(((ms + 999) / 1000))
+}
+
+@test "every setting in the file has its effect" {
+	conf "# a comment" "" "redis $here" "  redis	$there  " "prefix app:" \
+	    "ttl 7s" "restart-grace 0" "kill-after 100ms" "node-timeout 200ms" \
+	    "log stderr"
+	redlock -k a -- sh -c "$(cli exists app:a); $(cli pttl app:a)" >got
+	[[ $(sed -n 1p got) == 1 ]]
+	(($(sed -n 2p got) > 6000 && $(sed -n 2p got) <= 7000))
+	redlock -k a -- redis-cli -s "$BATS_FILE_TMPDIR/other.sock" exists app:a \
+	    >got
+	[[ $(<got) == 1 ]]
+	redis_freeze other
+	run -69 --separate-stderr redlock -k a -- true
+	says other.sock 'no answer within 200ms'
+	redis_thaw other
+	run -124 redlock -k a --at-most 100ms -- \
+	    sh -c 'trap "" TERM; while :; do sleep 0.05; done'
+}
+
+@test "prefix without a value is the empty prefix" {
+	conf "redis $here" prefix
+	redlock -k a -- sh -c "$(cli exists a)" | grep -qx 1
+}
+
+@test "the command line beats the environment, and that the file" {
+	conf "redis $here" "ttl 7s"
+	[[ $(lease) == 7 ]]
+	export REDLOCK_TTL=8s
+	[[ $(lease) == 8 ]]
+	[[ $(lease --ttl 9s) == 9 ]]
+	printf 'ttl 6s\n' >second
+	unset REDLOCK_TTL
+	[[ $(lease --config second -r "$here") == 6 ]]
+	[[ $(lease --config /dev/null -r "$here") == 60 ]]
+}
+
+@test "servers on a higher level replace those of a lower one" {
+	conf "redis $here"
+	redis_freeze
+	redlock -k a -r "$there" -- true
+	REDLOCK_REDIS=$there redlock -k a -- true
+	conf "redis $there"
+	redlock -k a -- true
+	REDLOCK_REDIS=$here redlock -k a -r "$there" -- true
+	redis_thaw
+}
+
+@test "--status reads the file, too" {
+	conf "redis $here" "prefix app:"
+	redis set app:nightly somebody
+	redlock --status | grep -q '^nightly '
+}
+
+@test "a line that is not right is named, and quoted" {
+	conf "redis $here" "" "tll 5s"
+	wrong "$PWD/conf:3: 'tll' is no setting"
+	conf "redis $here" "config /etc/x"
+	wrong "$PWD/conf:2: 'config' is no setting"
+	conf "ttl"
+	wrong "$PWD/conf:1: ttl has no value"
+	conf "ttl 5s" "redis $here" "ttl 5s"
+	wrong "$PWD/conf:3: ttl stands there twice"
+	conf "ttl = 5s"
+	wrong "$PWD/conf:1: the line has a '='"
+	conf "prefix ''"
+	wrong "$PWD/conf:1: the line has quotes"
+	printf 'ttl 5s\nprefix a\0b\n' >conf
+	wrong "$PWD/conf:2: the line has a NUL"
+	printf 'ttl 5s\nprefix a\33[1mb\n' >conf
+	wrong "$PWD/conf:2: the line has a control character"
+	printf 'prefix %05000d\n' 1 >conf
+	wrong "$PWD/conf:1: the line is too long"
+	# What is no setting may be a password.
+	for line in s3cret password=s3cret password:s3cret \
+	    "redis://u:s3cret@h 6379" "redis=redis://:s3cret@h"; do
+		conf "$line"
+		wrong "$PWD/conf:1: the line has no name of a setting"
+	done
+}
+
+@test "a value that is not right is told with its place" {
+	conf "redis $here" "ttl soon"
+	wrong "$PWD/conf:2: ttl: 'soon' is not a duration"
+	redlock -k a -t 5s -- true
+	conf "ttl 5ms"
+	wrong "$PWD/conf:1: ttl: '5ms' is too short"
+	conf "redis $here" "redis redis://:s3cret@h:x"
+	wrong "$PWD/conf:2: redis: 'redis://:***@h:x' has a bad port number"
+	conf "redis $here" "redis $here"
+	wrong "$PWD/conf:2: redis: '$here' is named twice"
+	conf "prefix a:~b"
+	wrong "$PWD/conf:1: prefix: 'a:~b' has ':~' in it"
+	conf "log journal"
+	wrong "$PWD/conf:1: log: 'journal' is neither"
+	conf "password-file $PWD/nowhere"
+	wrong "$PWD/conf:1: password-file: '$PWD/nowhere' cannot be read"
+	conf "password-file x" "password s3cret"
+	wrong "$PWD/conf:2: password: there is a password-file as well"
+	conf "password $(printf 's3cret%0600d' 1)"
+	wrong "$PWD/conf:1: password is longer than 511 bytes"
+	conf "redis $here"
+	REDLOCK_TTL=x wrong "REDLOCK_TTL: 'x'"
+	wrong "--ttl: 'x'" -t x
+}
+
+@test "a file that is named must be there and readable" {
+	wrong "REDLOCK_CONFIG: '$PWD/conf' cannot be read: No such file"
+	wrong "--config: 'nowhere' cannot be read: No such file" \
+	    --config nowhere
+	REDLOCK_CONFIG='' wrong "REDLOCK_CONFIG: '' cannot be read"
+	wrong "--config: '.' cannot be read: Is a directory" --config .
+	ln -s loop loop
+	wrong "--config: 'loop' cannot be read" --config loop
+	wrong "'/dev/zero' is larger than 64 KB" --config /dev/zero
+}
+
+@test "the file may be a pipe" {
+	[[ $(lease --config <(
+		echo "redis $here"
+		sleep 0.1
+		printf 'ttl 5s'
+	)) == 5 ]]
+}
+
+@test "the password may stand in the file, by itself or in a URL" {
+	redis acl setuser default resetpass '>s3cret one'
+	conf "redis $here"
+	run -77 redlock -k a -- true
+	conf "redis $here" "password s3cret one"
+	redlock -k a -- true
+	REDISCLI_AUTH=wrong run -77 redlock -k a -- true
+	echo 's3cret one' >secret
+	chmod 600 secret
+	conf "redis $here" "password-file secret"
+	redlock -k a -- true
+	conf "redis $here" "password wrong"
+	REDISCLI_AUTH='s3cret one' redlock -k a -- true
+	redlock -k a --password-file secret -- true
+}
+
+@test "a file that others can read must not hold a password" {
+	conf "redis $here" "password s3cret"
+	chmod 644 conf
+	wrong "$PWD/conf:2: password: a password in a file that others can read"
+	chmod 640 conf
+	run -77 redlock -k a -- true
+	conf "redis redis://:s3cret@h"
+	chmod 604 conf
+	wrong "$PWD/conf:1: redis: a password in a file"
+	# Whether it is used or not.
+	wrong "$PWD/conf:1: redis: a password in a file" -r "$here"
+	conf "redis $here" "password-file secret"
+	chmod 644 conf
+	echo s3cret >secret
+	chmod 600 secret
+	run -77 redlock -k a -- true
+	conf "redis $here"
+	chmod 644 conf
+	redlock -k a -- true
+}
+
+@test "--config is /etc/redlock-run.conf where it is not given" {
+	host_make
+	unset REDLOCK_CONFIG
+	run -69 --separate-stderr on_host "$run_path" -k a -- true
+	says '/etc/redlock-run.conf name another'
+	echo "redis $here" >etc/redlock-run.conf
+	on_host "$run_path" -k a -- true
+	echo "ttl soon" >etc/redlock-run.conf
+	run -64 --separate-stderr on_host "$run_path" -k a -r "$here" -- true
+	says "/etc/redlock-run.conf:1: ttl: 'soon'"
+	on_host env REDLOCK_CONFIG=/dev/null "$run_path" -k a -r "$here" -- true
+}
+
+@test "a file that is there but cannot be read is an error, whatever is given" {
+	local how
+	host_make
+	unset REDLOCK_CONFIG
+	for how in 'mkdir etc/redlock-run.conf' \
+	    'ln -s nowhere etc/redlock-run.conf' \
+	    'ln -s redlock-run.conf etc/redlock-run.conf'; do
+		rm -rf etc/redlock-run.conf
+		$how
+		run -64 --separate-stderr on_host "$run_path" -k a -r "$here" \
+		    -- true
+		says "'/etc/redlock-run.conf' cannot be read: "
+	done
+}
+
+@test "a file that we may not read is an error" {
+	((EUID == 0)) || skip "needs root, to be somebody else"
+	host_make
+	unset REDLOCK_CONFIG
+	echo "redis $here" >etc/redlock-run.conf
+	chmod 600 etc/redlock-run.conf
+	cp "$run_path" program
+	run -64 --separate-stderr on_host setpriv --reuid 65534 --clear-groups \
+	    ./program -k a -r "$here" -- true
+	says "'/etc/redlock-run.conf' cannot be read: Permission denied"
+}
