@@ -238,9 +238,14 @@ lease() {
 	((EUID == 0)) || skip "needs root, to be somebody else"
 	host_make
 	unset REDLOCK_CONFIG
+	cp "$run_path" program
 	echo "redis $here" >etc/redlock-run.conf
 	chmod 600 etc/redlock-run.conf
-	cp "$run_path" program
+	run -64 --separate-stderr on_host setpriv --reuid 65534 --clear-groups \
+	    ./program -k a -r "$here" -- true
+	says "'/etc/redlock-run.conf' cannot be read: Permission denied"
+	# Nor may we know whether it is there.
+	chmod 700 etc
 	run -64 --separate-stderr on_host setpriv --reuid 65534 --clear-groups \
 	    ./program -k a -r "$here" -- true
 	says "'/etc/redlock-run.conf' cannot be read: Permission denied"

@@ -1,0 +1,201 @@
+#!/usr/bin/env bats
+# Where messages go: stderr, or syslog, or what there is of the two.
+# shellcheck disable=SC2154,SC2016
+
+load lib
+load host
+
+setup_file() { redis_start; }
+
+setup() {
+	redis_reset
+	cd "$BATS_TEST_TMPDIR" || exit
+}
+
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+# listen: what comes to our host's /dev/log is in the file `log`, a line each,
+# until `listened`.
+listen() {
+	[[ -d etc ]] || host_make
+	python3 -c '
+import socket
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("dev/log")
+with open("log", "wb", 0) as log:
+    while (line := s.recv(65536)) != b"end":
+        log.write(line + b"\n")
+' 3>&- 4>&- &
+	listener=$!
+	eventually test -S dev/log -a -e log
+}
+
+listened() {
+	python3 -c '
+import socket
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.sendto(b"end", "dev/log")'
+	wait "$listener"
+	rm dev/log
+}
+
+# logged PRIORITY TEXT: such a line has come, in the form that syslog(3) has.
+logged() {
+	grep -qE "^<$1>[A-Z][a-z]{2} [ 1-3][0-9] [0-9:]{8} redlock-run\[[0-9]+\]: .*$2" \
+	    log || {
+		cat log >&2
+		return 1
+	}
+}
+
+# logs ARG...: redlock-run with these, on our host.
+logs() {
+	on_host "$run_path" "$@"
+}
+
+@test "--log syslog sends what is said to syslog, and nothing to stderr" {
+	listen
+	run -0 --separate-stderr logs --log syslog -v -k a -- true
+	silent
+	redis set redlock:a somebody
+	run -75 --separate-stderr logs --log=syslog -k a -- true
+	silent
+	redis del redlock:a
+	run -79 --separate-stderr logs --log syslog -k a -t 300ms -- \
+	    sh -c "$(cli del redlock:a) >/dev/null; sleep 1000"
+	silent
+	run -69 --separate-stderr logs --log syslog -k a \
+	    -r "unix://$PWD/nowhere" -- true
+	silent
+	listened
+	logged 14 'a: acquired in'
+	logged 13 'a: held by'
+	logged 12 'a: lock lost: its key is gone'
+	logged 12 'a: not run: unix:'
+	run ! grep -v '^<1[234]>' log
+}
+
+@test "the id is that of redlock-run" {
+	listen
+	logs --log syslog -v -k a -- sh -c 'echo "$REDLOCK_PID"' >pid
+	listened
+	logged 14 'a: acquired in'
+	grep -qF "redlock-run[$(<pid)]: " log
+}
+
+@test "a usage error is said on stderr as well" {
+	listen
+	run -64 --separate-stderr logs --log syslog -k a -t soon -- true
+	says "--ttl: 'soon'"
+	run -64 --separate-stderr logs --log syslog --nonsense
+	says "'--nonsense'"
+	echo "ttl never" >etc/redlock-run.conf
+	export REDLOCK_LOG=syslog
+	unset REDLOCK_CONFIG
+	run -64 --separate-stderr logs -k a -- true
+	says "'never'"
+	listened
+	logged 11 "--ttl: 'soon'"
+	logged 11 "'--nonsense'"
+	logged 11 "redlock-run.conf:1: ttl: 'never'"
+}
+
+@test "the file and the environment say where, stderr is the default" {
+	listen
+	unset REDLOCK_CONFIG
+	echo 'log syslog' >etc/redlock-run.conf
+	run -0 --separate-stderr logs -v -k file -- true
+	silent
+	run -0 --separate-stderr logs --log stderr -v -k a -- true
+	says 'a: acquired in'
+	REDLOCK_LOG=stderr run -0 --separate-stderr logs -v -k b -- true
+	says 'b: acquired in'
+	export REDLOCK_CONFIG=/dev/null
+	REDLOCK_LOG=syslog run -0 --separate-stderr logs -v -k variable -- true
+	silent
+	run -0 --separate-stderr logs -v -k c -- true
+	says 'c: acquired in'
+	listened
+	logged 14 'file: acquired in'
+	logged 14 'variable: acquired in'
+	run ! grep -E ' (a|b|c): ' log
+}
+
+@test "who asks for the status reads the answer on stderr" {
+	listen
+	run -69 --separate-stderr logs --log syslog --status \
+	    -r "unix://$PWD/nowhere"
+	says nowhere
+	listened
+	[[ ! -s log ]]
+}
+
+@test "what syslog does not take goes to stderr" {
+	host_make
+	run -0 --separate-stderr logs --log syslog -v -k a -- true
+	says 'a: acquired in' 'a: released in'
+	# It was there, and is gone.
+	python3 -c 'import socket
+socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).bind("dev/log")'
+	run -0 --separate-stderr logs --log syslog -v -k a -- true
+	says 'a: acquired in' 'a: released in'
+}
+
+@test "a syslog that stands still delays nothing" {
+	local since
+	host_make
+	python3 -c '
+import socket, time
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("dev/log")
+c = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+c.setblocking(False)
+c.connect("dev/log")
+try:
+    while True:
+        c.send(b"x")
+except BlockingIOError:
+    open("full", "w")
+time.sleep(1000)' 3>&- 4>&- &
+	eventually test -e full
+	since=$(now_us)
+	run -0 --separate-stderr logs --log syslog -v -k a -- true
+	(($(now_us) - since < 3000000))
+	says 'a: acquired in' 'a: released in'
+	kill "$!"
+	wait "$!" || true
+}
+
+@test "a syslog that starts later, or again, is found" {
+	local job
+	host_make
+	on_host "$run_path" --log syslog -v -k a -t 600ms -- \
+	    sh -c 'until [ -e enough ]; do sleep 0.02; done' 2>>said &
+	job=$!
+	for _ in 1 2; do
+		: >said
+		eventually grep -q 'a: .*: renewed in' said
+		listen
+		eventually logged 14 'a: .*: renewed in'
+		listened
+		rm log
+	done
+	touch enough
+	wait "$job"
+}
+
+@test "COMMAND gets no descriptor of it" {
+	listen
+	logs --log syslog -v -k a -- ls /proc/self/fd >with
+	logs -v -k a -- ls /proc/self/fd >without
+	listened
+	diff with without
+}
+
+@test "--log is stderr or syslog" {
+	run -64 --separate-stderr redlock --log journal -k a -- true
+	says "--log: 'journal' is neither 'stderr' nor 'syslog'"
+	REDLOCK_LOG='' run -64 --separate-stderr redlock -k a -- true
+	says "REDLOCK_LOG: '' is neither"
+}

@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# What is said while a run goes on, for those who watch it, and for those who
+# are woken by it.
+# shellcheck disable=SC2154,SC2016
+
+load lib
+
+setup_file() {
+	redis_start
+	redis_start two
+	redis_start three
+}
+
+setup() {
+	redis_reset
+	redis_reset two
+	redis_reset three
+	cd "$BATS_TEST_TMPDIR" || exit
+	server=unix://$BATS_FILE_TMPDIR/redis.sock
+	three=(-r "$server" -r "unix://$BATS_FILE_TMPDIR/two.sock"
+		-r "unix://$BATS_FILE_TMPDIR/three.sock" --restart-grace 0)
+}
+
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+# shape: stderr with numbers as N and this file's directory left out.
+shape() {
+	sed -E -e "s|$BATS_FILE_TMPDIR|DIR|g" -e 's/[0-9.]+(ms|s)\b/TIME/g' \
+	    -e 's/(pid|fence) [0-9]+/\1 N/' <<<"$stderr"
+}
+
+# told N TEXT: the redlock_bg has said TEXT so many times.
+told() {
+	[[ $(grep -c -- "$2" "$bg_err") == "$1" ]]
+}
+
+@test "-v says each thing that happens, to which lock and server, and how long it took" {
+	run -3 --separate-stderr redlock -v -k a -- sh -c 'exit 3'
+	diff - <(shape) <<-'END'
+		redlock-run: a: unix://DIR/redis.sock: connected, first answer after TIME
+		redlock-run: a: acquired in TIME, fence N, from unix://DIR/redis.sock
+		redlock-run: a: sh started, pid N
+		redlock-run: a: sh ended with status 3 after TIME
+		redlock-run: a: released in TIME, at unix://DIR/redis.sock
+	END
+}
+
+@test "-v says which of several servers have agreed" {
+	local two
+	redis_stop two
+	run -0 --separate-stderr redlock -v -k a "${three[@]}" -- true
+	[[ $(shape) == *'acquired in TIME, fence N, from unix://DIR/redis.sock, unix://DIR/three.sock'* ]]
+	[[ $(shape) == *'released in TIME, at unix://DIR/redis.sock, unix://DIR/three.sock'* ]]
+	for two in 'a: ' 'b: '; do
+		run -0 --separate-stderr redlock -v -k b -k a -- true
+		says "${two}acquired in" "${two}released in"
+	done
+}
+
+@test "-v says each signal that is passed on, and which one COMMAND died of" {
+	redlock_bg -v -k a -- sleep 1000
+	eventually told 1 'a: sleep started, pid '
+	kill -USR1 "$bg_pid"
+	redlock_ended 138
+	told 1 'a: signal 10 (User defined signal 1) passed on to sleep'
+	told 1 'a: sleep was killed by signal 10 (User defined signal 1) after'
+}
+
+@test "an outage is told while something can be done about it, once, and its end" {
+	redlock_bg -k a -t 6s -- sh -c 'until [ -e enough ]; do sleep 0.02; done'
+	eventually held a
+	redis_freeze
+	eventually told 1 "a: renewals fail: $server: no answer within 600ms; unless that ends within [0-9.m]*s, sh is stopped"
+	redis_thaw
+	eventually told 1 'a: renewed again after .*; sh runs on'
+	touch enough
+	redlock_ended 0
+	[[ $(wc -l <"$bg_err") == 2 ]]
+}
+
+@test "an outage is told with -q, and with --on-loss warn" {
+	redlock_bg -k a -q -t 1500ms --on-loss warn -- \
+	    sh -c 'until [ -e enough ]; do sleep 0.02; done'
+	eventually held a
+	redis_kill
+	eventually told 1 "a: renewals fail: $server: .*; unless that ends within [0-9.m]*s, sh runs on without the lock"
+	eventually told 1 'a: lock lost: '
+	touch enough
+	redlock_ended 0
+	told 1 'renewals fail'
+}
+
+@test "a connection that is cut is no outage" {
+	redlock_bg -v -k a -t 30s -- \
+	    sh -c 'until [ -e enough ]; do sleep 0.02; done'
+	eventually told 1 'a: sh started'
+	redis client kill type normal skipme yes
+	eventually told 1 'renewed in'
+	told 2 ': connected, '
+	touch enough
+	redlock_ended 0
+	told 0 'renewals fail'
+}
+
+@test "a minority that is down is no outage, a majority is" {
+	local first
+	redlock_bg -k a -t 6s "${three[@]}" -- \
+	    sh -c 'until [ -e enough ]; do sleep 0.02; done'
+	eventually held a
+	redis_stop two
+	first=$(expiry redlock:a)
+	eventually renewed_since "$first"
+	redis_stop three
+	eventually told 1 "a: renewals fail: unix:.*/two.sock: .*; unix:.*/three.sock: .*; unless"
+	touch enough
+	redlock_ended 0
+	told 1 'renewals fail'
+}
+
+# renewed_since TIME: the lock expires later than that.
+renewed_since() {
+	(($(expiry redlock:a) > $1))
+}
+
+@test "what is wrong with several servers alike is said once" {
+	redis_stop two
+	redis_stop three
+	rm -f "$BATS_FILE_TMPDIR"/{two,three}.sock
+	run -69 --separate-stderr redlock -k a "${three[@]}" -- true
+	says "two.sock: No such file or directory; unix://$BATS_FILE_TMPDIR/three.sock: the same"
+}
+
+@test "processes that keep a lock are named, with the lock, after a while" {
+	redlock_bg -k a -- sh -c 'sleep 1000 & echo $! >pid'
+	eventually test -s pid
+	eventually told 1 "a: still held: sh has ended, but processes of it live on: sleep (pid $(<pid))"
+	kill "$(<pid)"
+	redlock_ended 0
+	[[ $(wc -l <"$bg_err") == 1 ]]
+}
