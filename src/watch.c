@@ -134,15 +134,14 @@ set_title(struct watch *w, const char *clock)
 	free(w->title);
 	out = text_open(&w->title, &len);
 	fprintf(out, "%s  ", clock);
-	if (w->stale && w->known) {
-		fprintf(out,
-		    "too few servers answer; this was so at %s  (q quits)",
-		    w->table_clock);
+	if (w->stale) {
+		fprintf(out, "too few servers answer");
+		if (w->known)
+			fprintf(out, "; this was so at %s", w->table_clock);
+		fprintf(out, "  (q quits)");
 		text_close(out);
 		return;
 	}
-	if (w->stale)
-		fprintf(out, "too few servers answer; ");
 	for (size_t i = 0; i < st->nentries; i++) {
 		const struct entry *e = &st->entries[i];
 
