@@ -4,6 +4,7 @@
 
 load lib
 load host
+load readme
 
 setup_file() {
 	redis_start
@@ -47,15 +48,18 @@ lease() {
 }
 
 @test "every setting in the file has its effect" {
+	local may
+	may_use app:
+	read -ra may < <(permissions app:)
+	redis_at other acl setuser default resetkeys "${may[@]}"
 	conf "# a comment" "" "redis $here" "  redis	$there  " "prefix app:" \
 	    "ttl 7s" "restart-grace 0" "kill-after 100ms" "node-timeout 200ms" \
 	    "log stderr"
 	redlock -k a -- sh -c "$(cli exists app:a); $(cli pttl app:a)" >got
 	[[ $(sed -n 1p got) == 1 ]]
 	(($(sed -n 2p got) > 6000 && $(sed -n 2p got) <= 7000))
-	redlock -k a -- redis-cli -s "$BATS_FILE_TMPDIR/other.sock" exists app:a \
-	    >got
-	[[ $(<got) == 1 ]]
+	redlock -k a -- redis-cli -s "$BATS_FILE_TMPDIR/other.sock" exists app:a |
+		grep -qx 1
 	redis_freeze other
 	run -69 --separate-stderr redlock -k a -- true
 	says other.sock 'no answer within 200ms'
@@ -65,6 +69,7 @@ lease() {
 }
 
 @test "prefix without a value is the empty prefix" {
+	may_use ""
 	conf "redis $here" prefix
 	redlock -k a -- sh -c "$(cli exists a)" | grep -qx 1
 }
@@ -94,6 +99,7 @@ lease() {
 
 @test "--status reads the file, too" {
 	conf "redis $here" "prefix app:"
+	may_use app:
 	redis set app:nightly somebody
 	redlock --status | grep -q '^nightly '
 }
@@ -249,4 +255,42 @@ lease() {
 	run -64 --separate-stderr on_host setpriv --reuid 65534 --clear-groups \
 	    ./program -k a -r "$here" -- true
 	says "'/etc/redlock-run.conf' cannot be read: Permission denied"
+}
+
+@test "README's configuration file is one, for those servers" {
+	local i
+	host_make
+	mkdir bin
+	ln -s "$run_path" bin/redlock-run
+	host_how+=(-n)
+	block 'log syslog' >etc/redlock-run.conf
+	for i in 1 2 3; do
+		echo "127.0.0.$i redis$i.example.com"
+	done >etc/hosts
+	echo s3cret >etc/redlock-run.password
+	chmod 600 etc/redlock-run.password
+	# Servers that end with this script, in a network of their own.
+	cat >script <<-'END'
+		python3 -c '
+		import fcntl, socket, struct
+		with socket.socket() as s:
+		    fcntl.ioctl(s, 0x8914, struct.pack("16sh22x", b"lo", 0x49))'
+		for i in 1 2 3; do
+			redis-server --bind 127.0.0.$i --requirepass s3cret --save '' \
+			    >/dev/null &
+		done
+		trap 'kill $(jobs -p); wait' EXIT
+		until redlock-run --restart-grace 0 -v -k k -- \
+		    sh -c 'redlock-run --status; sleep 0.1' >out 2>err &&
+		    [[ $(grep -c ': connected, ' err) == 3 ]]; do
+			sleep 0.1
+		done
+	END
+	unset REDLOCK_REDIS REDLOCK_CONFIG
+	PATH=$PWD/bin:$PATH run on_host timeout 60 bash script
+	cat out err
+	grep -qE '^k +held .* sh ' out
+	for i in 1 2 3; do
+		grep -q "k: redis://redis$i.example.com:6379: connected" err
+	done
 }

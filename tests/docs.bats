@@ -106,7 +106,8 @@ options_of_man() {
 
 @test "COMMAND'S ENVIRONMENT is what a command finds in its environment" {
 	unset REDLOCK_RUN
-	env -u REDLOCK_REDIS "$run_path" -r "$REDLOCK_REDIS" -k k -- env |
+	env -u REDLOCK_REDIS -u REDLOCK_CONFIG "$run_path" --config /dev/null \
+	    -r "$REDLOCK_REDIS" -k k -- env |
 		grep -oE '^REDLOCK_[A-Z]+' | sort >found
 	diff found <(sed -n "/^\.Sh COMMAND'S/,/^\.Sh SIGNALS/p" "$man" |
 		sed -nE 's/^\.It Ev ([A-Z_]+)$/\1/p' | sort)
