@@ -375,7 +375,8 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 	if (l->slow) {
 		snprintf(buf, LOCK_WHY,
 		    "the servers answered so slowly that "
-		    "less than half of the lease was left");
+		    "less than half of the lease was left; a longer --ttl "
+		    "gives them time");
 		return buf;
 	}
 	buf[0] = '\0';

@@ -304,14 +304,15 @@ init_locks(struct run *run)
 	char why[LOCK_WHY];
 
 	if (locks_init(&run->locks, &run->loop, opt->nnames) == -1)
-		die(EXIT_OS, "%s", strerror(errno));
+		die(EXIT_OS, "%s: not run: %s", opt->name, strerror(errno));
 	for (int i = 0; i < opt->nnames; i++) {
 		struct lock *l = &run->locks.lock[i];
 
 		if (lock_init(l, &run->loop, opt->prefix, opt->names[i],
 			opt->limit, opt->addresses, opt->naddresses,
 			opt->ttl_ms, opt->node_timeout_ms, opt->grace_ms) == -1)
-			die(EXIT_OS, "%s", strerror(errno));
+			die(EXIT_OS, "%s: not run: %s", l->name,
+			    strerror(errno));
 		if (lock_resolve(l) == -1)
 			die(EXIT_UNREACHABLE, "%s: not run: %s", l->name,
 			    lock_why(l, why));
@@ -352,10 +353,12 @@ main(int argc, char **argv)
 	}
 	nested_run(&run.opt); /* does not return if the lock is held already */
 	if (loop_init(&run.loop) == -1)
-		die(EXIT_OS, "timerfd: %s", strerror(errno));
+		die(EXIT_OS, "%s: not run: timerfd: %s", run.opt.name,
+		    strerror(errno));
 	init_locks(&run);
 	if (signals_take(&run.signals) == -1)
-		die(EXIT_OS, "signalfd: %s", strerror(errno));
+		die(EXIT_OS, "%s: not run: signalfd: %s", run.opt.name,
+		    strerror(errno));
 	run.signal_watch = (struct loop_watch){ .fd = run.signals.fd,
 		.events = POLLIN,
 		.ready_cb = signals_cb,

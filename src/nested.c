@@ -82,8 +82,10 @@ nested_run(const struct options *opt)
 		    opt->name);
 	snprintf(parent, sizeof(parent), "%d", (int)getppid());
 	if (setenv("REDLOCK_PID", parent, 1) == -1)
-		die(EXIT_OS, "%s", strerror(errno));
+		die(EXIT_OS, "%s: %s was not run: its environment: %s",
+		    opt->name, opt->command[0], strerror(errno));
 	execvp(opt->command[0], opt->command);
-	die(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC, "%s: %s",
-	    opt->command[0], strerror(errno));
+	die(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC,
+	    "%s: %s was not run: %s", opt->name, opt->command[0],
+	    strerror(errno));
 }

@@ -24,7 +24,7 @@ struct options {
 	struct address *addresses; /* the servers, with their passwords */
 	int naddresses;
 	bool default_server;     /* nobody named one */
-	char hint[OPTIONS_HINT];          /* then what to say behind its errors */
+	char hint[OPTIONS_HINT]; /* then what to say behind its errors */
 	struct config config;    /* the configuration file, */
 	const char *config_path; /* and which one, there or not */
 	const char *prefix;

@@ -145,6 +145,11 @@ report_failed(const struct options *opt, const struct lock *l)
 	if (rule_denies(why))
 		warn("%s: not run: %s; the user needs %s", l->name, why,
 		    rule_text(rule, opt->prefix));
+	else if (strstr(why, "NOAUTH") != NULL ||
+	    strstr(why, "unauthenticated") != NULL) /* of a long request */
+		warn("%s: not run: %s; a password is missing: REDISCLI_AUTH, "
+		     "--password-file or %s gives it",
+		    l->name, why, opt->config_path);
 	else
 		warn("%s: not run: %s%s", l->name,
 		    why[0] != '\0' ? why : stood_still, opt->hint);

@@ -178,7 +178,8 @@ lease() {
 @test "the password may stand in the file, by itself or in a URL" {
 	redis acl setuser default resetpass '>s3cret one'
 	conf "redis $here"
-	run -77 redlock -k a -- true
+	run -77 --separate-stderr redlock -k a -- true
+	says "a password is missing: " "--password-file or $PWD/conf gives it"
 	conf "redis $here" "password s3cret one"
 	redlock -k a -- true
 	REDISCLI_AUTH=wrong run -77 redlock -k a -- true
