@@ -665,7 +665,8 @@ password() {
 @test "what COMMAND inherits passes unchanged" {
 	password any
 	run -0 --separate-stderr env -i "REDLOCK_REDIS=$REDLOCK_REDIS" \
-	    REDLOCK_TTL=10 REDISCLI_AUTH=any "ODD=a b" "$REDLOCK_RUN" -k a -- env
+	    REDLOCK_CONFIG=/dev/null REDLOCK_TTL=10 REDISCLI_AUTH=any \
+	    "ODD=a b" "$REDLOCK_RUN" -k a -- env
 	[[ $output == *"REDLOCK_REDIS=$REDLOCK_REDIS"* ]]
 	[[ $output == *"REDLOCK_TTL=10"* ]]
 	[[ $output == *"REDISCLI_AUTH=any"* ]]

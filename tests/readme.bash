@@ -52,6 +52,7 @@ host_reset() {
 	((EUID == 0)) || user=(--user --preserve-credentials)
 	host=(nsenter -t "$(redis_pid)" "${user[@]}" -m -n env -i
 	    --default-signal HOME="$PWD" TEST_MARK="$TEST_MARK"
+	    REDLOCK_CONFIG=/dev/null
 	    REDLOCK_TESTS="${REDLOCK_TESTS:-}" ASAN_OPTIONS="${ASAN_OPTIONS:-}"
 	    UBSAN_OPTIONS="${UBSAN_OPTIONS:-}"
 	    PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin

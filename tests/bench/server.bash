@@ -8,6 +8,7 @@ set -euo pipefail
 for name in "${!REDLOCK_@}" REDISCLI_AUTH; do
 	[[ $name == REDLOCK_RUN ]] || unset "$name"
 done
+export REDLOCK_CONFIG=/dev/null
 run=$(realpath "${REDLOCK_RUN:-$(dirname "$0")/../../redlock-run}")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/redlock-bench.XXXXXX")
 server='' holder=''
