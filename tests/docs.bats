@@ -104,6 +104,14 @@ options_of_man() {
 		grep -oE '\b(REDLOCK_[A-Z_]+|REDISCLI_AUTH)\b' | sort -u)
 }
 
+@test "the man page and the program know the same settings of a file" {
+	sed -n '/^} keys/,/^};/p' "$top/src/site.c" | tr -d '\n' |
+		grep -oE '"[a-z-]+" \}' | tr -d '" }' | sort >source
+	[[ $(wc -l <source) -ge 9 ]]
+	diff source <(sed -n '/^\.Sh CONFIGURATION/,/^\.Sh COMMAND/p' "$man" |
+		sed -nE 's/^\.It Cm (.*)$/\1/p' | sort)
+}
+
 @test "COMMAND'S ENVIRONMENT is what a command finds in its environment" {
 	unset REDLOCK_RUN
 	env -u REDLOCK_REDIS -u REDLOCK_CONFIG "$run_path" --config /dev/null \
