@@ -252,9 +252,7 @@ lost_after_fg() {
 		see @@
 		type kill -USR2 %1
 		until has_got log USR2
-		type kill %1
-		until gone $(witness_pid log)
-		type wait %1; echo "status $?"
+		type kill %1; wait %1; echo "status $?"
 		see status 7
 	END
 	not has_got log INT
