@@ -85,6 +85,11 @@ judge_failure(struct findings *v, const struct facts *f)
 		    "the user %s may not use database %d (%s); allow it by: "
 		    "ACL SETUSER %s +select",
 		    user_of(f), f->address->db, f->why, user_of(f));
+	else if (strstr(f->why, "without any password") != NULL)
+		add(v, LEVEL_REFUSED,
+		    "the user %s has no password, and one was sent (%s); set "
+		    "that password there, or send none",
+		    user_of(f), f->why);
 	else
 		add(v, LEVEL_REFUSED,
 		    "it refuses the user %s (%s); set the right password, in "

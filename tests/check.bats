@@ -282,6 +282,12 @@ allow_as_told() {
 	[[ $(row "$b") == *' OK '* ]]
 }
 
+@test "a password for a server that wants none is refused, and told as such" {
+	check 77 -r "redis://:s3cret@127.0.0.1:$redis_port"
+	finds 'NOT OK' 'the user default has no password, and one was sent ('
+	[[ $output != *s3cret* ]]
+}
+
 @test "a wrong password, or none, is refused" {
 	redis acl setuser default resetpass '>s3cret'
 	check 77
