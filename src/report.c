@@ -66,6 +66,10 @@ report_loss(const struct lock *l, char *text, size_t size)
 		snprintf(text, size, "it could not be renewed: %s", why);
 	else if (l->nservers > 1)
 		snprintf(text, size, "no majority has it any more: %s", why);
+	else if (view->readers > 0 && l->limit == 0)
+		snprintf(text, size,
+		    "others share it yet, but we do not any more, says %s",
+		    server);
 	else if (view->taken)
 		snprintf(text, size, "it is held by %s now, says %s",
 		    owner_who(who, view->value, view->len), server);

@@ -202,6 +202,18 @@ script() {
 	all_over
 }
 
+@test "a reader that loses it is not told that another reader took it" {
+	reader one -t 1h
+	reader two -t 1h
+	started one two
+	breaks 0 one
+	touch leave-one
+	ends one 79
+	grep -q 'others share it yet, but we do not any more, says unix:' one.err
+	leaves two
+	all_over
+}
+
 @test "a waiter to whom the lock was handed, and who died, does not get it again" {
 	script acquire me '1 ' 'pid=1 host=h user=u command=c' 60000 1 0 0 1 ''
 	script acquire you '1 ' 'pid=1 host=h user=u command=c' 60000 1 0 60000 1 ''
