@@ -95,6 +95,7 @@ enum {
 	OPT_WATCH,
 	OPT_TOKEN,
 	OPT_JSON,
+	OPT_PASSWORD,   /* there is none */
 	OPT_SITE = 512, /* and the enum site_key */
 	OPT_MODE = 768  /* and the enum mode */
 };
@@ -121,6 +122,8 @@ static const struct option long_options[] = { { "key", required_argument, NULL,
 	    OPT_SITE + SITE_RESTART_GRACE },
 	{ "password-file", required_argument, NULL,
 	    OPT_SITE + SITE_PASSWORD_FILE },
+	{ "password", required_argument, NULL, OPT_PASSWORD },
+	{ "pass", required_argument, NULL, OPT_PASSWORD },
 	{ "config", required_argument, NULL, OPT_SITE + SITE_CONFIG },
 	{ "log", required_argument, NULL, OPT_SITE + SITE_LOG },
 	{ "status", no_argument, NULL, OPT_MODE + MODE_STATUS },
@@ -190,11 +193,15 @@ masked(const char *word)
 	return address_mask(text, sizeof(text), word);
 }
 
-/* What getopt did not like, as the user typed it. */
+/*
+ * What getopt did not like, as the user typed it; without its value, which may
+ * be a password.
+ */
 static _Noreturn void
 bad_option(int c, char **argv)
 {
 	const char *word = argv[optind - 1];
+	int len;
 
 	if (c == ':' && strncmp(word, "--", 2) != 0)
 		usage_error("option '-%c' needs a value", optopt);
@@ -204,9 +211,11 @@ bad_option(int c, char **argv)
 		usage_error("unknown option '-%c'", optopt);
 	if (strncmp(word, "--", 2) != 0)
 		word = argv[optind];
+	word = masked(word);
+	len = (int)strcspn(word, "=");
 	if (optopt != 0)
-		usage_error("'%s': this option takes no value", masked(word));
-	usage_error("unknown or ambiguous option '%s'", masked(word));
+		usage_error("'%.*s': this option takes no value", len, word);
+	usage_error("unknown or ambiguous option '%.*s'", len, word);
 }
 
 static const char *const mode_names[] = { [MODE_STATUS] = "--status",
@@ -385,6 +394,11 @@ options_parse(struct options *opt, int argc, char **argv)
 		case OPT_JSON:
 			opt->json = true;
 			break;
+		case OPT_PASSWORD:
+			/* Else it would be a file's name, and quoted as such. */
+			usage_error("a password on the command line is seen by "
+				    "everybody; --password-file or "
+				    "REDISCLI_AUTH gives it");
 		case 'q':
 			opt->quiet = true;
 			break;

@@ -126,6 +126,17 @@ password() {
 	wrong nope -k a --nope=5 -- true
 }
 
+@test "what looks like a password is in no message" {
+	wrong 'password-file or REDISCLI_AUTH' -k a --pass s3cret -- true
+	[[ $stderr != *s3cret* ]]
+	wrong 'password-file or REDISCLI_AUTH' -k a --password=s3cret -- true
+	[[ $stderr != *s3cret* ]]
+	wrong "'--auth'" -k a --auth=s3cret -- true
+	[[ $stderr != *s3cret* ]]
+	wrong "'--quiet'" -k a --quiet=s3cret -- true
+	[[ $stderr != *s3cret* ]]
+}
+
 @test "an option without its value is a usage error that names it" {
 	wrong k -k
 	wrong ttl -k a --ttl
