@@ -10,14 +10,16 @@ CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 LDFLAGS ?= -Wl,-z,relro,-z,now
 
 SRCS = main.c run.c options.c site.c config.c names.c nested.c report.c \
-	locks.c lock.c acquire.c server.c verdict.c node.c info.c owner.c \
-	child.c procs.c guard.c signals.c loop.c clock.c address.c survey.c \
-	status.c show.c watch.c screen.c history.c runs.c tell.c break.c \
-	check.c facts.c findings.c rule.c table.c json.c escape.c log.c
+	locks.c lock.c acquire.c server.c verdict.c node.c reply.c info.c \
+	topology.c resolve.c tlsload.c owner.c child.c procs.c guard.c \
+	signals.c loop.c clock.c address.c survey.c status.c show.c watch.c \
+	screen.c history.c runs.c tell.c break.c check.c facts.c findings.c \
+	rule.c table.c json.c escape.c log.c
 SCRIPTS = acquire renew release status history break
 
 B = build
 PROGRAM = redlock-run
+MODULE = $(PROGRAM)-tls.so
 OBJS = $(SRCS:%.c=$B/%.o)
 UNITS = $(patsubst tests/unit/%.c,$B/unit/%,$(wildcard tests/unit/*.c))
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
@@ -64,10 +66,27 @@ find_no_archive = @missing=; for l in $(LIBRARIES); do \
 	lib$${l%%:*}.a (in Debian's $${l\#*:})"; done; \
 	test -n "$$missing" || exit 0
 
-all: $(PROGRAM)
+# Installs what is missing.
+apt_get = root=; test "$$(id -u)" -eq 0 || root=sudo; \
+	for t in apt-get $$root; do command -v $$t >/dev/null || { \
+		echo "There is no $$t here to install$$missing with (their names" \
+			"in Debian); please install them in another way." >&2; \
+		exit 1; }; done; \
+	$$root apt-get update; $$root env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y --no-install-recommends $$missing
+
+all: $(PROGRAM) $(if $(STATIC),,$(MODULE))
 
 $(PROGRAM): $(OBJS)
 	$(call say,link)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJS) $(LDLIBS)
+
+# TLS is for hiredis with an SSL library (1.0 and later); elsewhere there is no
+# module, and the program says so when it would need one.
+TLS_PKGS = 'hiredis_ssl >= 1.0' openssl
+$(MODULE): src/tls.c src/tls.h $B/flags
+	@pkg-config --exists $(TLS_PKGS) 2>/dev/null || exit 0; \
+	$(if $(V),set -x,echo 'link $@'); $(CC) $(CPPFLAGS) $(ALL_CFLAGS) \
+		-fPIC -shared $(LDFLAGS) -o $@ $< $(call pkg,--libs $(TLS_PKGS))
 
 $B/%.o: src/%.c $B/flags $B/scripts.h
 	$(call say,compile)$(COMPILE) -c -o $@ $<
@@ -103,19 +122,19 @@ $B/unit/%: tests/unit/%.c $B/unit.a
 
 deps:
 	$(call find_missing,$(BUILD_TOOLS) $(TEST_TOOLS) $(if $(filter deb,\
-		$(MAKECMDGOALS)),$(DEB_TOOLS))); \
-	root=; test "$$(id -u)" -eq 0 || root=sudo; \
-	for t in apt-get $$root; do command -v $$t >/dev/null || { \
-		echo "There is no $$t here to install$$missing with (their names" \
-			"in Debian); please install them in another way." >&2; \
-		exit 1; }; done; \
-	$$root apt-get update; $$root env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y --no-install-recommends $$missing
+		$(MAKECMDGOALS)),$(DEB_TOOLS))); $(apt_get)
+	@pkg-config --exists 'hiredis >= 1.0' || exit 0; missing=; \
+	pkg-config --exists $(TLS_PKGS) || missing=' libssl-dev'; \
+	command -v openssl >/dev/null || missing="$$missing openssl"; \
+	test -n "$$missing" || exit 0; $(apt_get)
 
 demo: $(PROGRAM)
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/demo
 
-check: $(PROGRAM) $(UNITS)
+# Programs of the tests, too; `check` runs them.
+units: $(UNITS)
+
+check: all $(UNITS)
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/run $(UNITS) tests/*.bats
 
 check-asan:
@@ -141,6 +160,8 @@ lint: $B/scripts.h
 DATA = $(DESTDIR)$(PREFIX)/share
 install: all
 	install -D $(PROGRAM) '$(DESTDIR)$(PREFIX)/bin/redlock-run'
+	test ! -e $(MODULE) || install -D -m 644 $(MODULE) \
+		'$(DESTDIR)$(PREFIX)/lib/redlock-run/redlock-run-tls.so'
 	install -D -m 644 man/redlock-run.1 '$(DATA)/man/man1/redlock-run.1'
 	install -D -m 644 completions/redlock-run.bash \
 		'$(DATA)/bash-completion/completions/redlock-run'
@@ -151,6 +172,7 @@ install: all
 
 uninstall:
 	cd '$(DESTDIR)$(PREFIX)' && rm -f bin/redlock-run \
+		lib/redlock-run/redlock-run-tls.so \
 		share/man/man1/redlock-run.1 \
 		share/bash-completion/completions/redlock-run \
 		'share/$(ZSH_DIR)/_redlock-run' \
@@ -181,12 +203,16 @@ deb: | $(filter deps,$(MAKECMDGOALS))
 check-deb:
 	@tests/run tests/deb
 
+# On Debian 13, with Redis 8 and with Valkey; makes a root of its own.
+check-matrix:
+	@tests/matrix
+
 clean:
-	rm -rf $B $(PROGRAM)
+	rm -rf $B $(PROGRAM) $(MODULE)
 
 FORCE:
-.PHONY: all deps demo check check-asan check-deb model chaos bench lint \
-	install uninstall dist deb clean FORCE
+.PHONY: all deps demo units check check-asan check-deb check-matrix model chaos \
+	bench lint install uninstall dist deb clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 -include $(OBJS:.o=.d) $(UNITS:=.d)

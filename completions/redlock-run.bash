@@ -69,12 +69,14 @@ _redlock_run()
 			[[ $asks ]] || _redlock_run_command "${at[i + 1]}"
 			return
 			;;
-		-r | --redis | --prefix | --password-file | --config)
+		-r | --redis | --prefix | --password-file | --config | \
+		    --tls-ca | --tls-cert | --tls-key | --tls-server-name)
 			((++i == n)) && option=${words[i - 1]} && break
 			_redlock_run_server "${words[i - 1]}"
 			_redlock_run_server "${words[i]}"
 			;;
-		-r?* | --redis=* | --prefix=* | --password-file=* | --config=*)
+		-r?* | --redis=* | --prefix=* | --password-file=* | --config=* | \
+		    --tls-*=*)
 			_redlock_run_server "${words[i]}"
 			;;
 		-[kwEt] | --key | --wait | --conflict-exit-code | --ttl | --at-least | \
@@ -120,7 +122,7 @@ _redlock_run()
 		mapfile -t COMPREPLY < <(compgen -W 'stderr syslog' -- "$value")
 		return
 		;;
-	--password-file | --config)
+	--password-file | --config | --tls-ca | --tls-cert | --tls-key)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$value")
 		return
@@ -135,7 +137,8 @@ _redlock_run()
 		    -s --shared --slots -E --conflict-exit-code -t --ttl
 		    --at-least --at-most --kill-after --on-loss
 		    -o --only-command -r --redis --prefix --node-timeout
-		    --restart-grace --password-file --config
+		    --restart-grace --password-file --tls-ca --tls-cert
+		    --tls-key --tls-server-name --config
 		    --status --watch --history --break --token --check --json
 		    --log -q --quiet -v --verbose -h --help -V --version' \
 		    -- "$value")

@@ -19,6 +19,7 @@ function __redlock_run_command
             case -k --key -w --wait -E --conflict-exit-code -t --ttl --at-least \
                     --at-most --kill-after --on-loss -r --redis --prefix \
                     --node-timeout --restart-grace --password-file --slots \
+                    --tls-ca --tls-cert --tls-key --tls-server-name \
                     --config --token --log
                 set -e words[1]
             case --status --history --break --check
@@ -44,9 +45,11 @@ function __redlock_run_names
     while set -q words[1]
         set -l word (string replace -r '^-[nosqv]+(r.*)$' -- '-$1' $words[1])
         switch $word
-            case -r --redis --prefix --password-file --config
+            case -r --redis --prefix --password-file --config --tls-ca \
+                    --tls-cert --tls-key --tls-server-name
                 set -a server $word (string replace -r '^~/' $HOME/ -- "$words[2]")
-            case '-r?*' '--redis=*' '--prefix=*' '--password-file=*' '--config=*'
+            case '-r?*' '--redis=*' '--prefix=*' '--password-file=*' '--config=*' \
+                    '--tls-*=*'
                 set -a server $word
         end
         set -e words[1]
@@ -86,6 +89,10 @@ __redlock_run_option -l prefix -x -d 'What goes before the name in the key'
 __redlock_run_option -l node-timeout -x -d 'Time for one answer of a server'
 __redlock_run_option -l restart-grace -x -d 'Time without a vote for servers that have started'
 __redlock_run_option -l password-file -r -F -d 'File with the password'
+__redlock_run_option -l tls-ca -r -F -d 'Who signs the certificates of servers'
+__redlock_run_option -l tls-cert -r -F -d 'Our certificate'
+__redlock_run_option -l tls-key -r -F -d 'Its private key'
+__redlock_run_option -l tls-server-name -x -d 'What the certificate of a server names'
 __redlock_run_option -l config -r -F -d 'File with the settings of this site'
 __redlock_run_option -l status -d 'Show locks'
 __redlock_run_option -l watch -d 'With --status: again every second'

@@ -97,11 +97,15 @@ userinfo_parse(struct address *a, const char *s, size_t len)
 	return NULL;
 }
 
+/* One host[:port] of a URL, with the port that it has if it names none. */
 static const char *
-host_parse(struct address *a, const char *s, size_t len)
+host_parse(struct address *a, const char *s, size_t len, int port)
 {
-	const char *end, *port;
+	struct endpoint *at = &a->at[a->nat];
+	const char *end, *rest;
 
+	if (a->nat == ADDRESS_HOSTS)
+		return "has too many hosts";
 	if (len > 0 && s[0] == '[') {
 		end = memchr(s, ']', len);
 		if (end == NULL)
@@ -114,27 +118,93 @@ host_parse(struct address *a, const char *s, size_t len)
 	}
 	if (end == s)
 		return "has no host";
-	if ((size_t)(end - s) >= sizeof(a->host))
+	if ((size_t)(end - s) >= sizeof(at->host))
 		return "has a host name that is too long";
-	memcpy(a->host, s, (size_t)(end - s));
-	a->host[end - s] = '\0';
-	if (strpbrk(a->host, " \t/?#@%\\\"") != NULL)
+	memcpy(at->host, s, (size_t)(end - s));
+	at->host[end - s] = '\0';
+	if (strpbrk(at->host, " \t/?#@%\\\",") != NULL)
 		return "has a host name with a character that cannot be in one";
 
-	port = *end == ']' ? end + 1 : end;
-	len -= (size_t)(port - s);
+	at->port = port;
+	a->nat++;
+	rest = *end == ']' ? end + 1 : end;
+	len -= (size_t)(rest - s);
 	if (len == 0)
 		return NULL;
-	if (*port != ':')
+	if (*rest != ':')
 		return "has something between host and port";
-	a->port = number(port + 1, len - 1, 65535);
-	return a->port > 0 ? NULL : "has a bad port number";
+	at->port = number(rest + 1, len - 1, 65535);
+	return at->port > 0 ? NULL : "has a bad port number";
+}
+
+/* All hosts that there are between s and its end. */
+static const char *
+hosts_parse(struct address *a, const char *s, size_t len, int port)
+{
+	const char *comma, *why;
+
+	if (a->kind == ADDRESS_SERVER)
+		return host_parse(a, s, len, port);
+	while ((comma = memchr(s, ',', len)) != NULL) {
+		why = host_parse(a, s, (size_t)(comma - s), port);
+		if (why != NULL)
+			return why;
+		len -= (size_t)(comma + 1 - s);
+		s = comma + 1;
+	}
+	return host_parse(a, s, len, port);
+}
+
+/* What follows the hosts: "/master" of sentinels, and "/db". */
+static const char *
+path_parse(struct address *a, const char *slash)
+{
+	const char *end;
+
+	if (a->kind == ADDRESS_SENTINEL) {
+		if (slash == NULL || slash[1] == '\0' || slash[1] == '/')
+			return "does not name the master, as in "
+			       "redis+sentinel://host:26379/mymaster";
+		end = slash + 1 + strcspn(slash + 1, "/");
+		if (!decode(a->master, sizeof(a->master), slash + 1,
+			(size_t)(end - slash - 1)))
+			return "has a master's name that is too long or badly "
+			       "encoded";
+		slash = *end == '/' ? end : NULL;
+	}
+	if (slash == NULL || slash[1] == '\0')
+		return NULL;
+	if (a->kind == ADDRESS_CLUSTER)
+		return "has a path; a cluster has one database";
+	a->db = number(slash + 1, strlen(slash + 1), 999999999);
+	return a->db == -1 ? "has a bad database number" : NULL;
+}
+
+/* The URL as it is printed and compared: all there is but the password. */
+static void
+write_text(struct address *a, const char *scheme)
+{
+	size_t size = sizeof(a->text), len;
+	bool v6;
+
+	len = (size_t)snprintf(a->text, size, "%s://%.255s%s", scheme, a->user,
+	    a->user[0] ? "@" : "");
+	for (int i = 0; i < a->nat && len < size; i++) {
+		v6 = strchr(a->at[i].host, ':') != NULL;
+		len += (size_t)snprintf(a->text + len, size - len,
+		    "%s%s%s%s:%d", i > 0 ? "," : "", v6 ? "[" : "",
+		    a->at[i].host, v6 ? "]" : "", a->at[i].port);
+	}
+	if (a->master[0] != '\0' && len < size)
+		len += (size_t)snprintf(
+		    a->text + len, size - len, "/%s", a->master);
+	if (a->db != 0 && len < size)
+		snprintf(a->text + len, size - len, "/%d", a->db);
 }
 
 static const char *
-tcp_parse(struct address *a, const char *rest)
+tcp_parse(struct address *a, const char *rest, const char *scheme)
 {
-	bool v6;
 	const char *slash, *at = NULL, *why;
 	size_t len;
 
@@ -148,28 +218,32 @@ tcp_parse(struct address *a, const char *rest)
 	}
 	slash = strchr(rest, '/');
 	len = slash == NULL ? strlen(rest) : (size_t)(slash - rest);
-	a->port = 6379;
-	why = host_parse(a, rest, len);
-	if (why != NULL)
-		return why;
-	if (slash != NULL && slash[1] != '\0') {
-		a->db = number(slash + 1, strlen(slash + 1), 999999999);
-		if (a->db == -1)
-			return "has a bad database number";
-	}
-	v6 = strchr(a->host, ':') != NULL;
-	len = (size_t)snprintf(a->text, sizeof(a->text),
-	    "redis://%.255s%s%s%s%s:%d", a->user, a->user[0] ? "@" : "",
-	    v6 ? "[" : "", a->host, v6 ? "]" : "", a->port);
-	if (a->db != 0)
-		snprintf(a->text + len, sizeof(a->text) - len, "/%d", a->db);
-	return NULL;
+	why = hosts_parse(
+	    a, rest, len, a->kind == ADDRESS_SENTINEL ? 26379 : 6379);
+	if (why == NULL)
+		why = path_parse(a, slash);
+	if (why == NULL)
+		write_text(a, scheme);
+	return why;
 }
 
 const char *
 address_parse(struct address *a, const char *url)
 {
+	static const struct {
+		const char *scheme;
+		enum address_kind kind;
+		bool tls;
+	} schemes[] = {
+		{ "redis", ADDRESS_SERVER, false },
+		{ "rediss", ADDRESS_SERVER, true },
+		{ "redis+sentinel", ADDRESS_SENTINEL, false },
+		{ "rediss+sentinel", ADDRESS_SENTINEL, true },
+		{ "redis+cluster", ADDRESS_CLUSTER, false },
+		{ "rediss+cluster", ADDRESS_CLUSTER, true },
+	};
 	const char *scheme_end = strstr(url, "://");
+	size_t len = scheme_end == NULL ? 0 : (size_t)(scheme_end - url);
 
 	memset(a, 0, sizeof(*a));
 	for (const char *p = url; *p != '\0'; p++)
@@ -177,14 +251,34 @@ address_parse(struct address *a, const char *url)
 			return "has a blank or control character in it";
 	if (strncmp(url, "unix://", 7) == 0)
 		return unix_parse(a, url + 7);
-	if (strncmp(url, "redis://", 8) == 0)
-		return tcp_parse(a, url + 8);
-	if (scheme_end != NULL &&
-	    strcspn(url, ":/@") == (size_t)(scheme_end - url))
-		return "is of no known kind (redis://, unix:// or host:port)";
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		if (len != strlen(schemes[i].scheme) ||
+		    strncmp(url, schemes[i].scheme, len) != 0)
+			continue;
+		a->kind = schemes[i].kind;
+		a->tls = schemes[i].tls;
+		return tcp_parse(a, scheme_end + 3, schemes[i].scheme);
+	}
+	if (scheme_end != NULL && strcspn(url, ":/@") == len)
+		return "is of no known kind (redis://, rediss://, "
+		       "redis+sentinel://, redis+cluster://, unix:// or "
+		       "host:port)";
 	if (strpbrk(url, "@/") != NULL)
 		return "needs redis:// in front";
-	return tcp_parse(a, url);
+	return tcp_parse(a, url, "redis");
+}
+
+bool
+address_same(const struct address *a, const struct address *b)
+{
+	if (a->kind != b->kind || a->nat != b->nat ||
+	    strcmp(a->path, b->path) != 0 || strcmp(a->master, b->master) != 0)
+		return false;
+	for (int i = 0; i < a->nat; i++)
+		if (a->at[i].port != b->at[i].port ||
+		    strcmp(a->at[i].host, b->at[i].host) != 0)
+			return false;
+	return true;
 }
 
 /* Where the password is, if the URL may have one, and how long; or NULL. */

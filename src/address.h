@@ -2,18 +2,37 @@
 #ifndef ADDRESS_H
 #define ADDRESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define ADDRESS_DEFAULT "redis://127.0.0.1:6379"
 #define ADDRESS_HOST    256
 #define ADDRESS_PATH    108 /* what fits in sockaddr_un */
 #define ADDRESS_SECRET  512
-#define ADDRESS_TEXT    640
+#define ADDRESS_MASTER  128
+#define ADDRESS_HOSTS   16 /* in one URL, at most */
+#define ADDRESS_TEXT    1024
+
+/* A name or an address without brackets, and a port. */
+struct endpoint {
+	char host[ADDRESS_HOST];
+	int port;
+};
+
+/* What is at the hosts of a URL. */
+enum address_kind {
+	ADDRESS_SERVER,   /* the server */
+	ADDRESS_SENTINEL, /* those who know which server is the master */
+	ADDRESS_CLUSTER   /* some nodes of a Redis Cluster */
+};
 
 struct address {
-	char host[ADDRESS_HOST]; /* empty for a unix socket */
-	char path[ADDRESS_PATH]; /* empty for TCP */
-	int port;
+	enum address_kind kind;
+	bool tls;
+	struct endpoint at[ADDRESS_HOSTS];
+	int nat;                     /* 0 for a unix socket */
+	char path[ADDRESS_PATH];     /* empty for TCP */
+	char master[ADDRESS_MASTER]; /* its name among the sentinels */
 	int db;
 	char user[ADDRESS_SECRET];     /* empty: the default user */
 	char password[ADDRESS_SECRET]; /* empty: none */
@@ -21,12 +40,23 @@ struct address {
 };
 
 /*
- * Reads redis://[user[:password]@]host[:port][/db], unix:///path[?db=N] or
- * host[:port]; user and password are percent-decoded, IPv6 addresses stand in
- * brackets.  Returns NULL, or what is wrong with it as the end of a sentence
- * ("has no host"); *a is then undefined.
+ * Reads
+ *
+ *	redis://[user[:password]@]host[:port][/db]
+ *	redis+sentinel://[user[:password]@]host[:port][,...]/master[/db]
+ *	redis+cluster://[user[:password]@]host[:port][,...]
+ *	unix:///path[?db=N]
+ *	host[:port]
+ *
+ * The first three may begin with rediss, for TLS.  User, password and master
+ * are percent-decoded, IPv6 addresses stand in brackets.  Returns NULL, or what
+ * is wrong with it as the end of a sentence ("has no host"); *a is then
+ * undefined.
  */
 const char *address_parse(struct address *a, const char *url);
+
+/* Whether both lead to the same place, whoever asks there for whatever db. */
+bool address_same(const struct address *, const struct address *);
 
 /* Copies url to dst with its password, if it may have one, as "***". */
 char *address_mask(char *dst, size_t size, const char *url);

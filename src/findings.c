@@ -68,8 +68,13 @@ user_of(const struct facts *f)
 static bool
 local(const struct address *a)
 {
-	return a->path[0] != '\0' || strncmp(a->host, "127.", 4) == 0 ||
-	    strcmp(a->host, "localhost") == 0 || strcmp(a->host, "::1") == 0;
+	const char *host = a->at[0].host;
+
+	if (a->path[0] != '\0')
+		return true;
+	return a->kind == ADDRESS_SERVER &&
+	    (strncmp(host, "127.", 4) == 0 || strcmp(host, "localhost") == 0 ||
+		strcmp(host, "::1") == 0);
 }
 
 static void
@@ -155,17 +160,30 @@ judge_kind(struct findings *v, const struct facts *f)
 {
 	if (strcmp(f->mode, "sentinel") == 0) {
 		add(v, LEVEL_BAD,
-		    "it is a Sentinel and keeps no locks; name the servers "
-		    "themselves, and no failover between them");
+		    "it is a Sentinel and keeps no locks; a URL for the master "
+		    "that it watches begins with redis+sentinel://");
 		return false;
 	}
 	if (!f->valkey && strtol(f->version, NULL, 10) < LEAST_VERSION)
 		add(v, LEVEL_BAD, "it is Redis %s; update it to %d.0 or later",
 		    f->version, LEAST_VERSION);
-	if (f->cluster)
+	if (f->cluster && f->address->kind != ADDRESS_CLUSTER)
 		add(v, LEVEL_BAD,
-		    "it is part of a Redis Cluster, which may lose a lock when "
-		    "it fails over; name servers with cluster-enabled no");
+		    "it is part of a Redis Cluster and has only some of the "
+		    "locks; a URL for all begins with redis+cluster://");
+	else if (!f->cluster && f->address->kind == ADDRESS_CLUSTER)
+		add(v, LEVEL_BAD,
+		    "it is no part of a Redis Cluster; its URL begins with "
+		    "redis://");
+	if (f->address->kind == ADDRESS_CLUSTER)
+		add(v, LEVEL_NOTE,
+		    "one node of the cluster has been looked at, not all");
+	if (f->address->kind != ADDRESS_SERVER)
+		add(v, LEVEL_NOTE,
+		    "a failover may lose a lock (SAFETY in redlock-run(1)); "
+		    "several independent masters rule it out");
+	if (f->address->kind == ADDRESS_CLUSTER)
+		return true; /* a replica leads to its master there */
 	if (strcmp(f->role, "slave") == 0)
 		add(v, LEVEL_BAD,
 		    "it is a replica of %s:%" PRId64 "; name a master, and "

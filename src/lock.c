@@ -123,7 +123,6 @@ lock_connect(struct lock *l)
 	int64_t now = clock_now_ms();
 
 	for (int i = 0; i < l->nservers; i++) {
-		l->servers[i].node.untried = l->servers[i].node.nips;
 		if (l->servers[i].verdict == VERDICT_OPEN)
 			server_open(&l->servers[i], now);
 	}

@@ -1,20 +1,21 @@
 /*
- * The only file that includes hiredis; written to what 0.14 and 1.x share.
+ * One of two files that include hiredis (reply.c is the other); written to
+ * what 0.14 and 1.x share.
  *
  * hiredis frees a connection by itself whenever it fails, so node->ac becomes
  * NULL in exactly one place, the cleanup hook, which runs before every free.
  * No connect callback is set: freeing inside one is a use-after-free in
- * 0.14.1, and a failed connect answers the first request anyway.  A reply
- * that nobody asked for is an assertion in hiredis, and one without end would
- * take all memory; both are stopped while they are parsed, by limits put
- * before hiredis's own reply functions.
+ * 0.14.1, and a failed connect answers the first request anyway.
+ *
+ * A connection may be one of several on the way: a Sentinel names the master,
+ * a cluster's node the one that has the slot.  To go on from one to the next is
+ * a hop, made by node_sweep(); meanwhile the node is NODE_GREETING, and what a
+ * cluster has not executed is sent again where it belongs.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <hiredis/async.h>
 #include <hiredis/hiredis.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -28,110 +29,19 @@
 #include "clock.h"
 #include "info.h"
 #include "node.h"
-#include "rule.h"
+#include "reply.h"
 
-#define REPLY_MAX (1024 * 1024)
+#define HOPS 8 /* that a request may take */
 
 /* Tags of the requests that a node makes for itself. */
-enum { TAG_AUTH = -1, TAG_SELECT = -2, TAG_INFO = -3 };
-
-#if HIREDIS_MAJOR < 1
-typedef int elements_t;
-#else
-typedef size_t elements_t;
-#endif
-
-static redisReplyObjectFunctions unlimited; /* hiredis's own */
-static redisReplyObjectFunctions limited;
-
-/* Whether cost bytes more may be spent on the reply that is being parsed. */
-static bool
-affordable(const redisReadTask *task, size_t cost)
-{
-	struct node *n = task->privdata;
-
-	if (task->parent == NULL) {
-		/* An error out of turn ("max number of clients") is allowed. */
-		if (n->head == n->tail && task->type != REDIS_REPLY_ERROR)
-			return false;
-		n->budget = REPLY_MAX;
-	}
-	if ((unsigned long long)n->budget < cost)
-		return false;
-	n->budget -= (long long)cost;
-	return true;
-}
-
-static void *
-create_string_cb(const redisReadTask *task, char *str, size_t len)
-{
-	if (!affordable(task, sizeof(redisReply) + len))
-		return NULL;
-	return unlimited.createString(task, str, len);
-}
-
-static void *
-create_array_cb(const redisReadTask *task, elements_t elements)
-{
-	if ((size_t)elements > REPLY_MAX ||
-	    !affordable(task,
-		sizeof(redisReply) + (size_t)elements * sizeof(redisReply *)))
-		return NULL;
-	return unlimited.createArray(task, elements);
-}
-
-static void *
-create_integer_cb(const redisReadTask *task, long long value)
-{
-	if (!affordable(task, sizeof(redisReply)))
-		return NULL;
-	return unlimited.createInteger(task, value);
-}
-
-static void *
-create_nil_cb(const redisReadTask *task)
-{
-	if (!affordable(task, sizeof(redisReply)))
-		return NULL;
-	return unlimited.createNil(task);
-}
-
-#if HIREDIS_MAJOR >= 1
-static void *
-create_double_cb(const redisReadTask *task, double value, char *str, size_t len)
-{
-	if (!affordable(task, sizeof(redisReply) + len))
-		return NULL;
-	return unlimited.createDouble(task, value, str, len);
-}
-
-static void *
-create_bool_cb(const redisReadTask *task, int value)
-{
-	if (!affordable(task, sizeof(redisReply)))
-		return NULL;
-	return unlimited.createBool(task, value);
-}
-#endif
-
-static void
-limit_replies(struct node *n, redisReader *reader)
-{
-	if (unlimited.createString == NULL) {
-		unlimited = *reader->fn;
-		limited = unlimited;
-		limited.createString = create_string_cb;
-		limited.createArray = create_array_cb;
-		limited.createInteger = create_integer_cb;
-		limited.createNil = create_nil_cb;
-#if HIREDIS_MAJOR >= 1
-		limited.createDouble = create_double_cb;
-		limited.createBool = create_bool_cb;
-#endif
-	}
-	reader->fn = &limited;
-	reader->privdata = n;
-}
+enum {
+	TAG_AUTH = -1,
+	TAG_SELECT = -2,
+	TAG_INFO = -3,
+	TAG_ROLE = -4,
+	TAG_MASTER = -5,
+	TAG_ASKING = -6
+};
 
 static void
 set_why(struct node *n, enum answer_kind kind, const char *why)
@@ -165,21 +75,91 @@ del_write_cb(void *arg)
 	((struct node *)arg)->watch.events &= (short)~POLLOUT;
 }
 
+/* Nobody sends them on any more. */
+static void
+drop_moved(struct node *n)
+{
+	struct answer a = { .kind = ANSWER_NONE, .text = n->why };
+
+	while (n->nmoved > 0) {
+		struct node_request *r = &n->moved[--n->nmoved];
+
+		a.tag = r->tag;
+		a.sent_ms = r->sent_ms;
+		free(r->bytes);
+		n->answer_cb(n->arg, &a);
+	}
+}
+
+/* No connection, and none on its way; why says why. */
+static void
+down(struct node *n)
+{
+	n->state = NODE_DOWN;
+	n->hop = false;
+	drop_moved(n);
+}
+
+/* Whether TLS was meant to be spoken, and nothing came. */
+static bool
+handshaking(const struct node *n)
+{
+	return n->ssl != NULL && !tls_module()->ready(n->ssl);
+}
+
+/* What TLS had to do with the end of the connection, or hiredis. */
+static void
+explain(struct node *n)
+{
+	static const char connecting[] = "SSL_connect failed: ";
+	const char *errstr = n->ac->c.errstr;
+	char why[TLS_WHY];
+	enum tls_trouble trouble = TLS_FINE;
+
+	if (n->ssl != NULL)
+		trouble = tls_module()->trouble(n->ssl, why);
+	if (trouble == TLS_REFUSED)
+		n->established = false;
+	if (n->why[0] != '\0')
+		return;
+	if (trouble != TLS_FINE)
+		set_why(n, trouble == TLS_REFUSED ? ANSWER_DENIED : ANSWER_NONE,
+		    why);
+	else if (strncmp(errstr, connecting, sizeof(connecting) - 1) == 0)
+		set_why(n, ANSWER_NONE, errstr + sizeof(connecting) - 1);
+	else if (errstr[0] != '\0' && n->established && !n->heard &&
+	    n->ssl == NULL && n->address.nat > 0)
+		/* Its alert may have been lost. */
+		snprintf(n->why, sizeof(n->why),
+		    "%.200s (if it speaks TLS, it needs a rediss:// URL)",
+		    errstr);
+	else
+		set_why(n, ANSWER_NONE,
+		    errstr[0] != '\0' ? errstr : "the connection was closed");
+}
+
+/* Whether it leads to the server itself, and that has accepted it. */
+static bool
+accepted(const struct node *n, const redisAsyncContext *ac)
+{
+	return (ac->c.flags & REDIS_CONNECTED) != 0 && !n->at_sentinel &&
+	    !handshaking(n);
+}
+
 /* The connection is about to be freed, by whomever. */
 static void
 cleanup_cb(void *arg)
 {
 	struct node *n = arg;
 
-	if (n->why[0] == '\0')
-		set_why(n, ANSWER_NONE,
-		    n->ac->c.errstr[0] != '\0' ? n->ac->c.errstr :
-						 "the connection was closed");
-	n->established = (n->ac->c.flags & REDIS_CONNECTED) != 0;
+	n->established = accepted(n, n->ac);
+	explain(n);
 	n->ac = NULL;
-	n->state = NODE_DOWN;
+	n->ssl = NULL;
 	n->doomed = false;
 	loop_remove(n->loop, &n->watch);
+	if (!n->hopping)
+		down(n);
 }
 
 /*
@@ -190,7 +170,11 @@ static void
 socket_cb(void *arg, short revents)
 {
 	struct node *n = arg;
+	char why[TLS_WHY];
 
+	/* hiredis may connect() again, and the server's last words are gone. */
+	if ((revents & (POLLERR | POLLHUP)) && n->ssl != NULL)
+		tls_module()->trouble(n->ssl, why);
 	if ((revents & POLLOUT) && n->ac != NULL)
 		redisAsyncHandleWrite(n->ac);
 	if ((revents & (POLLIN | POLLERR | POLLHUP)) && n->ac != NULL)
@@ -200,6 +184,10 @@ socket_cb(void *arg, short revents)
 		n->doomed = true;
 	}
 }
+
+static void found_cb(void *, const struct place *, const char *);
+static void reply_cb(struct redisAsyncContext *, void *, void *);
+static void greet(struct node *);
 
 void
 node_init(struct node *n, struct loop *loop, const struct address *address,
@@ -212,82 +200,95 @@ node_init(struct node *n, struct loop *loop, const struct address *address,
 	n->arg = arg;
 	n->watch =
 	    (struct loop_watch){ .fd = -1, .ready_cb = socket_cb, .arg = n };
+	topology_init(&n->topology, loop, &n->address, found_cb, n);
 	set_why(n, ANSWER_NONE, "not connected yet");
-}
-
-/* A host that is an address already needs no resolver. */
-static bool
-numeric(const char *host)
-{
-	unsigned char buf[sizeof(struct in6_addr)];
-
-	return inet_pton(AF_INET, host, buf) == 1 ||
-	    inet_pton(AF_INET6, host, buf) == 1;
 }
 
 int
 node_resolve(struct node *n)
 {
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
-	struct addrinfo *list, *ai;
-	const char *host = n->address.host;
-	int error, count = 0;
+	char why[RESOLVE_WHY];
 
-	if (host[0] == '\0' || numeric(host)) {
-		if ((n->ips = calloc(1, sizeof(*n->ips))) == NULL)
-			goto fail;
-		snprintf(n->ips[0], sizeof(n->ips[0]), "%.63s", host);
-		n->nips = 1;
+	n->nips = n->untried = 1;
+	if (n->address.path[0] != '\0')
 		return 0;
-	}
-	if ((error = getaddrinfo(host, NULL, &hints, &list)) != 0) {
-		set_why(n, ANSWER_NONE,
-		    error == EAI_SYSTEM ? strerror(errno) :
-					  gai_strerror(error));
+	if (topology_resolve(&n->topology, why) == -1)
+		set_why(n, ANSWER_NONE, why);
+	n->nips = n->untried = n->topology.nips;
+	return n->nips > 0 ? 0 : -1;
+}
+
+static int
+send_argv(struct node *n, int tag, int argc, const char *const argv[])
+{
+	struct node_request *r = &n->pending[n->tail % NODE_PENDING];
+	const char **words = (const char **)(uintptr_t)argv;
+	long long len = 0;
+	char *bytes = NULL;
+	int sent;
+
+	if (n->tail - n->head == NODE_PENDING || n->ac == NULL)
+		return -1;
+	if (tag >= 0 && n->address.kind == ADDRESS_CLUSTER) {
+		len = redisFormatCommandArgv(&bytes, argc, words, NULL);
+		sent = len < 0 ? REDIS_ERR :
+				 redisAsyncFormattedCommand(
+				     n->ac, reply_cb, n, bytes, (size_t)len);
+	} else
+		sent = redisAsyncCommandArgv(
+		    n->ac, reply_cb, n, argc, words, NULL);
+	if (sent != REDIS_OK) {
+		free(bytes);
 		return -1;
 	}
-	for (ai = list; ai != NULL; ai = ai->ai_next)
-		count++;
-	if ((n->ips = calloc((size_t)count, sizeof(*n->ips))) == NULL) {
-		freeaddrinfo(list);
-		goto fail;
-	}
-	for (ai = list; ai != NULL; ai = ai->ai_next)
-		if (getnameinfo(ai->ai_addr, ai->ai_addrlen, n->ips[n->nips],
-			sizeof(n->ips[0]), NULL, 0, NI_NUMERICHOST) == 0)
-			n->nips++;
-	freeaddrinfo(list);
-	n->ip = n->nips - 1;
+	*r = (struct node_request){ .tag = tag,
+		.sent_ms = clock_now_ms(),
+		.bytes = bytes,
+		.len = (size_t)len };
+	n->tail++;
 	return 0;
-fail:
-	set_why(n, ANSWER_NONE, strerror(errno));
-	return -1;
 }
 
 /*
- * Which errors mean that we are refused, rather than that the server cannot.
+ * What was asked elsewhere is asked here, in its order, as if it were now.  What
+ * cannot be is answered with the end of the connection.
  */
-static enum answer_kind
-error_kind(const char *text)
+static void
+send_moved(struct node *n)
 {
-	static const char *const denials[] = {
-		"NOAUTH",
-		/* A request of more than ten words, before AUTH. */
-		"ERR Protocol error: unauthenticated",
-		"WRONGPASS",
-		"ERR invalid password",
-		"ERR AUTH",
-		"ERR Client sent AUTH",
-		"ERR wrong number of arguments for 'auth'",
-	};
+	const char *const asking[] = { "ASKING" };
+	int sent = 0;
 
-	for (size_t i = 0; i < sizeof(denials) / sizeof(denials[0]); i++)
-		if (strncmp(text, denials[i], strlen(denials[i])) == 0)
-			return ANSWER_DENIED;
-	return rule_denies(text) ? ANSWER_DENIED : ANSWER_UNABLE;
+	for (; sent < n->nmoved; sent++) {
+		struct node_request *r = &n->moved[sent];
+
+		if (r->asking)
+			send_argv(n, TAG_ASKING, 1, asking);
+		if (n->tail - n->head == NODE_PENDING ||
+		    redisAsyncFormattedCommand(
+			n->ac, reply_cb, n, r->bytes, r->len) != REDIS_OK) {
+			set_why(n, ANSWER_NONE, "it could not be asked again");
+			n->doomed = true;
+			break;
+		}
+		n->pending[n->tail++ % NODE_PENDING] = *r;
+	}
+	n->nmoved -= sent;
+	memmove(
+	    n->moved, n->moved + sent, (size_t)n->nmoved * sizeof(*n->moved));
 }
 
-static void greet(struct node *);
+static void
+send_auth(struct node *n)
+{
+	const char *auth[3] = { "AUTH" };
+	int argc = 1;
+
+	if (n->address.user[0] != '\0')
+		auth[argc++] = n->address.user;
+	auth[argc++] = n->address.password;
+	send_argv(n, TAG_AUTH, argc, auth);
+}
 
 /* AUTH or SELECT was answered. */
 static void
@@ -323,73 +324,165 @@ informed(struct node *n, const struct answer *a)
 	info_field(text, "run_id", n->run_id, sizeof(n->run_id));
 }
 
+/* A Sentinel has said who is the master, or why not. */
+static void
+master_named(struct node *n, const struct answer *a)
+{
+	const char *host = answer_string(a, 0, NULL);
+	const char *port = answer_string(a, 1, NULL);
+
+	if (a->kind == ANSWER_DENIED && !n->authenticated &&
+	    n->address.password[0] != '\0') {
+		n->authenticated = true;
+		send_auth(n);
+	} else if (a->kind == ANSWER_REPLY && host != NULL && port != NULL &&
+	    strlen(host) < sizeof(n->sent_on.host)) {
+		snprintf(n->sent_on.host, sizeof(n->sent_on.host), "%s", host);
+		n->sent_on.port = atoi(port);
+		n->hop = true;
+	} else if (a->kind != ANSWER_NONE) {
+		set_why(n, a->kind == ANSWER_REPLY ? ANSWER_UNABLE : a->kind,
+		    a->kind == ANSWER_REPLY ?
+			"the Sentinel knows no master of that name" :
+			a->text);
+		n->doomed = true;
+	}
+}
+
+/* A Sentinel's news may be old. */
+static void
+role_told(struct node *n, const struct answer *a)
+{
+	const char *text = answer_text(a);
+	char role[16];
+
+	if (a->kind == ANSWER_NONE)
+		return;
+	if (a->kind == ANSWER_REPLY && text != NULL &&
+	    info_field(text, "role", role, sizeof(role)) &&
+	    strcmp(role, "master") != 0) {
+		set_why(n, ANSWER_UNABLE,
+		    "the Sentinel names a master that is a replica");
+		n->doomed = true;
+		return;
+	}
+	greet(n);
+}
+
+/* Whether the cluster wants it to be asked elsewhere, where it is sent then. */
+static bool
+moved(struct node *n, struct node_request *r, const char *error)
+{
+	if (n->address.kind != ADDRESS_CLUSTER || r->tag < 0 ||
+	    r->hops == HOPS ||
+	    topology_moved(error, n->at.host, &n->sent_on, &r->asking) == -1)
+		return false;
+	r->hops++;
+	n->moved[n->nmoved++] = *r;
+	n->state = NODE_GREETING;
+	n->hop = true;
+	return true;
+}
+
+/* Whether another server may be the master now, at the same URL. */
+static bool
+demoted(const struct node *n, const char *error)
+{
+	return (n->address.kind == ADDRESS_SENTINEL ||
+		   (n->address.nat > 0 &&
+		       !resolve_is_address(n->address.at[0].host))) &&
+	    (strstr(error, "READONLY") != NULL ||
+		strncmp(error, "UNBLOCKED", 9) == 0);
+}
+
 /* Each request ends here once; reply is NULL if the connection was lost. */
 static void
 reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 {
 	struct node *n = arg;
 	const redisReply *r = reply;
-	struct answer a = { .reply = r };
+	struct node_request *request = &n->pending[n->head++ % NODE_PENDING];
+	struct answer a = {
+		.reply = r, .tag = request->tag, .sent_ms = request->sent_ms
+	};
 
-	a.tag = n->pending[n->head % NODE_PENDING].tag;
-	a.sent_ms = n->pending[n->head++ % NODE_PENDING].sent_ms;
 	if (r == NULL) {
 		a.kind = ANSWER_NONE;
 		a.text = n->why[0] != '\0' ? n->why : ac->c.errstr;
 	} else if (r->type == REDIS_REPLY_ERROR) {
-		a.kind = error_kind(r->str);
+		n->heard = true;
+		if (moved(n, request, r->str))
+			return;
+		a.kind = reply_error_kind(r->str);
 		a.text = r->str;
 	} else {
 		a.kind = ANSWER_REPLY;
-		if (a.tag >= 0)
+		n->heard = true;
+		if (a.tag >= 0) {
 			n->untried = n->nips;
+			n->good = true;
+		}
 	}
-	if (a.tag == TAG_INFO)
+	free(request->bytes);
+	request->bytes = NULL;
+	switch (a.tag) {
+	case TAG_INFO:
 		informed(n, &a);
-	else if (a.tag < 0)
+		break;
+	case TAG_ROLE:
+		role_told(n, &a);
+		break;
+	case TAG_MASTER:
+		master_named(n, &a);
+		break;
+	case TAG_AUTH:
+	case TAG_SELECT:
 		greeted(n, &a);
-	else
+		break;
+	case TAG_ASKING:
+		if (a.kind == ANSWER_DENIED) {
+			set_why(n, a.kind, a.text);
+			n->doomed = true;
+		}
+		break;
+	default:
 		n->answer_cb(n->arg, &a);
-}
-
-static int
-send_argv(struct node *n, int tag, int argc, const char *const argv[])
-{
-	if (n->tail - n->head == NODE_PENDING || n->ac == NULL ||
-	    redisAsyncCommandArgv(n->ac, reply_cb, n, argc,
-		(const char **)(uintptr_t)argv, NULL) != REDIS_OK)
-		return -1;
-	n->pending[n->tail % NODE_PENDING].tag = tag;
-	n->pending[n->tail++ % NODE_PENDING].sent_ms = clock_now_ms();
-	return 0;
+		if (a.kind == ANSWER_UNABLE && demoted(n, a.text)) {
+			set_why(n, ANSWER_UNABLE, a.text);
+			n->doomed = true;
+		}
+	}
 }
 
 /*
  * Sends the next of what must be answered before anything that writes is
- * sent: it would run as the default user, or in database 0.
+ * sent: it would run as the default user, in database 0, or on a replica.
+ * Sentinels are asked without a password, unless they want one.
  */
 static void
 greet(struct node *n)
 {
-	const char *auth[3] = { "AUTH" };
+	const char *const master[] = { "SENTINEL", "GET-MASTER-ADDR-BY-NAME",
+		n->address.master };
+	const char *const role[] = { "INFO", "replication" };
+	const char *const info[] = { "INFO", "server" };
 	const char *select[2] = { "SELECT" };
-	const char *const info[2] = { "INFO", "server" };
 	char db[16];
-	int argc = 1;
 
 	n->state = NODE_GREETING;
-	if (n->greeting == 0) {
-		n->greeting++;
+	if (n->at_sentinel) {
+		send_argv(n, TAG_MASTER, 3, master);
+		return;
+	}
+	if (n->greeting == GREET_AUTH) {
+		n->greeting = GREET_SELECT;
 		if (n->address.password[0] != '\0') {
-			if (n->address.user[0] != '\0')
-				auth[argc++] = n->address.user;
-			auth[argc++] = n->address.password;
-			send_argv(n, TAG_AUTH, argc, auth);
+			send_auth(n);
 			return;
 		}
 	}
-	if (n->greeting == 1) {
-		n->greeting++;
+	if (n->greeting == GREET_SELECT) {
+		n->greeting = GREET_ROLE;
 		if (n->address.db != 0) {
 			snprintf(db, sizeof(db), "%d", n->address.db);
 			select[1] = db;
@@ -397,53 +490,57 @@ greet(struct node *n)
 			return;
 		}
 	}
+	if (n->greeting == GREET_ROLE) {
+		n->greeting = GREET_DONE;
+		if (n->address.kind == ADDRESS_SENTINEL) {
+			send_argv(n, TAG_ROLE, 2, role);
+			return;
+		}
+	}
 	n->state = NODE_READY;
 	/* Ahead of the first request, so its answer is there before. */
 	if (n->ask_info)
 		send_argv(n, TAG_INFO, 2, info);
+	send_moved(n);
 }
 
-static redisAsyncContext *
-connect_next(struct node *n)
-{
-	if (n->address.path[0] != '\0')
-		return redisAsyncConnectUnix(n->address.path);
-	n->ip = (n->ip + 1) % n->nips;
-	return redisAsyncConnect(n->ips[n->ip], n->address.port);
-}
-
-void
-node_open(struct node *n)
+/* Begins a connection to where it says; or down() and why not. */
+static void
+connect_to(struct node *n, const struct place *p)
 {
 	const int on = 1;
+	bool local = n->address.path[0] != '\0';
+	char why[TLS_WHY];
 	redisAsyncContext *ac;
 
-	if (n->address.path[0] == '\0' && n->nips == 0)
-		return; /* its name is not known; why says so */
-	n->why[0] = '\0';
-	n->head = n->tail = 0;
-	n->greeting = 0;
+	n->greeting = GREET_AUTH;
+	n->authenticated = false;
 	n->born_ms = 0;
 	n->run_id[0] = '\0';
-	n->again = n->established = false;
-	if (n->untried > 0)
-		n->untried--;
 	errno = 0;
-	if ((ac = connect_next(n)) == NULL) {
-		set_why(n, ANSWER_NONE, strerror(ENOMEM));
-		return;
-	}
-	if (ac->err != 0) {
+	ac = local ? redisAsyncConnectUnix(n->address.path) :
+		     redisAsyncConnect(p->ip, p->port);
+	if (ac == NULL || ac->err != 0) {
 		/* A unix socket whose backlog is full. */
 		n->again = errno == EAGAIN;
-		set_why(n, ANSWER_NONE, ac->errstr);
-		redisAsyncFree(ac);
+		set_why(
+		    n, ANSWER_NONE, ac == NULL ? strerror(ENOMEM) : ac->errstr);
+		if (ac != NULL)
+			redisAsyncFree(ac);
+		down(n);
 		return;
 	}
 	fcntl(ac->c.fd, F_SETFD, FD_CLOEXEC);
-	if (n->address.path[0] == '\0')
+	if (!local)
 		setsockopt(ac->c.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	limit_replies(n, ac->c.reader);
+	if (n->address.tls &&
+	    (n->ssl = tls_start(&ac->c, p->name, why)) == NULL) {
+		set_why(n, ANSWER_NONE, why);
+		redisAsyncFree(ac);
+		down(n);
+		return;
+	}
+	reply_limit(n, ac->c.reader);
 	ac->ev.data = n;
 	ac->ev.addRead = add_read_cb;
 	ac->ev.delRead = del_read_cb;
@@ -451,6 +548,7 @@ node_open(struct node *n)
 	ac->ev.delWrite = del_write_cb;
 	ac->ev.cleanup = cleanup_cb;
 	n->ac = ac;
+	n->state = NODE_GREETING;
 	n->watch.fd = ac->c.fd;
 	n->watch.events = POLLIN;
 	if (loop_add(n->loop, &n->watch) == -1) {
@@ -460,10 +558,95 @@ node_open(struct node *n)
 	greet(n);
 }
 
+static void
+found_cb(void *arg, const struct place *p, const char *why)
+{
+	struct node *n = arg;
+
+	if (p != NULL) {
+		n->untried += p->more;
+		connect_to(n, p);
+		return;
+	}
+	set_why(n, ANSWER_NONE, why);
+	down(n);
+}
+
+/* On to where we have been sent. */
+static void
+follow(struct node *n)
+{
+	struct place place = { .port = 0 };
+
+	n->state = NODE_GREETING;
+	n->at = n->sent_on;
+	switch (topology_redirect(&n->topology, &n->sent_on, &place)) {
+	case 1:
+		connect_to(n, &place);
+		break;
+	case -1:
+		set_why(n, ANSWER_NONE, strerror(errno));
+		down(n);
+		break;
+	}
+}
+
+static void
+hop(struct node *n)
+{
+	n->hop = false;
+	n->hopping = true;
+	redisAsyncFree(n->ac);
+	n->hopping = n->established = false;
+	n->why[0] = '\0';
+	n->at_sentinel = false;
+	follow(n);
+}
+
+void
+node_open(struct node *n)
+{
+	struct place place = { .port = 0 };
+	char why[RESOLVE_WHY];
+	bool known = n->good && n->sent_on.port != 0 &&
+	    n->address.kind == ADDRESS_CLUSTER;
+
+	n->why[0] = '\0';
+	n->head = n->tail = 0;
+	n->again = n->established = n->good = false;
+	if (n->untried > 0)
+		n->untried--;
+	n->at_sentinel = n->address.kind == ADDRESS_SENTINEL;
+	if (known) {
+		follow(n);
+		return;
+	}
+	if (n->address.path[0] == '\0' &&
+	    topology_next(&n->topology, &place, why) == -1) {
+		set_why(n, ANSWER_NONE, why);
+		return;
+	}
+	n->nips = n->topology.nips > 0 ? n->topology.nips : 1;
+	snprintf(n->at.host, sizeof(n->at.host), "%s", place.ip);
+	n->at.port = place.port;
+	connect_to(n, &place);
+}
+
+bool
+node_go(struct node *n, const struct endpoint *to)
+{
+	if (n->at.port == to->port && strcmp(n->at.host, to->host) == 0)
+		return true;
+	n->sent_on = *to;
+	n->hop = true;
+	n->state = NODE_GREETING;
+	return false;
+}
+
 bool
 node_connected(const struct node *n)
 {
-	return n->ac != NULL && (n->ac->c.flags & REDIS_CONNECTED) != 0;
+	return n->ac != NULL && accepted(n, n->ac);
 }
 
 int64_t
@@ -477,11 +660,24 @@ node_unanswered_ms(const struct node *n)
 void
 node_close(struct node *n, const char *why)
 {
-	if (n->ac == NULL)
+	if (n->state == NODE_DOWN)
 		return;
-	if (n->why[0] == '\0')
+	if (n->why[0] == '\0' && why != NULL && handshaking(n)) {
+		n->failure = ANSWER_NONE;
+		snprintf(n->why, sizeof(n->why),
+		    "%.200s to the TLS handshake (does this port speak TLS?)",
+		    why);
+	} else if (n->why[0] == '\0' && why != NULL && n->topology.awaited) {
+		n->failure = ANSWER_NONE;
+		snprintf(n->why, sizeof(n->why),
+		    "%.60s from the resolver about %.150s", why, n->at.host);
+	} else if (n->why[0] == '\0')
 		set_why(n, ANSWER_NONE, why != NULL ? why : "closed");
-	redisAsyncFree(n->ac);
+	topology_cancel(&n->topology);
+	if (n->ac != NULL)
+		redisAsyncFree(n->ac);
+	else
+		down(n);
 }
 
 void
@@ -489,6 +685,8 @@ node_sweep(struct node *n)
 {
 	if (n->doomed)
 		node_close(n, NULL);
+	else if (n->hop && n->head == n->tail)
+		hop(n);
 }
 
 void
@@ -512,8 +710,7 @@ void
 node_release(struct node *n)
 {
 	node_close(n, NULL);
-	free(n->ips);
-	n->ips = NULL;
+	topology_release(&n->topology);
 }
 
 int
@@ -537,59 +734,4 @@ node_eval(struct node *n, int tag, const char *script, int nkeys, int argc,
 	words[2] = keys;
 	memcpy(words + 3, argv, (size_t)argc * sizeof(*argv));
 	return node_command(n, tag, 3 + argc, words);
-}
-
-static const redisReply *
-element(const struct answer *a, size_t i)
-{
-	const redisReply *r = a->reply;
-
-	if (r == NULL || r->type != REDIS_REPLY_ARRAY || i >= r->elements)
-		return NULL;
-	return r->element[i];
-}
-
-long long
-answer_int(const struct answer *a, size_t i)
-{
-	const redisReply *r = element(a, i);
-
-	return r != NULL && r->type == REDIS_REPLY_INTEGER ? r->integer : 0;
-}
-
-const char *
-answer_string(const struct answer *a, size_t i, size_t *len)
-{
-	const redisReply *r = element(a, i);
-
-	if (r == NULL || r->type != REDIS_REPLY_STRING)
-		return NULL;
-	if (len != NULL)
-		*len = r->len;
-	return r->str;
-}
-
-size_t
-answer_count(const struct answer *a)
-{
-	const redisReply *r = a->reply;
-
-	return r != NULL && r->type == REDIS_REPLY_ARRAY ? r->elements : 0;
-}
-
-const char *
-answer_text(const struct answer *a)
-{
-	const redisReply *r = a->reply;
-
-	return r != NULL && r->type == REDIS_REPLY_STRING ? r->str : NULL;
-}
-
-struct answer
-answer_sub(const struct answer *a, size_t i)
-{
-	struct answer sub = *a;
-
-	sub.reply = element(a, i);
-	return sub;
 }

@@ -14,16 +14,17 @@
 
 #include "address.h"
 #include "loop.h"
+#include "tls.h"
+#include "topology.h"
 
 #define NODE_PENDING 32 /* requests on their way, at most */
 #define NODE_RUN_ID  48
 #define NODE_ARGS    16 /* keys and arguments of a script, at most */
 #define NODE_WHY     256
-#define NODE_IP      64
 
 enum node_state {
 	NODE_DOWN,     /* no connection; node->why says why */
-	NODE_GREETING, /* connecting, or AUTH and SELECT under way */
+	NODE_GREETING, /* on the way: connecting, AUTH and SELECT, asking */
 	NODE_READY     /* requests may be sent */
 };
 
@@ -47,6 +48,16 @@ typedef void node_answer_cb(void *arg, const struct answer *);
 
 struct redisAsyncContext;
 
+/* What a server has been asked and has not answered yet. */
+struct node_request {
+	int tag;
+	int64_t sent_ms;
+	char *bytes; /* of a cluster: as it was sent, to be sent again */
+	size_t len;
+	int hops;    /* times that it was */
+	bool asking; /* where its slot is on its way to */
+};
+
 struct node {
 	struct address address;
 	struct loop *loop;
@@ -58,10 +69,16 @@ struct node {
 	enum answer_kind failure; /* while NODE_DOWN: of what kind */
 	char why[NODE_WHY];       /* and in words */
 
-	char (*ips)[NODE_IP]; /* every address of the host */
-	int nips;
-	int ip;      /* the one in use */
-	int untried; /* those not tried since the last success */
+	struct topology topology;
+	int nips;                /* addresses of the URL's hosts */
+	int untried;             /* those not tried since the last success */
+	struct endpoint sent_on; /* where another node has sent us */
+	struct endpoint at;      /* the one that we are connected to */
+	bool at_sentinel;        /* it is not the server itself */
+	bool good;               /* the server has answered a request */
+	bool heard;              /* it has answered anything, ever */
+	bool hop;                /* go on to sent_on once all is answered */
+	bool hopping;
 
 	struct redisAsyncContext *ac; /* NULL when down */
 	bool doomed;                  /* to be freed before the next turn */
@@ -71,12 +88,14 @@ struct node {
 	char run_id[NODE_RUN_ID];  /* empty: unknown */
 	char info_error[NODE_WHY]; /* why it is */
 	bool established;          /* the last connection was accepted */
-	int greeting;              /* how far AUTH and SELECT have come */
-	struct {
-		int tag;
-		int64_t sent_ms;
-	} pending[NODE_PENDING]; /* a ring, in the order of sending */
+	bool authenticated;        /* to a Sentinel that wants it */
+	enum { GREET_AUTH, GREET_SELECT, GREET_ROLE, GREET_DONE } greeting;
+	struct ssl_st *ssl; /* NULL: no TLS */
+	struct node_request
+	    pending[NODE_PENDING]; /* a ring, as they were sent */
 	unsigned int head, tail;
+	struct node_request moved[NODE_PENDING]; /* to be sent elsewhere */
+	int nmoved;
 	long long budget; /* bytes that the reply may still take */
 };
 
@@ -85,18 +104,26 @@ void node_init(struct node *, struct loop *, const struct address *,
     node_answer_cb *, void *arg);
 
 /*
- * Looks up the host's addresses.  May block for as long as a resolver does,
+ * Looks up the hosts' addresses.  May block for as long as a resolver does,
  * so it comes before anything that depends on time.  Returns 0, or -1 with
- * node->why.
+ * node->why.  A name is looked up again, in a thread, when a connection is
+ * opened later.
  */
 int node_resolve(struct node *);
 
 /*
- * Begins a connection to the next of the addresses.  Afterwards the state is
- * NODE_GREETING or NODE_READY (requests wait for the connection), or
- * NODE_DOWN if it failed at once.  Not for use in callbacks.
+ * Begins a connection to the next of the addresses, and from there to where
+ * that sends us.  Afterwards the state is NODE_GREETING or NODE_READY (requests
+ * wait for the connection), or NODE_DOWN if it failed at once.  Not for use in
+ * callbacks.
  */
 void node_open(struct node *);
+
+/*
+ * Whether a ready node of a cluster is connected to that one of its servers; if
+ * not, it goes there, and is not ready until it is.
+ */
+bool node_go(struct node *, const struct endpoint *to);
 
 /* Whether the server has accepted the connection. */
 bool node_connected(const struct node *);
@@ -131,8 +158,8 @@ int node_eval(struct node *, int tag, const char *script, int nkeys, int argc,
 int node_command(struct node *, int tag, int argc, const char *const argv[]);
 
 /*
- * Before each turn of the loop: frees a connection that broke a limit.
- * Not for use in callbacks.
+ * Before each turn of the loop: frees a connection that broke a limit, and goes
+ * on to where another sent us.  Not for use in callbacks.
  */
 void node_sweep(struct node *);
 
@@ -148,5 +175,8 @@ size_t answer_count(const struct answer *);
 
 /* A reply that is a string, or NULL if it is none. */
 const char *answer_text(const struct answer *);
+
+/* A reply that is an integer itself; 0 if it is none. */
+long long answer_number(const struct answer *);
 
 #endif

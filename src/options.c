@@ -51,8 +51,11 @@ static const char usage[] =
     "The servers:\n"
     "  -r, --redis URL           redis://[user[:password]@]host[:port][/db],\n"
     "                            unix:///path[?db=N] or host[:port]\n"
-    "                            (" ADDRESS_DEFAULT "); repeat it (3, 5, ...)\n"
-    "                            for a quorum of independent servers\n"
+    "                            (" ADDRESS_DEFAULT "); or\n"
+    "                            redis+sentinel://host[:port][,...]/master[/db],\n"
+    "                            redis+cluster://host[:port][,...]; rediss... for\n"
+    "                            TLS; repeat it (3, 5, ...) for a quorum of\n"
+    "                            independent servers\n"
     "      --prefix TEXT         what goes before NAME in the key (redlock:)\n"
     "      --node-timeout DURATION\n"
     "                            how long a server may take to answer (a tenth\n"
@@ -61,6 +64,12 @@ static const char usage[] =
     "                            with several servers: one that has been up for\n"
     "                            less has no vote (60s)\n"
     "      --password-file FILE  the password, if the URL has none\n"
+    "      --tls-ca FILE         who signs the servers' certificates (those that\n"
+    "                            the system trusts)\n"
+    "      --tls-cert FILE       our certificate, if a server wants one,\n"
+    "      --tls-key FILE        and its private key\n"
+    "      --tls-server-name NAME\n"
+    "                            what a server's certificate names (its host)\n"
     "      --config FILE         these settings, a line each\n"
     "                            (" CONFIG_DEFAULT ")\n"
     "\n"
@@ -81,7 +90,8 @@ static const char usage[] =
     "DURATION is a number with ms, s, m, h or d; a bare number is seconds.\n"
     "Also from the environment: REDLOCK_REDIS, REDLOCK_PREFIX, REDLOCK_TTL,\n"
     "REDLOCK_KILL_AFTER, REDLOCK_NODE_TIMEOUT, REDLOCK_RESTART_GRACE,\n"
-    "REDLOCK_PASSWORD_FILE, REDLOCK_LOG, REDLOCK_CONFIG and REDISCLI_AUTH.\n"
+    "REDLOCK_PASSWORD_FILE, REDLOCK_TLS_CA, REDLOCK_TLS_CERT, REDLOCK_TLS_KEY,\n"
+    "REDLOCK_TLS_SERVER_NAME, REDLOCK_LOG, REDLOCK_CONFIG and REDISCLI_AUTH.\n"
     "\n"
     "Exit status: COMMAND's; 64 usage, 69 unreachable, 71 system,\n"
     "75 busy, 77 refused, 79 lock lost, 124 --at-most passed, 126 and 127 COMMAND\n"
@@ -124,6 +134,11 @@ static const struct option long_options[] = { { "key", required_argument, NULL,
 	    OPT_SITE + SITE_PASSWORD_FILE },
 	{ "password", required_argument, NULL, OPT_PASSWORD },
 	{ "pass", required_argument, NULL, OPT_PASSWORD },
+	{ "tls-ca", required_argument, NULL, OPT_SITE + SITE_TLS_CA },
+	{ "tls-cert", required_argument, NULL, OPT_SITE + SITE_TLS_CERT },
+	{ "tls-key", required_argument, NULL, OPT_SITE + SITE_TLS_KEY },
+	{ "tls-server-name", required_argument, NULL,
+	    OPT_SITE + SITE_TLS_SERVER_NAME },
 	{ "config", required_argument, NULL, OPT_SITE + SITE_CONFIG },
 	{ "log", required_argument, NULL, OPT_SITE + SITE_LOG },
 	{ "status", no_argument, NULL, OPT_MODE + MODE_STATUS },

@@ -20,6 +20,7 @@
 #include "log.h"
 #include "names.h"
 #include "site.h"
+#include "tls.h"
 
 static const struct {
 	const char *option;
@@ -37,6 +38,11 @@ static const struct {
 	[SITE_LOG] = { "--log", "REDLOCK_LOG", "log" },
 	[SITE_PASSWORD_FILE] = { "--password-file", "REDLOCK_PASSWORD_FILE",
 	    "password-file" },
+	[SITE_TLS_CA] = { "--tls-ca", "REDLOCK_TLS_CA", "tls-ca" },
+	[SITE_TLS_CERT] = { "--tls-cert", "REDLOCK_TLS_CERT", "tls-cert" },
+	[SITE_TLS_KEY] = { "--tls-key", "REDLOCK_TLS_KEY", "tls-key" },
+	[SITE_TLS_SERVER_NAME] = { "--tls-server-name",
+	    "REDLOCK_TLS_SERVER_NAME", "tls-server-name" },
 	[SITE_CONFIG] = { "--config", "REDLOCK_CONFIG", NULL },
 	[SITE_REDIS] = { "--redis", "REDLOCK_REDIS", "redis" },
 	[SITE_PASSWORD] = { NULL, "REDISCLI_AUTH", "password" },
@@ -125,13 +131,6 @@ prefix_of(struct setting s)
 	return s.value;
 }
 
-static bool
-same_place(const struct address *a, const struct address *b)
-{
-	return a->port == b->port && strcmp(a->host, b->host) == 0 &&
-	    strcmp(a->path, b->path) == 0;
-}
-
 void
 site_add_server(struct options *opt, const char *name, const char *url)
 {
@@ -152,7 +151,7 @@ site_add_server(struct options *opt, const char *name, const char *url)
 	if (why != NULL)
 		usage_error("%s: '%s' %s", name, masked, why);
 	for (int i = 0; i < opt->naddresses; i++)
-		if (same_place(a, &opt->addresses[i]))
+		if (address_same(a, &opt->addresses[i]))
 			usage_error("%s: '%s' is named twice; each server has "
 				    "one vote",
 			    name, masked);
@@ -360,6 +359,27 @@ read_config(struct options *opt, const struct site *site)
 	check_lines(c, opt->config_path);
 }
 
+/* What TLS needs, if any URL wants it. */
+static void
+load_tls(const struct options *opt, const struct site *site)
+{
+	const struct tls_files files = {
+		.ca = find(opt, site, SITE_TLS_CA).value,
+		.cert = find(opt, site, SITE_TLS_CERT).value,
+		.key = find(opt, site, SITE_TLS_KEY).value,
+		.server_name = find(opt, site, SITE_TLS_SERVER_NAME).value,
+	};
+	bool wanted = false;
+	char why[TLS_WHY];
+
+	for (int i = 0; i < opt->naddresses; i++)
+		wanted = wanted || opt->addresses[i].tls;
+	if (!wanted)
+		return;
+	if (tls_load(&files, why) == -1)
+		usage_error("%s", why);
+}
+
 /* FNV-1a, as in draft-eastlake-fnv. */
 static uint64_t
 fingerprint(uint64_t hash, const char *text)
@@ -404,6 +424,7 @@ site_read(struct options *opt, const struct site *site)
 	opt->prefix = prefix_of(find(opt, site, SITE_PREFIX));
 	find_servers(opt, site);
 	fill_passwords(opt, site);
+	load_tls(opt, site);
 	opt->grace_ms = setting_duration(find(opt, site, SITE_RESTART_GRACE),
 	    opt->naddresses > 1 ? 60000 : 0, 0);
 	snprintf(opt->site, sizeof(opt->site), "%016" PRIx64, site_of(opt));

@@ -17,6 +17,10 @@ enum site_key {
 	SITE_RESTART_GRACE,
 	SITE_LOG,
 	SITE_PASSWORD_FILE,
+	SITE_TLS_CA,
+	SITE_TLS_CERT,
+	SITE_TLS_KEY,
+	SITE_TLS_SERVER_NAME,
 	SITE_CONFIG,
 	SITE_REDIS,    /* may be there several times, */
 	SITE_PASSWORD, /* and not on the command line */

@@ -85,7 +85,11 @@ source_step(struct source *s)
 	}
 	if (s->node.state != NODE_READY)
 		return false;
-	while (s->asked < sv->questions && sv->ask_cb(s, s->asked) == 0)
+	/* In a cluster answers could overtake each other. */
+	while (s->asked < sv->questions &&
+	    (s->asked == s->answered ||
+		s->node.address.kind != ADDRESS_CLUSTER) &&
+	    sv->ask_cb(s, s->asked) == 0)
 		s->asked++;
 	return false;
 }
@@ -115,7 +119,7 @@ survey_ask(struct survey *sv, size_t n, survey_ask_cb *ask_cb,
 			if (source_step(s))
 				continue;
 			done = false;
-			if (s->node.state == NODE_DOWN)
+			if (s->node.state == NODE_DOWN || s->node.hop)
 				wake = 0;
 			else if (s->end_ms < wake)
 				wake = s->end_ms;
@@ -191,14 +195,58 @@ found_key(struct survey *sv, const char *key)
 			add_subject(sv, name, len, slot > 0 ? slot : 1);
 }
 
-/* SCAN's pattern: the prefix to the letter, with anything around it. */
+/* Ranges of slots, each with its first and last one, and its master. */
+static void
+read_masters(struct source *s, const struct answer *a)
+{
+	struct endpoint to;
+	struct answer node;
+	const char *host;
+	int known;
+
+	for (size_t r = 0; r < answer_count(a); r++) {
+		const struct answer range = answer_sub(a, r);
+
+		node = answer_sub(&range, 2);
+		host = answer_string(&node, 0, NULL);
+		to.port = (int)answer_int(&node, 1);
+		if (host == NULL || host[0] == '\0' || strcmp(host, "?") == 0)
+			host = s->node.at.host; /* it cannot say */
+		if (strlen(host) >= sizeof(to.host) || to.port < 1)
+			continue;
+		snprintf(to.host, sizeof(to.host), "%s", host);
+		for (known = 0; known < s->nmasters; known++)
+			if (s->masters[known].port == to.port &&
+			    strcmp(s->masters[known].host, to.host) == 0)
+				break;
+		if (known < s->nmasters)
+			continue;
+		s->masters = need(realloc(s->masters,
+		    (size_t)(s->nmasters + 1) * sizeof(*s->masters)));
+		s->masters[s->nmasters++] = to;
+	}
+	if (s->nmasters == 0)
+		source_nonsense(s);
+}
+
+/*
+ * SCAN's pattern: the prefix to the letter, with anything around it.  A cluster
+ * is asked first who has keys, and then each of them.
+ */
 static int
 ask_scan(struct source *s, size_t i)
 {
+	const char *const slots[] = { "CLUSTER", "SLOTS" };
 	char pattern[2 * LOCK_NAME + 3], *to = pattern;
 	const char *const argv[] = { "SCAN", s->cursor, "MATCH", pattern,
 		"COUNT", "1000" };
 
+	if (s->node.address.kind == ADDRESS_CLUSTER) {
+		if (s->nmasters == 0)
+			return node_command(&s->node, (int)i, 2, slots);
+		if (!node_go(&s->node, &s->masters[s->master]))
+			return -1; /* it will be ready there */
+	}
 	*to++ = '*';
 	for (const char *p = s->survey->opt->prefix; *p != '\0'; p++) {
 		if (strchr("*?[]\\^-", *p) != NULL)
@@ -220,6 +268,10 @@ scan_answered(struct source *s, size_t i, const struct answer *a)
 	(void)i;
 	if (source_refused(s, a))
 		return false;
+	if (s->node.address.kind == ADDRESS_CLUSTER && s->nmasters == 0) {
+		read_masters(s, a);
+		return s->nmasters > 0;
+	}
 	if (cursor == NULL || strlen(cursor) >= sizeof(s->cursor)) {
 		source_nonsense(s);
 		return false;
@@ -230,7 +282,7 @@ scan_answered(struct source *s, size_t i, const struct answer *a)
 		if (key != NULL && strlen(key) == len)
 			found_key(s->survey, key);
 	}
-	return strcmp(cursor, "0") != 0;
+	return strcmp(cursor, "0") != 0 || ++s->master < s->nmasters;
 }
 
 static int
@@ -284,9 +336,12 @@ survey_subjects(struct survey *sv, const char *const wanted[])
 	if (opt->nnames > 0)
 		return; /* in order, and each once */
 	sv->wanted = wanted;
-	for (int i = 0; i < sv->nsources; i++)
-		snprintf(
-		    sv->sources[i].cursor, sizeof(sv->sources[i].cursor), "0");
+	for (int i = 0; i < sv->nsources; i++) {
+		struct source *s = &sv->sources[i];
+
+		snprintf(s->cursor, sizeof(s->cursor), "0");
+		s->nmasters = s->master = 0;
+	}
 	survey_ask(sv, 1, ask_scan, scan_answered);
 	sort_subjects(sv);
 }
@@ -351,7 +406,6 @@ survey_init(struct survey *sv, const struct options *opt)
 		    &s->node, &sv->loop, &opt->addresses[i], answer_cb, s);
 		if (node_resolve(&s->node) == -1)
 			source_fail(s, ANSWER_NONE, s->node.why);
-		s->node.untried = s->node.nips;
 	}
 }
 
@@ -361,21 +415,21 @@ survey_retry(struct survey *sv)
 	for (int i = 0; i < sv->nsources; i++) {
 		struct source *s = &sv->sources[i];
 
-		if (s->node.nips == 0)
-			continue; /* looking it up again could block */
 		/* What is still on its way would answer other questions. */
 		if (s->failure != ANSWER_REPLY)
 			node_close(&s->node, NULL);
 		s->failure = ANSWER_REPLY;
-		s->node.untried = s->node.nips;
+		s->node.untried = s->node.nips > 0 ? s->node.nips : 1;
 	}
 }
 
 void
 survey_release(struct survey *sv)
 {
-	for (int i = 0; i < sv->nsources; i++)
+	for (int i = 0; i < sv->nsources; i++) {
 		node_release(&sv->sources[i].node);
+		free(sv->sources[i].masters);
+	}
 	forget_subjects(sv);
 	free(sv->sources);
 	loop_release(&sv->loop);

@@ -29,6 +29,9 @@ struct source {
 	enum answer_kind failure; /* ANSWER_REPLY: none so far */
 	char why[NODE_WHY];       /* it has failed */
 	char cursor[24];          /* of SCAN */
+	struct endpoint *masters; /* of a cluster: who has keys */
+	int nmasters;
+	int master; /* the one that SCAN is at */
 };
 
 /* A lock that is asked about. */

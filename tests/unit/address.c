@@ -28,10 +28,10 @@ is_tcp(const char *url, const char *host, int port, int db, const char *text)
 		tap_fail("'%s' %s", url, why);
 		return;
 	}
-	if (strcmp(a.host, host) != 0 || a.port != port || a.db != db ||
-	    strcmp(a.text, text) != 0 || a.path[0] != '\0')
+	if (strcmp(a.at[0].host, host) != 0 || a.at[0].port != port ||
+	    a.db != db || strcmp(a.text, text) != 0 || a.path[0] != '\0')
 		tap_fail("'%s' is host '%s' port %d db %d path '%s' text '%s'",
-		    url, a.host, a.port, a.db, a.path, a.text);
+		    url, a.at[0].host, a.at[0].port, a.db, a.path, a.text);
 }
 
 static void
@@ -45,8 +45,9 @@ is_user(const char *url, const char *user, const char *password)
 	else if (strcmp(a.user, user) != 0 || strcmp(a.password, password) != 0)
 		tap_fail(
 		    "'%s' is user '%s' password '%s'", url, a.user, a.password);
-	else if (strcmp(a.host, "h") != 0 || a.port != 6379)
-		tap_fail("'%s' is host '%s' port %d", url, a.host, a.port);
+	else if (strcmp(a.at[0].host, "h") != 0 || a.at[0].port != 6379)
+		tap_fail("'%s' is host '%s' port %d", url, a.at[0].host,
+		    a.at[0].port);
 }
 
 static void
@@ -60,10 +61,10 @@ is_unix(const char *url, const char *path, int db, const char *text)
 		return;
 	}
 	if (strcmp(a.path, path) != 0 || a.db != db ||
-	    strcmp(a.text, text) != 0 || a.host[0] != '\0' ||
+	    strcmp(a.text, text) != 0 || a.at[0].host[0] != '\0' ||
 	    a.user[0] != '\0' || a.password[0] != '\0')
 		tap_fail("'%s' is path '%s' db %d text '%s' host '%s'", url,
-		    a.path, a.db, a.text, a.host);
+		    a.path, a.db, a.text, a.at[0].host);
 }
 
 /* The reason is the end of a sentence that holds the words in why. */
@@ -284,7 +285,7 @@ bad_numbers(void)
 static void
 kinds(void)
 {
-	refused("rediss://h", "of no known kind");
+	refused("redisss://h", "of no known kind");
 	refused("http://h", "of no known kind");
 	refused("REDIS://h", "of no known kind");
 	refused("redis+tls://h", "of no known kind");
@@ -352,8 +353,8 @@ lengths(void)
 	struct address a;
 
 	CHECK(parse(&a, long_url("redis://", 'x', 255, ":1/2")) == NULL);
-	SAME_INT(strlen(a.host), 255);
-	SAME_INT(a.port, 1);
+	SAME_INT(strlen(a.at[0].host), 255);
+	SAME_INT(a.at[0].port, 1);
 	SAME_INT(a.db, 2);
 	SAME_INT(strlen(a.text), 8 + 255 + 4);
 	refused(long_url("redis://", 'x', 256, ""), "host name that is too");
@@ -403,12 +404,143 @@ decoded_lengths(void)
 	}
 }
 
+/* Of that kind, with these hosts in its text. */
+static void
+is_kind(const char *url, enum address_kind kind, bool tls, int nat,
+    const char *master, int db, const char *text)
+{
+	struct address a;
+	const char *why = parse(&a, url);
+
+	if (why != NULL) {
+		tap_fail("'%s' %s", url, why);
+		return;
+	}
+	if (a.kind != kind || a.tls != tls || a.nat != nat || a.db != db ||
+	    strcmp(a.master, master) != 0 || strcmp(a.text, text) != 0)
+		tap_fail("'%s' is kind %d tls %d nat %d master '%s' db %d text "
+			 "'%s'",
+		    url, (int)a.kind, a.tls, a.nat, a.master, a.db, a.text);
+}
+
+static void
+tls(void)
+{
+	is_kind(
+	    "rediss://h", ADDRESS_SERVER, true, 1, "", 0, "rediss://h:6379");
+	is_kind("rediss://u:p@h:1/2", ADDRESS_SERVER, true, 1, "", 2,
+	    "rediss://u@h:1/2");
+	is_kind("redis://h", ADDRESS_SERVER, false, 1, "", 0, "redis://h:6379");
+	refused("redis://h,i", "character that cannot be");
+	refused("rediss://h,i", "character that cannot be");
+	refused("h,i", "character that cannot be");
+}
+
+static void
+sentinels(void)
+{
+	is_kind("redis+sentinel://h/m", ADDRESS_SENTINEL, false, 1, "m", 0,
+	    "redis+sentinel://h:26379/m");
+	is_kind("redis+sentinel://h:1,i,[::1]:3/my-master/4", ADDRESS_SENTINEL,
+	    false, 3, "my-master", 4,
+	    "redis+sentinel://h:1,i:26379,[::1]:3/my-master/4");
+	is_kind("redis+sentinel://u:p,w@h,i/m/", ADDRESS_SENTINEL, false, 2,
+	    "m", 0, "redis+sentinel://u@h:26379,i:26379/m");
+	is_kind("rediss+sentinel://:p@h/m/0", ADDRESS_SENTINEL, true, 1, "m", 0,
+	    "rediss+sentinel://h:26379/m");
+}
+
+static void
+sentinel_errors(void)
+{
+	refused("redis+sentinel://h", "does not name the master");
+	refused("redis+sentinel://h/", "does not name the master");
+	refused("redis+sentinel://h//", "does not name the master");
+	refused("redis+sentinel://h//1", "does not name the master");
+	refused("redis+sentinel:///m", "no host");
+	refused("redis+sentinel://,h/m", "no host");
+	refused("redis+sentinel://h,/m", "no host");
+	refused("redis+sentinel://h,,i/m", "no host");
+	refused("redis+sentinel://h:0,i/m", "port");
+	refused("redis+sentinel://h,i:x/m", "port");
+	refused("redis+sentinel://h,[::1/m", "'['");
+	refused("redis+sentinel://h/m/x", "database");
+	refused("redis+sentinel://h/m/1/2", "database");
+	refused("redis+sentinel://h/%zz", "master's name");
+	refused("sentinel://h/m", "of no known kind");
+	refused("redis-sentinel://h/m", "of no known kind");
+}
+
+static void
+clusters(void)
+{
+	is_kind("redis+cluster://h", ADDRESS_CLUSTER, false, 1, "", 0,
+	    "redis+cluster://h:6379");
+	is_kind("redis+cluster://h:1,[::1]:2,i/", ADDRESS_CLUSTER, false, 3, "",
+	    0, "redis+cluster://h:1,[::1]:2,i:6379");
+	is_kind("rediss+cluster://u:p@h,i", ADDRESS_CLUSTER, true, 2, "", 0,
+	    "rediss+cluster://u@h:6379,i:6379");
+}
+
+static void
+cluster_errors(void)
+{
+	refused("redis+cluster://h/1", "one database");
+	refused("redis+cluster://h/m", "one database");
+	refused("redis+cluster://", "no host");
+	refused("redis+cluster://h,", "no host");
+	refused("redis+cluster://h:1:2,i", "port");
+	refused("cluster://h", "of no known kind");
+	refused("redis+clusters://h", "of no known kind");
+}
+
+static void
+many_hosts(void)
+{
+	char url[512] = "redis+cluster://h";
+	struct address a;
+
+	for (int n = 2; n <= ADDRESS_HOSTS; n++)
+		strcat(url, ",h");
+	CHECK(parse(&a, url) == NULL);
+	SAME_INT(a.nat, ADDRESS_HOSTS);
+	strcat(url, ",h");
+	refused(url, "too many hosts");
+}
+
+static void
+same_place(const char *one, const char *other, bool same)
+{
+	struct address a, b;
+
+	CHECK(parse(&a, one) == NULL);
+	CHECK(parse(&b, other) == NULL);
+	if (address_same(&a, &b) != same || address_same(&b, &a) != same)
+		tap_fail("'%s' and '%s': %s", one, other,
+		    same ? "not the same" : "the same");
+}
+
+static void
+places(void)
+{
+	same_place("redis://h", "redis://u:p@h:6379/3", true);
+	same_place("redis://h", "redis://h:6380", false);
+	same_place("redis://h", "redis+cluster://h", false);
+	same_place("redis+cluster://h,i", "redis+cluster://u@h,i", true);
+	same_place("redis+cluster://h,i", "redis+cluster://h", false);
+	same_place("redis+cluster://h,i", "redis+cluster://h,j", false);
+	same_place("redis+sentinel://h/m", "redis+sentinel://h/m/2", true);
+	same_place("redis+sentinel://h/m", "redis+sentinel://h/n", false);
+}
+
 static void
 text_is_a_url(void)
 {
 	static const char *const urls[] = { "redis://h:1/2", "redis://[::1]:5",
 		"redis://u@h:6379", "redis://u@[fe80::1]:6379/7",
-		"unix:///run/s?db=3", "unix:///run/s" };
+		"unix:///run/s?db=3", "unix:///run/s", "rediss://h:1",
+		"redis+sentinel://u@h:1,[::1]:2/m/3",
+		"rediss+cluster://h:1,[::1]:2" };
 	struct address a;
 
 	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
@@ -423,7 +555,8 @@ text_has_no_password(void)
 	static const char *const urls[] = { "redis://u:secret@h",
 		"redis://:secret@h", "redis://u:x/secret@h:1/2",
 		"redis://u:x@secret@h", "redis://u:x://secret@h",
-		"redis://u:%73ecret@[::1]" };
+		"redis://u:%73ecret@[::1]", "redis+sentinel://u:secret@h,i/m",
+		"rediss+cluster://:secret,x@h,i" };
 	struct address a;
 
 	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
@@ -471,6 +604,9 @@ masking(void)
 	masks("redis://u:a://b@h", "redis://u:***@h");
 	masks("redis://u:secret@", "redis://u:***@");
 	masks("rediss://u:secret@h", "rediss://u:***@h");
+	masks("redis+sentinel://u:sec,ret@h:1,i:2/m",
+	    "redis+sentinel://u:***@h:1,i:2/m");
+	masks("redis+cluster://:secret@h,i", "redis+cluster://:***@h,i");
 	masks("http://u:secret@h", "http://u:***@h");
 	masks("unix://u:secret@/s", "unix://u:***@/s");
 	masks("u:secret@h:1", "u:***@h:1");
@@ -536,6 +672,14 @@ static const struct tap_test tests[] = {
 	{ "what is too long is refused, never cut", lengths },
 	{ "the length of a password is that of its decoded bytes",
 	    decoded_lengths },
+	{ "rediss:// is the same with TLS; one server has one host", tls },
+	{ "redis+sentinel://host[,host]/master[/db] names a master",
+	    sentinels },
+	{ "a URL of Sentinels has hosts and a master", sentinel_errors },
+	{ "redis+cluster://host[,host] names nodes", clusters },
+	{ "a URL of a cluster has hosts and no database", cluster_errors },
+	{ "there may be sixteen hosts and no more", many_hosts },
+	{ "two URLs that lead to the same place are known", places },
 	{ "the address is shown as a URL that means the same", text_is_a_url },
 	{ "the address is shown without its password", text_has_no_password },
 	{ "a URL as it was typed is shown with its password masked", masking },

@@ -26,9 +26,9 @@ fit(int n)
 		.grace_ms = n > 1 ? 60000 : 0,
 		.node_timeout_ms = 3000 };
 	for (int i = 0; i < n; i++) {
-		addresses[i] = (struct address){ .port = 6379 };
-		snprintf(
-		    addresses[i].host, sizeof(addresses[i].host), "redis%d", i);
+		addresses[i] = (struct address){ .nat = 1 };
+		snprintf(addresses[i].at[0].host,
+		    sizeof(addresses[i].at[0].host), "redis%d", i);
 		snprintf(addresses[i].text, sizeof(addresses[i].text),
 		    "redis://redis%d:6379", i);
 		all[i] = (struct facts){ .address = &addresses[i],
@@ -382,8 +382,8 @@ choice(void)
 
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
 		fit(1);
-		snprintf(addresses[0].host, sizeof(addresses[0].host), "%s",
-		    hosts[i]);
+		snprintf(addresses[0].at[0].host,
+		    sizeof(addresses[0].at[0].host), "%s", hosts[i]);
 		if (hosts[i][0] == '\0')
 			snprintf(addresses[0].path, sizeof(addresses[0].path),
 			    "/run/redis.sock");
@@ -391,7 +391,8 @@ choice(void)
 		ONLY(0, LEVEL_NOTE, "it is on this machine alone, ");
 	}
 	fit(3);
-	snprintf(addresses[0].host, sizeof(addresses[0].host), "127.0.0.1");
+	snprintf(addresses[0].at[0].host, sizeof(addresses[0].at[0].host),
+	    "127.0.0.1");
 	judge();
 	NOTHING(0);
 }

@@ -217,7 +217,7 @@ next_step(const char **plan)
 static struct made_up *
 made_up(const struct node *n)
 {
-	return &world.servers[n->address.port];
+	return &world.servers[n->address.at[0].port];
 }
 
 /* The first answer brings that of INFO, which was ahead of it. */
@@ -744,7 +744,7 @@ node_resolve(struct node *n)
 		snprintf(n->why, sizeof(n->why), "Name not known");
 		return -1;
 	}
-	n->nips = 1;
+	n->nips = n->untried = 1;
 	return 0;
 }
 
@@ -752,7 +752,7 @@ void
 node_open(struct node *n)
 {
 	struct made_up *m = made_up(n);
-	const int server = n->address.port;
+	const int server = n->address.at[0].port;
 	struct step s = next_step(&m->connects);
 	bool refused = strcmp(words[s.word], "refused") == 0;
 	bool at_once = strcmp(words[s.word], "now") == 0;
@@ -791,7 +791,7 @@ node_connected(const struct node *n)
 int64_t
 node_unanswered_ms(const struct node *n)
 {
-	const struct made_up *m = &world.servers[n->address.port];
+	const struct made_up *m = &world.servers[n->address.at[0].port];
 
 	return n->state == NODE_DOWN || m->npending == 0 ?
 	    CLOCK_NEVER :
@@ -873,7 +873,7 @@ node_eval(struct node *n, int tag, const char *script, int nkeys, int argc,
 	m->pending[m->npending].tag = tag;
 	m->pending[m->npending].ask = ask;
 	m->pending[m->npending++].sent_ms = world.now_ms;
-	*r = (struct request){ .server = n->address.port,
+	*r = (struct request){ .server = n->address.at[0].port,
 		.connection = m->connection,
 		.tag = tag,
 		.ask = ask,
@@ -905,6 +905,12 @@ answer_string(const struct answer *a, size_t i, size_t *len)
 	return r->text;
 }
 
+long long
+answer_number(const struct answer *a)
+{
+	return answer_int(a, 0);
+}
+
 size_t
 answer_count(const struct answer *a)
 {
@@ -928,7 +934,7 @@ begin_with_grace(
 		world.servers[i].connects = "now";
 		world.servers[i].run_id = run_ids[i];
 		world.servers[i].started_ms = -FOREVER;
-		addresses[i].port = i;
+		addresses[i].at[0].port = i;
 		snprintf(addresses[i].text, ADDRESS_TEXT, "server%d", i);
 	}
 	snprintf(world.owner.token, OWNER_TOKEN, "TOKEN");

@@ -1,0 +1,196 @@
+/*
+ * hiredis's replies: what they may cost, what an error means, and how the rest
+ * of the program reads them.
+ *
+ * A reply that nobody asked for is an assertion in hiredis, and one without end
+ * would take all memory; both are stopped while they are parsed, by limits put
+ * before hiredis's own reply functions.
+ */
+#include <hiredis/hiredis.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "reply.h"
+#include "rule.h"
+
+#if HIREDIS_MAJOR < 1
+typedef int elements_t;
+#else
+typedef size_t elements_t;
+#endif
+
+static redisReplyObjectFunctions unlimited; /* hiredis's own */
+static redisReplyObjectFunctions limited;
+
+/* Whether cost bytes more may be spent on the reply that is being parsed. */
+static bool
+affordable(const redisReadTask *task, size_t cost)
+{
+	struct node *n = task->privdata;
+
+	if (task->parent == NULL) {
+		/* An error out of turn ("max number of clients") is allowed. */
+		if (n->head == n->tail && task->type != REDIS_REPLY_ERROR)
+			return false;
+		n->budget = REPLY_MAX;
+	}
+	if ((unsigned long long)n->budget < cost)
+		return false;
+	n->budget -= (long long)cost;
+	return true;
+}
+
+static void *
+create_string_cb(const redisReadTask *task, char *str, size_t len)
+{
+	if (!affordable(task, sizeof(redisReply) + len))
+		return NULL;
+	return unlimited.createString(task, str, len);
+}
+
+static void *
+create_array_cb(const redisReadTask *task, elements_t elements)
+{
+	if ((size_t)elements > REPLY_MAX ||
+	    !affordable(task,
+		sizeof(redisReply) + (size_t)elements * sizeof(redisReply *)))
+		return NULL;
+	return unlimited.createArray(task, elements);
+}
+
+static void *
+create_integer_cb(const redisReadTask *task, long long value)
+{
+	if (!affordable(task, sizeof(redisReply)))
+		return NULL;
+	return unlimited.createInteger(task, value);
+}
+
+static void *
+create_nil_cb(const redisReadTask *task)
+{
+	if (!affordable(task, sizeof(redisReply)))
+		return NULL;
+	return unlimited.createNil(task);
+}
+
+#if HIREDIS_MAJOR >= 1
+static void *
+create_double_cb(const redisReadTask *task, double value, char *str, size_t len)
+{
+	if (!affordable(task, sizeof(redisReply) + len))
+		return NULL;
+	return unlimited.createDouble(task, value, str, len);
+}
+
+static void *
+create_bool_cb(const redisReadTask *task, int value)
+{
+	if (!affordable(task, sizeof(redisReply)))
+		return NULL;
+	return unlimited.createBool(task, value);
+}
+#endif
+
+void
+reply_limit(struct node *n, redisReader *reader)
+{
+	if (unlimited.createString == NULL) {
+		unlimited = *reader->fn;
+		limited = unlimited;
+		limited.createString = create_string_cb;
+		limited.createArray = create_array_cb;
+		limited.createInteger = create_integer_cb;
+		limited.createNil = create_nil_cb;
+#if HIREDIS_MAJOR >= 1
+		limited.createDouble = create_double_cb;
+		limited.createBool = create_bool_cb;
+#endif
+	}
+	reader->fn = &limited;
+	reader->privdata = n;
+}
+
+enum answer_kind
+reply_error_kind(const char *text)
+{
+	static const char *const denials[] = {
+		"NOAUTH",
+		/* A request of more than ten words, before AUTH. */
+		"ERR Protocol error: unauthenticated",
+		"WRONGPASS",
+		"ERR invalid password",
+		"ERR AUTH",
+		"ERR Client sent AUTH",
+		"ERR wrong number of arguments for 'auth'",
+	};
+
+	for (size_t i = 0; i < sizeof(denials) / sizeof(denials[0]); i++)
+		if (strncmp(text, denials[i], strlen(denials[i])) == 0)
+			return ANSWER_DENIED;
+	return rule_denies(text) ? ANSWER_DENIED : ANSWER_UNABLE;
+}
+
+static const redisReply *
+element(const struct answer *a, size_t i)
+{
+	const redisReply *r = a->reply;
+
+	if (r == NULL || r->type != REDIS_REPLY_ARRAY || i >= r->elements)
+		return NULL;
+	return r->element[i];
+}
+
+long long
+answer_int(const struct answer *a, size_t i)
+{
+	const redisReply *r = element(a, i);
+
+	return r != NULL && r->type == REDIS_REPLY_INTEGER ? r->integer : 0;
+}
+
+const char *
+answer_string(const struct answer *a, size_t i, size_t *len)
+{
+	const redisReply *r = element(a, i);
+
+	if (r == NULL || r->type != REDIS_REPLY_STRING)
+		return NULL;
+	if (len != NULL)
+		*len = r->len;
+	return r->str;
+}
+
+size_t
+answer_count(const struct answer *a)
+{
+	const redisReply *r = a->reply;
+
+	return r != NULL && r->type == REDIS_REPLY_ARRAY ? r->elements : 0;
+}
+
+const char *
+answer_text(const struct answer *a)
+{
+	const redisReply *r = a->reply;
+
+	return r != NULL && r->type == REDIS_REPLY_STRING ? r->str : NULL;
+}
+
+struct answer
+answer_sub(const struct answer *a, size_t i)
+{
+	struct answer sub = *a;
+
+	sub.reply = element(a, i);
+	return sub;
+}
+
+long long
+answer_number(const struct answer *a)
+{
+	const redisReply *r = a->reply;
+
+	return r != NULL && r->type == REDIS_REPLY_INTEGER ? r->integer : 0;
+}

@@ -1,0 +1,52 @@
+/*
+ * Names to addresses: at once, which may block for as long as a resolver does,
+ * or in a thread of its own while the loop turns.
+ */
+#ifndef RESOLVE_H
+#define RESOLVE_H
+
+#include <stdbool.h>
+
+#include "loop.h"
+
+#define RESOLVE_IPS 16 /* of a name, at most */
+#define RESOLVE_IP  64
+#define RESOLVE_WHY 128
+
+struct resolved {
+	char ips[RESOLVE_IPS][RESOLVE_IP]; /* in the resolver's order */
+	int n;                             /* 0: none, and why says why */
+	char why[RESOLVE_WHY];
+};
+
+struct lookup; /* what a thread works on */
+
+struct resolver {
+	struct loop *loop;
+	struct loop_watch watch;
+	struct lookup *lookup; /* NULL: none under way */
+	void (*done_cb)(void *arg, const char *host, const struct resolved *);
+	void *arg;
+};
+
+/* Whether host is an address already and needs no resolver. */
+bool resolve_is_address(const char *host);
+
+/* Looks host up, and blocks for that; an address is its own. */
+void resolve_now(const char *host, struct resolved *);
+
+/* Fills memory that the caller owns; nothing is under way yet. */
+void resolver_init(struct resolver *, struct loop *,
+    void (*done_cb)(void *arg, const char *host, const struct resolved *),
+    void *arg);
+
+/*
+ * Begins to look host up; done_cb is called from loop_turn().  Returns 0, or
+ * -1 with errno.  Not while another lookup is under way.
+ */
+int resolver_start(struct resolver *, const char *host);
+
+/* Forgets the lookup that is under way, if any: done_cb is not called. */
+void resolver_cancel(struct resolver *);
+
+#endif

@@ -1,0 +1,227 @@
+/*
+ * The TLS module.  hiredis moves the bytes; what it does not do is done here:
+ * a server has to prove that it is who it was asked for to be, always.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <hiredis/hiredis.h>
+#include <hiredis/hiredis_ssl.h>
+#include <netinet/in.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tls.h"
+
+struct tls {
+	SSL_CTX *ctx;
+	const char *server_name;
+};
+
+extern const struct tls_module redlock_tls;
+
+/* The last thing that OpenSSL has complained about. */
+static void
+openssl_why(char why[TLS_WHY], const char *what, const char *file)
+{
+	unsigned long code = ERR_peek_last_error();
+	const char *reason = code == 0 ? NULL : ERR_reason_error_string(code);
+
+	snprintf(why, TLS_WHY, "%s '%s' cannot be used: %s", what, file,
+	    reason != NULL ? reason : "unknown error");
+	ERR_clear_error();
+}
+
+/* OpenSSL's own words for a file that is not there help nobody. */
+static bool
+readable(const char *what, const char *file, char why[TLS_WHY])
+{
+	if (access(file, R_OK) == 0)
+		return true;
+	snprintf(why, TLS_WHY, "%s '%s' cannot be read: %s", what, file,
+	    strerror(errno));
+	return false;
+}
+
+static bool
+use_files(SSL_CTX *ctx, const struct tls_files *f, char why[TLS_WHY])
+{
+	if (f->ca == NULL) {
+		if (SSL_CTX_set_default_verify_paths(ctx) != 1) {
+			openssl_why(why, "the CA store", "of the system");
+			return false;
+		}
+	} else if (!readable("the CA file", f->ca, why)) {
+		return false;
+	} else if (SSL_CTX_load_verify_locations(ctx, f->ca, NULL) != 1) {
+		openssl_why(why, "the CA file", f->ca);
+		return false;
+	}
+	if ((f->cert == NULL) != (f->key == NULL)) {
+		snprintf(why, TLS_WHY,
+		    "a certificate and its private key go together "
+		    "(--tls-cert and --tls-key)");
+		return false;
+	}
+	if (f->cert == NULL)
+		return true;
+	if (!readable("the certificate", f->cert, why) ||
+	    !readable("the private key", f->key, why))
+		return false;
+	if (SSL_CTX_use_certificate_chain_file(ctx, f->cert) != 1) {
+		openssl_why(why, "the certificate", f->cert);
+		return false;
+	}
+	if (SSL_CTX_use_PrivateKey_file(ctx, f->key, SSL_FILETYPE_PEM) != 1) {
+		openssl_why(why, "the private key", f->key);
+		return false;
+	}
+	return true;
+}
+
+static struct tls *
+tls_open(const struct tls_files *f, char why[TLS_WHY])
+{
+	struct tls *tls = calloc(1, sizeof(*tls));
+
+	if (tls == NULL ||
+	    (tls->ctx = SSL_CTX_new(TLS_client_method())) == NULL) {
+		snprintf(why, TLS_WHY, "OpenSSL cannot be set up");
+		free(tls);
+		return NULL;
+	}
+	tls->server_name = f->server_name;
+	SSL_CTX_set_min_proto_version(tls->ctx, TLS1_2_VERSION);
+	SSL_CTX_set_verify(tls->ctx, SSL_VERIFY_PEER, NULL);
+	if (!use_files(tls->ctx, f, why)) {
+		SSL_CTX_free(tls->ctx);
+		free(tls);
+		return NULL;
+	}
+	return tls;
+}
+
+static bool
+tls_ready(struct ssl_st *ssl)
+{
+	return SSL_is_init_finished(ssl) == 1;
+}
+
+/* The alerts with which a server refuses a client's certificate. */
+static bool
+refused(unsigned long code)
+{
+	switch (ERR_GET_REASON(code)) {
+	case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+	case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+	case SSL_R_TLSV1_ALERT_ACCESS_DENIED:
+	case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+	case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+	case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+	case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+	case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
+		return true;
+	}
+	return false;
+}
+
+/*
+ * The first error of TLS itself, or 0.  Where a write has failed, the alert
+ * that says why may wait to be read.
+ */
+static unsigned long
+first_error(SSL *ssl)
+{
+	unsigned long code = (uintptr_t)SSL_get_app_data(ssl);
+	char byte;
+
+	if (code == 0)
+		code = ERR_peek_last_error();
+	if (ERR_GET_LIB(code) != ERR_LIB_SSL && SSL_is_init_finished(ssl)) {
+		ERR_clear_error();
+		SSL_peek(ssl, &byte, 1);
+		code = ERR_peek_last_error();
+	}
+	ERR_clear_error();
+	if (ERR_GET_LIB(code) != ERR_LIB_SSL)
+		return 0;
+	SSL_set_app_data(ssl, (void *)(uintptr_t)code);
+	return code;
+}
+
+static enum tls_trouble
+tls_trouble(struct ssl_st *ssl, char why[TLS_WHY])
+{
+	long result = SSL_get_verify_result(ssl);
+	unsigned long code = first_error(ssl);
+	const char *reason = code == 0 ? NULL : ERR_reason_error_string(code);
+
+	if (result != X509_V_OK) {
+		snprintf(why, TLS_WHY, "its certificate is not accepted: %s",
+		    X509_verify_cert_error_string(result));
+		return TLS_FAILED;
+	}
+	if (code == 0)
+		return TLS_FINE;
+	if (refused(code)) {
+		snprintf(why, TLS_WHY,
+		    "it does not accept our certificate, or wants one "
+		    "(--tls-cert): %s",
+		    reason != NULL ? reason : "refused");
+		return TLS_REFUSED;
+	}
+	snprintf(why, TLS_WHY, "TLS: %s%s", reason != NULL ? reason : "failed",
+	    ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER ?
+		" (does this port speak TLS?)" :
+		"");
+	return TLS_FAILED;
+}
+
+/* Its certificate has to be for that name, or that address. */
+static bool
+expect_name(SSL *ssl, const char *name)
+{
+	unsigned char buf[sizeof(struct in6_addr)];
+
+	if (inet_pton(AF_INET, name, buf) == 1 ||
+	    inet_pton(AF_INET6, name, buf) == 1)
+		return X509_VERIFY_PARAM_set1_ip_asc(
+			   SSL_get0_param(ssl), name) == 1;
+	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	return SSL_set_tlsext_host_name(ssl, name) == 1 &&
+	    SSL_set1_host(ssl, name) == 1;
+}
+
+static struct ssl_st *
+tls_begin(struct tls *tls, struct redisContext *c, const char *host,
+    char why[TLS_WHY])
+{
+	SSL *ssl = SSL_new(tls->ctx);
+
+	if (ssl == NULL ||
+	    !expect_name(
+		ssl, tls->server_name != NULL ? tls->server_name : host)) {
+		snprintf(why, TLS_WHY, "TLS cannot be set up");
+		SSL_free(ssl);
+		return NULL;
+	}
+	ERR_clear_error();
+	if (redisInitiateSSL(c, ssl) != REDIS_OK) {
+		if (tls_trouble(ssl, why) == TLS_FINE)
+			snprintf(why, TLS_WHY, "%s", c->errstr);
+		SSL_free(ssl);
+		return NULL;
+	}
+	return ssl;
+}
+
+const struct tls_module redlock_tls = { .open = tls_open,
+	.start = tls_begin,
+	.ready = tls_ready,
+	.trouble = tls_trouble };

@@ -1,0 +1,66 @@
+/*
+ * TLS, in a module of its own that is loaded when the first rediss:// URL is
+ * seen: libssl alone would cost half of what the rest of a run does.  node.c
+ * is its only user.
+ */
+#ifndef TLS_H
+#define TLS_H
+
+#include <stdbool.h>
+
+#define TLS_WHY 256
+
+/* Files in PEM; each may be NULL. */
+struct tls_files {
+	const char *ca;          /* who signs servers; else the system's */
+	const char *cert;        /* ours, with its chain, */
+	const char *key;         /* and its private key */
+	const char *server_name; /* what the certificate names; else the host */
+};
+
+struct tls;    /* what all connections share */
+struct ssl_st; /* one connection's, as OpenSSL names it */
+struct redisContext;
+
+enum tls_trouble {
+	TLS_FINE,   /* it was not TLS */
+	TLS_FAILED, /* no connection, or to somebody else */
+	TLS_REFUSED /* the server wants another certificate of us */
+};
+
+/* What the module exports under the name "redlock_tls". */
+struct tls_module {
+	/* Reads the files.  Returns NULL with why, for the process's life. */
+	struct tls *(*open)(const struct tls_files *, char why[TLS_WHY]);
+
+	/*
+	 * Begins TLS on a connection that is being made to host, whose
+	 * certificate has to be for that name or address.  Returns NULL with
+	 * why; else hiredis owns what is returned.
+	 */
+	struct ssl_st *(*start)(struct tls *, struct redisContext *,
+	    const char *host, char why[TLS_WHY]);
+
+	/* Whether the handshake is done. */
+	bool (*ready)(struct ssl_st *);
+
+	/*
+	 * What ended the connection, if it was TLS, and why.  Once there is an
+	 * answer it stays.
+	 */
+	enum tls_trouble (*trouble)(struct ssl_st *, char why[TLS_WHY]);
+};
+
+/*
+ * Loads the module, from where the program is or ../lib/redlock-run beside
+ * that, and reads the files, which stay in place.  Returns 0, or -1 with why.
+ * Once, before the first connection.
+ */
+int tls_load(const struct tls_files *, char why[TLS_WHY]);
+
+/* The loaded module, and its start() with what it shares. */
+const struct tls_module *tls_module(void);
+struct ssl_st *
+tls_start(struct redisContext *, const char *host, char why[TLS_WHY]);
+
+#endif

@@ -1,0 +1,204 @@
+/*
+ * Knows no connection and no hiredis: it is asked for a place and answers with
+ * one.  A lookup that goes on while the last known addresses are tried again
+ * costs nobody anything; only a name that we are sent on to is waited for.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "topology.h"
+
+#define LOOK_AGAIN_MS 1000 /* a name is not asked for more often */
+
+/* A host's addresses have been found, or not; the old ones are better then. */
+static void
+keep(struct topology *t, int i, const struct resolved *found)
+{
+	struct host *h = &t->hosts[i];
+
+	if (found->n == 0 && h->found.n > 0)
+		return;
+	t->nips += found->n - h->found.n;
+	h->found = *found;
+}
+
+static void
+set_place(struct place *p, const struct endpoint *at, const char *ip)
+{
+	snprintf(p->name, sizeof(p->name), "%s", at->host);
+	snprintf(p->ip, sizeof(p->ip), "%.63s", ip);
+	p->port = at->port;
+	p->more = false;
+}
+
+static void
+looked_up_cb(void *arg, const char *host, const struct resolved *found)
+{
+	struct topology *t = arg;
+	struct place place = { .port = 0 };
+
+	for (int i = 0; i < t->address->nat; i++)
+		if (strcmp(t->address->at[i].host, host) == 0)
+			keep(t, i, found);
+	if (!t->awaited)
+		return;
+	t->awaited = false;
+	/* Who comes again for the same name was not served by the last. */
+	if (found->n > 0) {
+		set_place(&place, &t->target, found->ips[t->turn % found->n]);
+		place.more = ++t->turn < found->n;
+	}
+	t->found_cb(t->arg, found->n > 0 ? &place : NULL, found->why);
+}
+
+void
+topology_init(struct topology *t, struct loop *loop,
+    const struct address *address,
+    void (*found_cb)(void *arg, const struct place *, const char *why),
+    void *arg)
+{
+	memset(t, 0, sizeof(*t));
+	t->address = address;
+	t->found_cb = found_cb;
+	t->arg = arg;
+	resolver_init(&t->resolver, loop, looked_up_cb, t);
+}
+
+void
+topology_release(struct topology *t)
+{
+	topology_cancel(t);
+	resolver_cancel(&t->resolver);
+	free(t->hosts);
+	t->hosts = NULL;
+	t->nips = 0;
+}
+
+int
+topology_resolve(struct topology *t, char why[RESOLVE_WHY])
+{
+	struct resolved found;
+
+	t->hosts = calloc((size_t)t->address->nat, sizeof(*t->hosts));
+	if (t->hosts == NULL) {
+		snprintf(why, RESOLVE_WHY, "%s", strerror(errno));
+		return -1;
+	}
+	for (int i = 0; i < t->address->nat; i++) {
+		resolve_now(t->address->at[i].host, &found);
+		t->hosts[i].looked_ms = clock_now_ms();
+		keep(t, i, &found);
+		if (found.n == 0)
+			snprintf(why, RESOLVE_WHY, "%s", found.why);
+	}
+	/* The first is next. */
+	t->host = t->address->nat - 1;
+	t->ip = RESOLVE_IPS;
+	return t->nips > 0 ? 0 : -1;
+}
+
+static int
+look_up(struct topology *t, const char *host)
+{
+	if (resolver_start(&t->resolver, host) == -1)
+		return -1;
+	snprintf(t->looking, sizeof(t->looking), "%s", host);
+	return 0;
+}
+
+/* Looks a host up once more, beside what else happens. */
+static void
+refresh(struct topology *t, int i)
+{
+	const char *name = t->address->at[i].host;
+	int64_t now = clock_now_ms();
+
+	if (t->resolver.lookup != NULL || resolve_is_address(name) ||
+	    now - t->hosts[i].looked_ms < LOOK_AGAIN_MS)
+		return;
+	t->hosts[i].looked_ms = now;
+	(void)look_up(t, name); /* or the next time */
+}
+
+int
+topology_next(struct topology *t, struct place *p, char why[RESOLVE_WHY])
+{
+	const struct address *a = t->address;
+
+	if (t->hosts == NULL) {
+		snprintf(why, RESOLVE_WHY, "%s", strerror(ENOMEM));
+		return -1;
+	}
+	for (int i = 0; i < a->nat; i++)
+		refresh(t, (t->host + i) % a->nat);
+	if (t->nips == 0) {
+		snprintf(why, RESOLVE_WHY, "%s", t->hosts[0].found.why);
+		return -1;
+	}
+	t->ip++;
+	while (t->ip >= t->hosts[t->host].found.n) {
+		t->host = (t->host + 1) % a->nat;
+		t->ip = 0;
+	}
+	set_place(p, &a->at[t->host], t->hosts[t->host].found.ips[t->ip]);
+	return 0;
+}
+
+int
+topology_redirect(
+    struct topology *t, const struct endpoint *to, struct place *p)
+{
+	if (strcmp(t->target.host, to->host) != 0)
+		t->turn = 0;
+	t->target = *to;
+	if (resolve_is_address(to->host)) {
+		set_place(p, to, to->host);
+		return 1;
+	}
+	/* One that takes longer than we wait is not begun again and again. */
+	if (t->resolver.lookup == NULL || strcmp(t->looking, to->host) != 0) {
+		resolver_cancel(&t->resolver);
+		if (look_up(t, to->host) == -1)
+			return -1;
+	}
+	t->awaited = true;
+	return 0;
+}
+
+void
+topology_cancel(struct topology *t)
+{
+	t->awaited = false;
+}
+
+int
+topology_moved(
+    const char *text, const char *sayer, struct endpoint *to, bool *asking)
+{
+	const char *host, *colon;
+	char *end;
+	long port;
+
+	*asking = strncmp(text, "ASK ", 4) == 0;
+	if (!*asking && strncmp(text, "MOVED ", 6) != 0)
+		return -1;
+	host = strchr(strchr(text, ' ') + 1, ' ');
+	colon = host == NULL ? NULL : strrchr(host, ':');
+	if (colon == NULL || (size_t)(colon - host) > sizeof(to->host))
+		return -1;
+	host++;
+	port = strtol(colon + 1, &end, 10);
+	if (colon[1] < '0' || colon[1] > '9' || *end != '\0' || port < 1 ||
+	    port > 65535)
+		return -1;
+	if (colon == host || strncmp(host, "?:", 2) == 0)
+		snprintf(to->host, sizeof(to->host), "%s", sayer);
+	else
+		snprintf(to->host, sizeof(to->host), "%.*s",
+		    (int)(colon - host), host);
+	to->port = (int)port;
+	return 0;
+}
