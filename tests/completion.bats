@@ -248,7 +248,9 @@ taken() {
 	taken nightly
 	taken 'night shift'
 	fish_complete 'redlock-run --on'
-	[[ $(cut -f 1 reply | sort) == $'--on-loss\n--only-command' ]]
+	# fish 4 offers more, with that somewhere inside
+	[[ $(grep -o '^--on[^[:space:]]*' reply | sort) == \
+	    $'--on-loss\n--only-command' ]]
 	fish_complete 'redlock-run --on-loss '
 	[[ $(cut -f 1 reply | sort) == $'stop\nwarn' ]]
 	fish_complete 'redlock-run -k ni'

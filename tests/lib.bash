@@ -206,7 +206,8 @@ redis_spawn() {
 		    --save '' --appendonly no --logfile "$dir/$name.log" \
 		    --dir "$dir" --dbfilename "$name.rdb" \
 		    --user admin on nopass '~*' '&*' +@all \
-		    --user default on nopass "${permitted[@]}" "${args[@]}" \
+		    --user default on nopass "${permitted[@]}" \
+		    --masteruser admin --masterauth x "${args[@]}" \
 		    </dev/null >/dev/null 2>&1 3>&- 4>&- &
 		echo $! >"$dir/$name.server"
 	)

@@ -441,6 +441,18 @@ password() {
 	[[ $stderr != *s3cret* ]]
 }
 
+@test "rediss:// is a usage error in a build without TLS, and says what it takes" {
+	cd "$BATS_TEST_TMPDIR"
+	cp "$REDLOCK_RUN" alone
+	REDLOCK_RUN=$PWD/alone
+	run -64 --separate-stderr redlock -k a -r rediss://127.0.0.1:1 -- \
+	    touch ran
+	says rediss:// 'hiredis 1.0' libhiredis-dev libssl-dev
+	run -64 --separate-stderr redlock --status -r rediss://127.0.0.1:1
+	says 'hiredis 1.0'
+	[ ! -e ran ]
+}
+
 @test "when an unreachable server is the built-in default, the message says so" {
 	unset REDLOCK_REDIS
 	unshare -rn true || skip "no network namespaces here"

@@ -1,0 +1,392 @@
+#!/usr/bin/env bats
+# Names and addresses: IPv6, several addresses behind a name, a name whose
+# address changes, a resolver that hangs.  The names are those of a hosts file
+# of ours, in a mount namespace where that is allowed.
+# shellcheck disable=SC2034,SC2154,SC2016
+
+load lib
+load topologies
+
+setup_file() {
+	tcp_start one --repl-diskless-sync-delay 0
+	tcp_start two --bind 127.0.0.2
+	cat >"$BATS_FILE_TMPDIR/namespaced" <<-'END'
+		#!/bin/sh
+		# namespaced COMMAND...: with /etc/hosts and the like from names/
+		user=--map-root-user
+		[ "$(id -u)" != 0 ] || user=
+		exec unshare $user --mount sh -c '
+			for f in hosts nsswitch.conf resolv.conf; do
+				mount --bind "$0/$f" "/etc/$f" || exit
+			done
+			exec "$@"' "$NAMES" "$@"
+	END
+	cat >"$BATS_FILE_TMPDIR/run" <<-'END'
+		#!/bin/sh
+		exec "$NAMESPACED" "$PROGRAM" "$@"
+	END
+	chmod +x "$BATS_FILE_TMPDIR/namespaced" "$BATS_FILE_TMPDIR/run"
+}
+
+setup() {
+	local name
+
+	for name in one two; do
+		if gone "$(redis_pid "$name")"; then
+			redis_spawn "$name"
+			eventually redis_at "$name" ping
+		fi
+		redis_thaw "$name"
+		redis_at "$name" replicaof no one >/dev/null
+		redis_at "$name" flushall >/dev/null
+	done
+	cd "$BATS_TEST_TMPDIR" || return
+	tell "redis://127.0.0.1:$(port one)"
+	export REDLOCK_RESTART_GRACE=0
+	helper_pid='' sender_pid=''
+}
+
+teardown() {
+	[ -z "$sender_pid" ] || kill -KILL "$sender_pid"
+	[ -z "$helper_pid" ] || kill -KILL "$helper_pid"
+	nothing_left
+}
+
+teardown_file() { redis_stop_all; }
+
+# our_names [SWITCH]: from now on redlock-run knows the names in names/hosts
+# only, or what SWITCH says.
+our_names() {
+	export NAMESPACED=$BATS_FILE_TMPDIR/namespaced NAMES=$PWD/names
+	export PROGRAM=$run_path
+	mkdir names
+	: >names/hosts
+	: >names/resolv.conf
+	echo "hosts: ${1:-files}" >names/nsswitch.conf
+	"$NAMESPACED" true 2>why || skip "no mount namespace: $(tail -n 1 why)"
+	REDLOCK_RUN=$BATS_FILE_TMPDIR/run
+}
+
+# name HOST ADDRESS...
+name() {
+	local host=$1 address
+	shift
+	for address; do
+		echo "$address $host"
+	done >>names/hosts
+}
+
+# hole ADDRESS PORT: nobody answers there, not even to say no.
+hole() {
+	/usr/bin/python3 -c '
+import socket, sys, time
+at = (sys.argv[1], int(sys.argv[2]))
+l = socket.socket()
+l.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+l.bind(at)
+l.listen(0)
+full = [socket.socket() for _ in range(4)]
+for s in full:
+    s.setblocking(False)
+    s.connect_ex(at)
+open("hole", "w")
+time.sleep(600)' "$@" 3>&- 4>&- &
+	helper_pid=$!
+	eventually test -e hole
+}
+
+# deaf_resolver: the one that names/resolv.conf names never says anything.
+deaf_resolver() {
+	local at=127.$((1 + RANDOM % 200)).$((RANDOM % 200)).53
+
+	/usr/bin/python3 -c '
+import socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+try:
+    s.bind((sys.argv[1], 53))
+except OSError as e:
+    open("no", "w").write(str(e))
+else:
+    open("deaf", "w")
+time.sleep(600)' "$at" 3>&- 4>&- &
+	helper_pid=$!
+	eventually test -e deaf -o -e no
+	[ -e deaf ] || skip "no nameserver that says nothing: $(cat no)"
+	printf '%s\n' "nameserver $at" 'options timeout:30 attempts:5' \
+	    >names/resolv.conf
+}
+
+# threads N: the process has so many.
+threads() {
+	[ "$(find "/proc/$bg_pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -eq "$1" ]
+}
+
+@test "an IPv6 address" {
+	grep -q '^0*1 ' /proc/net/if_inet6 || skip 'no IPv6 here'
+	tcp_start six --bind ::1
+	tell "redis://[::1]:$(port six)"
+	run -0 --separate-stderr redlock -k a -- \
+	    sh -c "$(redis_cli six exists redlock:a)"
+	silent_but 1
+	tell "[::1]:$(port six)"
+	run -0 --separate-stderr redlock -k a -- true
+	silent
+	tell "redis://[::1]:1"
+	run -69 --separate-stderr redlock -k a -- true
+	says 'redis://[::1]:1: Connection refused'
+}
+
+@test "a name with two addresses, where one refuses" {
+	our_names
+	name both.example 127.0.0.2 127.0.0.1
+	tell "redis://both.example:$(port one)"
+	run -0 --separate-stderr redlock -k a -- true
+	silent
+	tell "redis://both.example:$(port two)"
+	run -0 --separate-stderr redlock -k a -- true
+	silent
+	run -0 --separate-stderr redlock --status
+	silent_but "$output"
+}
+
+@test "a name with an IPv6 and an IPv4 address, where the first refuses" {
+	our_names
+	name both.example ::1 127.0.0.1
+	tell "redis://both.example:$(port one)"
+	run -0 --separate-stderr redlock -k a -- true
+	silent
+}
+
+@test "a name with two addresses, where nobody answers at one" {
+	our_names
+	name both.example 127.0.0.2 127.0.0.1
+	hole 127.0.0.2 "$(port one)"
+	tell "redis://both.example:$(port one)"
+	run -0 --separate-stderr redlock -k a --node-timeout 4s -- true
+	silent
+	kill -KILL "$helper_pid"
+	rm hole
+	hole 127.0.0.1 "$(port two)"
+	tell "redis://both.example:$(port two)"
+	run -0 --separate-stderr redlock -k a --node-timeout 4s -- true
+	silent
+}
+
+@test "a name that cannot be resolved: 69, which says so" {
+	our_names
+	tell redis://nobody.example
+	run -69 --separate-stderr redlock -k a -- touch started
+	says 'a: not run: redis://nobody.example:6379: nobody.example: '
+	[ ! -e started ]
+	run -69 --separate-stderr redlock --status -k a
+	says 'redis://nobody.example:6379: nobody.example: '
+}
+
+@test "one of three names that cannot be resolved: the others are enough" {
+	our_names
+	name one.example 127.0.0.1
+	name two.example 127.0.0.2
+	tell redis://nobody.example "redis://one.example:$(port one)" \
+	    "redis://two.example:$(port two)"
+	run -0 --separate-stderr redlock -k a -- true
+	silent
+	tell redis://nobody.example redis://nobody2.example \
+	    "redis://one.example:$(port one)"
+	run -69 --separate-stderr redlock -k a -- touch started
+	says 'a: not run: ' 'nobody.example: ' 'nobody2.example: '
+	[ ! -e started ]
+}
+
+@test "a name that can be resolved later, while COMMAND runs, counts then" {
+	our_names
+	name one.example 127.0.0.1
+	name two.example 127.0.0.2
+	tell redis://one.example:"$(port one)" redis://two.example:"$(port two)" \
+	    "redis://late.example:$(third_port)"
+	keeps -t 9s --kill-after 100ms --node-timeout 3s
+	name late.example 127.0.0.1
+	eventually has third redlock:a
+	redis_kill one
+	finishes 0
+}
+
+# third_port: that of a third server, which is started for it.
+third_port() {
+	tcp_start third >&2
+	port third
+}
+
+has() {
+	[ "$(redis_at "$1" exists "$2")" = 1 ]
+}
+
+# successor_of PORT: a replica of the server "one", with its port.
+successor_of() {
+	rm -f "$BATS_FILE_TMPDIR/successor.rdb"
+	redis_start successor --bind 127.0.0.2 --port "$1"
+	redis_at successor replicaof 127.0.0.1 "$1"
+	eventually is successor master_link_status up
+}
+
+@test "a name whose address changes while COMMAND runs" {
+	local port
+
+	our_names
+	port=$(port one)
+	successor_of "$port"
+	name moves.example 127.0.0.1
+	tell "redis://moves.example:$port"
+	keeps -v -t 15s --kill-after 100ms --node-timeout 3s
+	eventually has successor redlock:a
+	redis_at successor replicaof no one
+	echo '127.0.0.2 moves.example' >names/hosts
+	redis_kill one
+	renewed_again
+	finishes 0
+	not has successor redlock:a
+	redis_kill successor
+}
+
+@test "a name whose address changes when its server becomes a replica" {
+	local port
+
+	our_names
+	port=$(port one)
+	successor_of "$port"
+	name moves.example 127.0.0.1
+	tell "redis://moves.example:$port"
+	keeps -v -t 15s --kill-after 100ms --node-timeout 3s
+	eventually has successor redlock:a
+	echo '127.0.0.2 moves.example' >names/hosts
+	redis_at successor replicaof no one
+	redis_at one replicaof 127.0.0.2 "$port"
+	renewed_again
+	finishes 0
+	not has successor redlock:a
+	redis_kill successor
+}
+
+@test "a resolver that hangs: renewals and signals go on, and so does the end" {
+	our_names 'files dns'
+	deaf_resolver
+	name stays.example 127.0.0.1
+	tell "redis://stays.example:$(port one)"
+	keeps -v -t 6s --kill-after 100ms --node-timeout 2s
+	eventually threads 1
+	: >names/hosts
+	renewed_again	# the name was looked up more than a second ago
+	redis_at one client kill type normal
+	eventually threads 2
+	renewed_again
+	redis_at one client kill type normal
+	renewed_again
+	threads 2
+	finishes 0
+	not has one redlock:a
+}
+
+@test "a resolver that hangs: a signal reaches COMMAND, and we die with it" {
+	local start
+
+	our_names 'files dns'
+	deaf_resolver
+	name stays.example 127.0.0.1
+	tell "redis://stays.example:$(port one)"
+	keeps -v -t 6s --kill-after 100ms --node-timeout 2s
+	: >names/hosts
+	renewed_again
+	redis_at one client kill type normal
+	eventually threads 2
+	start=$(now_us)
+	kill -TERM "$bg_pid"
+	redlock_ended 143
+	(($(now_us) - start < 10000000))
+	not has one redlock:a
+}
+
+# sends_on HOST: a server that sends everybody on to there; its port is in the
+# file "port", and each request adds a line to "asked".
+sends_on() {
+	/usr/bin/python3 -c '
+import socket, sys, threading
+def serve(c):
+    while c.recv(65536):
+        print(file=open("asked", "a"))
+        c.sendall(b"-MOVED 1 %s:7000\r\n" % sys.argv[1].encode())
+l = socket.socket()
+l.bind(("127.0.0.1", 0))
+l.listen(99)
+print(l.getsockname()[1], file=open("port", "w"))
+while True:
+    threading.Thread(target=serve, args=(l.accept()[0],), daemon=True).start()
+' "$1" 2>/dev/null 3>&- 4>&- &
+	sender_pid=$!
+	eventually test -s port
+}
+
+# asked N: so often, at least.
+asked() {
+	[ "$(wc -l <asked)" -ge "$1" ]
+}
+
+@test "a resolver that hangs is asked once where a cluster sends us" {
+	our_names 'files dns'
+	deaf_resolver
+	sends_on slow.example
+	tell "redis+cluster://127.0.0.1:$(cat port)"
+	redlock_bg -k a -w inf --node-timeout 100ms -- touch started
+	eventually asked 8
+	[ "$(find "/proc/$bg_pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -le 2 ]
+	kill -TERM "$bg_pid"
+	redlock_ended 143
+	run -69 --separate-stderr redlock -k a --node-timeout 2s -- touch started
+	says 'a: not run: ' \
+	    'no answer within 2s from the resolver about slow.example'
+	[ ! -e started ]
+}
+
+@test "a cluster whose nodes go by their names" {
+	local name
+
+	our_names
+	name n1.example 127.0.0.1
+	name n2.example 127.0.0.1
+	for name in n1 n2; do
+		tcp_start "$name" --cluster-enabled yes \
+		    --cluster-config-file "$name.nodes" \
+		    --cluster-announce-hostname "$name.example" \
+		    --cluster-preferred-endpoint-type hostname
+		redis_may "$name"
+	done
+	redis_at n1 cluster addslotsrange 0 8191
+	redis_at n2 cluster addslotsrange 8192 16383
+	redis_at n1 cluster meet 127.0.0.1 "$(port n2)"
+	eventually names_known n1 n2.example
+	eventually names_known n2 n1.example
+	for name in n1 n2; do
+		tell "redis+cluster://127.0.0.1:$(port "$name")"
+		run -0 --separate-stderr redlock -k a -k b -k c -k d -- \
+		    "$REDLOCK_RUN" --status
+		[ -z "$stderr" ]
+		[ "$(awk 'NR > 1 { print $1 }' <<<"$output" | xargs)" = 'a b c d' ]
+	done
+	# of two addresses behind a name the first refuses
+	: >names/hosts
+	name n1.example ::1 127.0.0.1
+	name n2.example ::1 127.0.0.1
+	run -0 --separate-stderr redlock -k a -k b -k c -k d -- \
+	    "$REDLOCK_RUN" --status
+	[ -z "$stderr" ]
+	: >names/hosts
+	run -69 --separate-stderr redlock -k a -k b -k c -k d -- touch started
+	[[ $stderr == *n1.example* || $stderr == *n2.example* ]]
+	[ ! -e started ]
+	redis_kill n1
+	redis_kill n2
+}
+
+# names_known NODE NAME: it knows the other by name, and all slots.
+names_known() {
+	redis_at "$1" cluster slots | grep -qx "$2" &&
+		redis_at "$1" cluster info | grep -q cluster_state:ok
+}
