@@ -81,7 +81,7 @@ _redlock_run()
 			;;
 		-[kwEt] | --key | --wait | --conflict-exit-code | --ttl | --at-least | \
 		    --at-most | --kill-after | --on-loss | --node-timeout | \
-		    --restart-grace | --slots | --token | --log)
+		    --restart-grace | --slots | --replicas | --token | --log)
 			((++i == n)) && option=${words[i - 1]}
 			;;
 		--status | --history | --break | --check)
@@ -135,7 +135,7 @@ _redlock_run()
 	if [[ $value == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '-k --key -w --wait -n --nonblock
 		    -s --shared --slots -E --conflict-exit-code -t --ttl
-		    --at-least --at-most --kill-after --on-loss
+		    --at-least --replicas --at-most --kill-after --on-loss
 		    -o --only-command -r --redis --prefix --node-timeout
 		    --restart-grace --password-file --tls-ca --tls-cert
 		    --tls-key --tls-server-name --config

@@ -19,7 +19,7 @@ function __redlock_run_command
             case -k --key -w --wait -E --conflict-exit-code -t --ttl --at-least \
                     --at-most --kill-after --on-loss -r --redis --prefix \
                     --node-timeout --restart-grace --password-file --slots \
-                    --tls-ca --tls-cert --tls-key --tls-server-name \
+                    --replicas --tls-ca --tls-cert --tls-key --tls-server-name \
                     --config --token --log
                 set -e words[1]
             case --status --history --break --check
@@ -80,6 +80,7 @@ __redlock_run_option -l slots -x -d 'At most that many hold it at a time'
 __redlock_run_option -s E -l conflict-exit-code -x -d 'Exit status when it is busy'
 __redlock_run_option -s t -l ttl -x -d 'The lease'
 __redlock_run_option -l at-least -x -d 'Keep the lock at least that long'
+__redlock_run_option -l replicas -x -d 'Replicas that must have the lock first'
 __redlock_run_option -l at-most -x -d 'Stop the command after that long'
 __redlock_run_option -l kill-after -x -d 'Time from SIGTERM to SIGKILL'
 __redlock_run_option -l on-loss -x -a 'stop warn' -d 'What happens when the lock is lost'

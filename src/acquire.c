@@ -211,21 +211,55 @@ judge_hope(struct lock *l, bool hopeless, int64_t now)
 	}
 }
 
-/* The votes have grown old while we waited for the rest. */
+/*
+ * The votes have grown old while we waited for the rest.  What the replicas
+ * have does not make them younger: they come after the votes, once more.
+ */
 static void
 ask_again(struct lock *l, int64_t now)
 {
+	l->replicating = false;
 	for (int i = 0; i < l->nservers; i++)
 		if (l->servers[i].verdict == VERDICT_YES &&
 		    l->servers[i].sent_ms < now)
 			l->servers[i].next_ms = now;
 }
 
-/* There are enough votes; with the fence, and in time, the lock is held. */
+/*
+ * Whether the replicas of enough servers have what those have answered.  To
+ * ask blocks a connection, so it is done only when nothing else is missing.
+ */
+static bool
+replicated(struct lock *l, int64_t now)
+{
+	int n = 0;
+
+	if (l->replicas == 0)
+		return true;
+	if (!l->replicating && now + l->node_timeout_ms > l->phase_end_ms)
+		l->phase_end_ms = now + l->node_timeout_ms;
+	l->replicating = true;
+	for (int i = 0; i < l->nservers; i++) {
+		struct server *s = &l->servers[i];
+
+		if (s->verdict != VERDICT_YES || s->fence != l->fence)
+			continue;
+		if (s->replicas >= l->replicas)
+			n++;
+		else
+			s->next_ms = 0;
+	}
+	return n >= l->quorum;
+}
+
+/*
+ * There are enough votes; with the fence, on the replicas and in time, the
+ * lock is held.
+ */
 static enum lock_outcome
 judge_majority(struct lock *l, int64_t now)
 {
-	if (raise_fence(l) < l->quorum)
+	if (raise_fence(l) < l->quorum || !replicated(l, now))
 		return now >= l->phase_end_ms ? LOCK_UNREACHABLE :
 						LOCK_UNDECIDED;
 	if (lock_deadline_ms(l) - now >= l->ttl_ms / 2)
@@ -254,6 +288,7 @@ judge_votes(struct lock *l, int64_t now)
 		count[l->servers[i].verdict]++;
 	if (count[VERDICT_YES] >= l->quorum)
 		return judge_majority(l, now);
+	l->replicating = false;
 	minority = l->nservers - l->quorum;
 	denied = count[VERDICT_DENIED];
 	unable = count[VERDICT_UNABLE] + denied;

@@ -181,7 +181,8 @@ judge_kind(struct findings *v, const struct facts *f)
 	if (f->address->kind != ADDRESS_SERVER)
 		add(v, LEVEL_NOTE,
 		    "a failover may lose a lock (SAFETY in redlock-run(1)); "
-		    "several independent masters rule it out");
+		    "--replicas makes that less likely, several independent "
+		    "masters rule it out");
 	if (f->address->kind == ADDRESS_CLUSTER)
 		return true; /* a replica leads to its master there */
 	if (strcmp(f->role, "slave") == 0)

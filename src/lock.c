@@ -171,11 +171,12 @@ lock_cancel(struct lock *l)
 	l->cancelled = true;
 }
 
-/* Whether our release is on its way to it. */
+/* Whether our release is on its way to it, and not on to another node. */
 static bool
 told(const struct server *s)
 {
-	return s->releases > 0 && node_connected(&s->node);
+	return s->releases > 0 && s->node.state == NODE_READY &&
+	    node_connected(&s->node);
 }
 
 static bool
@@ -334,7 +335,8 @@ static char *
 complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 {
 	char who[OWNER_WHO];
-	bool ending = l->held && s->releases > 0;
+	bool ending = l->held && l->phase == PHASE_RELEASE &&
+	    (s->releases > 0 || s->maybe_ours);
 	const char *why = s->why;
 
 	switch (ending ? s->released : s->verdict) {

@@ -58,6 +58,7 @@ struct lock {
 	int quorum;
 	int limit; /* how many may hold it at a time; 0: any number, shared */
 	int slot;  /* which of them we mean; 0: any */
+	int replicas; /* of each server, that must have the lock at first */
 	int64_t ttl_ms;
 	int64_t node_timeout_ms;
 	int64_t grace_ms; /* restart grace; 0: none */
@@ -69,6 +70,7 @@ struct lock {
 	int releases;         /* and how many have to answer, at most */
 	bool cancelled;
 	bool asked_finally;  /* at the end of a wait */
+	bool replicating;    /* all is there but the replicas' word */
 	int changes;         /* from one slot to another, without waiting */
 	int64_t slowest_ms;  /* answer so far; -1: none */
 	bool held;           /* LOCK_HELD was the outcome */

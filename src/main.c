@@ -313,6 +313,7 @@ init_locks(struct run *run)
 			opt->ttl_ms, opt->node_timeout_ms, opt->grace_ms) == -1)
 			die(EXIT_OS, "%s: not run: %s", l->name,
 			    strerror(errno));
+		l->replicas = opt->replicas;
 		if (lock_resolve(l) == -1)
 			die(EXIT_UNREACHABLE, "%s: not run: %s", l->name,
 			    lock_why(l, why));

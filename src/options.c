@@ -39,6 +39,7 @@ static const char usage[] =
     "                            exit status when it is busy (75)\n"
     "  -t, --ttl DURATION        the lease, renewed at every third of it (60s)\n"
     "      --at-least DURATION   keep the lock for that long at least (0)\n"
+    "      --replicas N          run COMMAND once N replicas have the lock (0)\n"
     "\n"
     "The command:\n"
     "      --at-most DURATION    stop COMMAND after that long, exit 124\n"
@@ -102,6 +103,7 @@ enum {
 	OPT_AT_MOST,
 	OPT_ON_LOSS,
 	OPT_SLOTS,
+	OPT_REPLICAS,
 	OPT_WATCH,
 	OPT_TOKEN,
 	OPT_JSON,
@@ -119,6 +121,7 @@ static const struct option long_options[] = { { "key", required_argument, NULL,
 	{ "slots", required_argument, NULL, OPT_SLOTS },
 	{ "conflict-exit-code", required_argument, NULL, 'E' },
 	{ "ttl", required_argument, NULL, 't' },
+	{ "replicas", required_argument, NULL, OPT_REPLICAS },
 	{ "at-least", required_argument, NULL, OPT_AT_LEAST },
 	{ "at-most", required_argument, NULL, OPT_AT_MOST },
 	{ "kill-after", required_argument, NULL, OPT_SITE + SITE_KILL_AFTER },
@@ -366,6 +369,11 @@ options_parse(struct options *opt, int argc, char **argv)
 			    "--slots", "a number", optarg, 1, LOCK_SLOTS);
 			slots = true;
 			only_run = "--slots";
+			break;
+		case OPT_REPLICAS:
+			opt->replicas =
+			    number("--replicas", "a number", optarg, 0, 1000);
+			only_run = "--replicas";
 			break;
 		case 'E':
 			opt->conflict_status =

@@ -17,6 +17,7 @@ struct options {
 	enum mode mode;
 	const char **names; /* of the locks, in bytewise order */
 	int nnames;         /* 0: all there are */
+	int replicas;       /* --replicas */
 	int limit;          /* how many may hold one; 0: any number, shared */
 	char *name;         /* all of them, for messages: "a, b" */
 	char **argv;        /* as typed; NULL-terminated */

@@ -24,6 +24,7 @@ static const char lpush[] =
 static const char no_list[] = "--status and --history need -k";
 static const char no_need[] = ""; /* where there is, it comes first of all */
 static const char no_history[] = "there is no history";
+static const char no_replicas[] = "--replicas cannot be used";
 
 const struct right rights[RIGHTS] = {
 	{ "eval", { "EVAL", "return 0", "1", "KEY" }, NULL },
@@ -52,6 +53,7 @@ const struct right rights[RIGHTS] = {
 	{ "xadd", { "XADD", "KEY", "?", "", "" }, no_history },
 	{ "xrevrange", { "XREVRANGE", "KEY", "+", "-", "COUNT", "1" },
 	    no_history },
+	{ "wait", { "WAIT", "?", "?" }, no_replicas },
 };
 
 /* The prefix to the letter, in a pattern. */
@@ -137,11 +139,15 @@ rule_idle(uint32_t commands)
 	return commands;
 }
 
-/* Redis 6 wraps an error inside a script in text of its own. */
+/*
+ * Redis 6 wraps an error inside a script in text of its own, later ones take
+ * its code away.
+ */
 bool
 rule_denies(const char *error)
 {
 	return strstr(error, "NOPERM") != NULL ||
+	    strstr(error, "ACL failure in script") != NULL ||
 	    strstr(error, "The user executing the script") != NULL;
 }
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define RULE_TEXT   2560
-#define RIGHTS      25
+#define RIGHTS      26
 #define RIGHT_WORDS 7
 
 /*

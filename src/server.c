@@ -48,6 +48,9 @@ server_wants(const struct server *s, int64_t now)
 		/* The fence's write-back: a renewal raises it to ours. */
 		if (s->verdict == VERDICT_YES && s->fence < l->fence)
 			return ASK_RENEW;
+		if (s->verdict == VERDICT_YES && l->replicating)
+			return s->replicas < l->replicas ? ASK_REPLICAS :
+							   ASK_NOTHING;
 		return s->verdict == VERDICT_OPEN ||
 			(l->ticket != 0 && answered) || now < l->wait_end_ms ?
 		    ASK_ACQUIRE :
@@ -152,6 +155,23 @@ send_wait(struct server *s)
 	return node_command(&s->node, ++s->sequence, 3, argv);
 }
 
+/*
+ * To be told how many replicas have all that was written on this connection.
+ * The server looks at its clock ten times a second, so half of the time that it
+ * has for its answer is left for that.
+ */
+static int
+send_wait_replicas(struct server *s)
+{
+	const struct lock *l = s->lock;
+	char replicas[12], ms[24];
+	const char *const argv[] = { "WAIT", replicas, ms };
+
+	snprintf(replicas, sizeof(replicas), "%d", l->replicas);
+	snprintf(ms, sizeof(ms), "%" PRId64, (l->node_timeout_ms + 1) / 2);
+	return node_command(&s->node, ++s->sequence, 3, argv);
+}
+
 static int
 send_acquire(struct server *s)
 {
@@ -206,6 +226,8 @@ server_send(struct server *s, enum ask ask)
 		return send_acquire(s);
 	case ASK_WAIT:
 		return send_wait(s);
+	case ASK_REPLICAS:
+		return send_wait_replicas(s);
 	case ASK_RENEW:
 		s->leaves = s->lock->phase == PHASE_HOLD && s->maybe_queued;
 		return send_renew(s);
@@ -320,6 +342,10 @@ server_down(struct server *s, int64_t now)
 	note_failure(s, n->why);
 	if (s->asked == ASK_ACQUIRE && n->established)
 		server_may_have(s);
+	/* WAIT knows only of what was written on its own connection. */
+	if (l->replicas > 0 && l->phase == PHASE_ACQUIRE &&
+	    s->verdict == VERDICT_YES)
+		s->verdict = VERDICT_OPEN;
 	s->asked = ASK_NOTHING;
 	s->give_up_ms = CLOCK_NEVER;
 	if (s->reopen || n->untried > 0) {
@@ -405,8 +431,8 @@ server_begin_release(struct server *s, int64_t now)
 		    s->maybe_queued)
 			server_may_have(s);
 		else
-			node_close(&s->node, NULL);
-	} else if (s->asked == ASK_WAIT)
+			node_close(&s->node, s->why[0] != '\0' ? s->why : NULL);
+	} else if (s->asked == ASK_WAIT || s->asked == ASK_REPLICAS)
 		node_close(&s->node, NULL); /* it is blocked */
 	s->behind_ms = node_unanswered_ms(&s->node);
 	s->asked = ASK_NOTHING;

@@ -39,7 +39,8 @@ struct server {
 	enum ask {
 		ASK_NOTHING,
 		ASK_ACQUIRE,
-		ASK_WAIT, /* to be woken */
+		ASK_WAIT,     /* to be woken */
+		ASK_REPLICAS, /* how many have our vote */
 		ASK_RENEW,
 		ASK_LEAVE, /* the queue, and what we may have of a vote */
 		ASK_RELEASE
@@ -52,6 +53,7 @@ struct server {
 				0: it does */
 	int64_t won_ms;      /* when it became ours */
 	int64_t fence;       /* its counter, while it is ours */
+	int replicas;        /* that have it, at least */
 	unsigned int try;    /* the attempt that our value here is of */
 	int sequence;        /* the number of the last question */
 	bool ours;           /* its last answer was "yours" */

@@ -129,6 +129,7 @@ server_yours(struct server *s, const struct answer *a)
 	if (!s->ours)
 		s->won_ms = now;
 	s->ours = s->maybe_ours = true;
+	s->replicas = 0;
 	s->verdict = VERDICT_YES;
 	s->yours_ms = a->sent_ms;
 	s->next_ms = l->phase == PHASE_ACQUIRE && l->contest ?
@@ -278,6 +279,24 @@ renew_answered(struct server *s, const struct answer *a)
 		server_nonsense(s, a);
 }
 
+/* Where they are too few, a waiter asks again. */
+static void
+replicas_answered(struct server *s, const struct answer *a)
+{
+	const struct lock *l = s->lock;
+	char text[DURATION_TEXT], why[NODE_WHY];
+
+	s->replicas = (int)answer_number(a);
+	if (s->replicas >= l->replicas)
+		return;
+	snprintf(why, sizeof(why),
+	    "only %d of %d replicas had the lock within %s (--replicas)",
+	    s->replicas, l->replicas,
+	    duration_format((l->node_timeout_ms + 1) / 2, text));
+	server_failed(s, VERDICT_UNABLE, why);
+	s->next_ms = clock_now_ms() + retry_after_ms(s);
+}
+
 static void
 release_answered(struct server *s, const struct answer *a)
 {
@@ -293,6 +312,24 @@ release_answered(struct server *s, const struct answer *a)
 	s->maybe_ours = s->maybe_queued = false;
 }
 
+/*
+ * Whether the lock's slot is on its way between two nodes of a cluster, most
+ * often for milliseconds.  Nothing was executed, so while there is time for an
+ * answer it is asked for again.
+ */
+static bool
+tries_again(struct server *s, enum ask asked, const struct answer *a)
+{
+	if (a->kind != ANSWER_UNABLE || s->lock->phase == PHASE_HOLD ||
+	    strncmp(a->text, "TRYAGAIN", 8) != 0)
+		return false;
+	if (asked == ASK_RELEASE)
+		s->releases--;
+	snprintf(s->why, sizeof(s->why), "%s", a->text);
+	s->next_ms = clock_now_ms() + clock_about(POLL_MS);
+	return true;
+}
+
 void
 server_answer_cb(void *arg, const struct answer *a)
 {
@@ -306,6 +343,8 @@ server_answer_cb(void *arg, const struct answer *a)
 	s->asked = ASK_NOTHING;
 	s->sent_ms = a->sent_ms;
 	s->give_up_ms = CLOCK_NEVER;
+	if (tries_again(s, asked, a))
+		return;
 	if (a->kind != ANSWER_REPLY) {
 		server_failed(s,
 		    a->kind == ANSWER_DENIED ? VERDICT_DENIED : VERDICT_UNABLE,
@@ -331,6 +370,9 @@ server_answer_cb(void *arg, const struct answer *a)
 		break;
 	case ASK_WAIT:
 		s->next_ms = 0;
+		break;
+	case ASK_REPLICAS:
+		replicas_answered(s, a);
 		break;
 	case ASK_RENEW:
 		renew_answered(s, a);

@@ -124,6 +124,7 @@ everything() {
 	does --status -k a
 	does --status
 	does --history
+	does -k b --replicas 1 --node-timeout 50ms -- true
 }
 
 # denied: the commands that the server has denied since.
@@ -138,7 +139,7 @@ denied() {
 	eventually redlock -k a -t 1s --restart-grace 1s -- true
 	everything
 	cat said
-	[ "${statuses[*]}" = '0 0 0 75 75 0 0 0' ]
+	[ "${statuses[*]}" = '0 0 0 75 75 0 0 0 69' ]
 	[ -z "$(denied)" ]
 	for word in "${permitted[@]}"; do
 		[[ $word == +* ]] || continue

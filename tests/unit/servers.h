@@ -419,6 +419,7 @@ execute(struct made_up *m, const struct request *r)
 	case ASK_LEAVE:
 	case ASK_NOTHING:
 	case ASK_WAIT:
+	case ASK_REPLICAS:
 		if (r->args[1][0] == '1')
 			m->us.ticket_us = 0;
 		if (!ours)
