@@ -1,0 +1,333 @@
+#!/usr/bin/env bats
+# rediss://: the server has to prove who it is, and then everything is as
+# without TLS.
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031
+
+load lib
+load tls
+
+setup_file() {
+	[[ -z $(no_tls) ]] || return 0
+	make_certificates
+	redis_start_tcp plain
+	tls_start redis server
+}
+
+setup() {
+	[[ -z $(no_tls) ]] || skip "$(no_tls)"
+	redis_reset
+	REDLOCK_REDIS=$(tls_url redis)
+	export REDLOCK_REDIS REDLOCK_TLS_CA=$certs/ca.crt
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+# refused STATUS URL TEXT...: COMMAND does not run, and that is why.
+refused() {
+	local status_wanted=$1 url=$2
+	shift 2
+	run "-$status_wanted" --separate-stderr redlock -k a -r "$url" -- \
+	    touch ran
+	says "$@"
+	[ ! -e ran ]
+	not held a
+}
+
+## Who it is
+
+@test "a server that proves to be the address, or the host, of the URL is used" {
+	local host
+
+	for host in 127.0.0.1 localhost; do
+		run -3 --separate-stderr redlock -k a -r "$(tls_url redis $host)" \
+		    -- sh -c "$(cli exists redlock:a); exit 3"
+		[ "$output" = 1 ]
+		[ -z "$stderr" ]
+		not held a
+	done
+}
+
+@test "a certificate that has expired is not accepted: 69" {
+	tls_start old expired
+	refused 69 "$(tls_url old)" "127.0.0.1:$(tls_port old)" \
+	    'certificate has expired'
+	redis_kill old
+}
+
+@test "nor is one for somebody else, but for --tls-server-name" {
+	local url
+
+	tls_start other other
+	url=$(tls_url other)
+	refused 69 "$url" "$url" 'IP address mismatch'
+	refused 69 "$(tls_url other localhost)" 'hostname mismatch'
+	REDLOCK_TLS_SERVER_NAME=redis.example \
+	    redlock -k a -r "$url" -- touch ran
+	[ -e ran ]
+	rm ran
+	REDLOCK_TLS_SERVER_NAME=example refused 69 "$url" 'hostname mismatch'
+	# and for the one that it is not, the right address is the wrong name
+	REDLOCK_TLS_SERVER_NAME=redis.example refused 69 "$(tls_url redis)" \
+	    'hostname mismatch'
+	redis_kill other
+}
+
+@test "nor is one that nobody we trust has signed" {
+	REDLOCK_TLS_CA=$certs/stranger.crt refused 69 "$(tls_url redis)" \
+	    'its certificate is not accepted'
+	unset REDLOCK_TLS_CA
+	refused 69 "$(tls_url redis)" 'its certificate is not accepted'
+}
+
+@test "no CA file switches that off: none, an empty one, a wrong one is a usage error" {
+	local file
+
+	echo garbage >garbage
+	for file in /dev/null "$certs/none" garbage "$certs/server.key" \
+	    "$BATS_TEST_TMPDIR"; do
+		REDLOCK_TLS_CA=$file refused 64 "$(tls_url redis)" "'$file'"
+	done
+	REDLOCK_TLS_CA='' run -64 --separate-stderr redlock -k a -- touch ran
+	[ ! -e ran ]
+}
+
+## Who we are
+
+@test "a server that wants a certificate of ours: without one 77" {
+	local url
+
+	tls_start strict server --tls-auth-clients yes
+	url=$(tls_url strict)
+	refused 77 "$url" "$url" '--tls-cert'
+	REDLOCK_TLS_CERT=$certs/client.crt REDLOCK_TLS_KEY=$certs/client.key \
+	    redlock -k a -r "$url" -- touch ran
+	[ -e ran ]
+	rm ran
+	export REDLOCK_TLS_CERT=$certs/alien.crt REDLOCK_TLS_KEY=$certs/alien.key
+	refused 77 "$url" '--tls-cert'
+	redis_kill strict
+}
+
+@test "the four options do what the environment does" {
+	tls_start strange other --tls-auth-clients yes
+	unset REDLOCK_TLS_CA
+	redlock -k a -r "$(tls_url strange)" --tls-ca "$certs/ca.crt" \
+	    --tls-cert "$certs/client.crt" --tls-key "$certs/client.key" \
+	    --tls-server-name redis.example -- touch ran
+	[ -e ran ]
+	redis_kill strange
+}
+
+@test "a certificate and its key go together, and have to be there" {
+	local url
+
+	url=$(tls_url redis)
+	export REDLOCK_TLS_CERT=$certs/client.crt
+	refused 64 "$url" 'go together'
+	export REDLOCK_TLS_KEY=$certs/server.key
+	refused 64 "$url" "'$certs/server.key'" 'key values mismatch'
+	export REDLOCK_TLS_KEY=$certs/none
+	refused 64 "$url" "'$certs/none'" 'No such file'
+	unset REDLOCK_TLS_CERT
+	refused 64 "$url" 'go together'
+}
+
+## The wrong kind of port
+
+@test "rediss:// to a port without TLS, and redis:// to one with it: a hint" {
+	refused 69 "rediss://127.0.0.1:$redis_port" 'does this port speak TLS?'
+	refused 69 "redis://127.0.0.1:$(tls_port redis)" rediss://
+}
+
+@test "a server that says nothing to the handshake: no answer in time" {
+	redis_freeze
+	run -69 --separate-stderr redlock -k a --node-timeout 200ms -- touch ran
+	redis_thaw
+	[ ! -e ran ]
+	says 'TLS handshake'
+}
+
+@test "a signal ends the wait for a handshake at once" {
+	redis_freeze
+	redlock_bg -k a -w inf --node-timeout 60s -- touch ran
+	eventually connected "$bg_pid"
+	kill -TERM "$bg_pid"
+	redlock_ended 143
+	redis_thaw
+	[ ! -e ran ]
+	not held a
+}
+
+## As without TLS
+
+@test "the lease is renewed while COMMAND runs" {
+	local first
+
+	hold a -t 6s --kill-after 100ms --node-timeout 2s
+	first=$(expiry redlock:a)
+	renewed() { (($(expiry redlock:a) > first + 1000)); }
+	eventually renewed
+	let_go
+	not held a
+}
+
+@test "a connection that is cut is made anew, and the lock is kept" {
+	local id
+
+	hold a -t 9s --kill-after 100ms --node-timeout 3s
+	id=$(redis client list type normal | sed -n 's/^id=\([0-9]*\) .*laddr=127.*/\1/p')
+	redis client kill id "$id"
+	back() { redis client list type normal | grep -q 'laddr=127'; }
+	eventually back
+	let_go
+	not held a
+}
+
+@test "a server that restarts empty while COMMAND runs: 79" {
+	hold a -t 9s --kill-after 100ms --node-timeout 3s
+	redis_restart
+	redlock_ended 79
+	not held a
+}
+
+@test "a lock that is deleted by hand: 79" {
+	hold a -t 3s --kill-after 100ms --node-timeout 1s
+	redis del redlock:a
+	redlock_ended 79
+}
+
+@test "a waiter gets its turn" {
+	local holder
+
+	hold a
+	holder=$bg_pid
+	redlock_bg -k a -w 60 -- touch ran
+	waits() { redlock --status -k a --json | grep -q '"waiting":1'; }
+	eventually waits
+	touch let-go
+	redlock_ended 0
+	[ -e ran ]
+	wait "$holder"
+}
+
+@test "a majority of three: one that proves nothing has no vote" {
+	tls_start s2 server
+	tls_start s3 expired
+	export REDLOCK_RESTART_GRACE=0
+	REDLOCK_REDIS="$(tls_url redis) $(tls_url s2) $(tls_url s3)"
+	run -0 --separate-stderr redlock -k a -- \
+	    sh -c "$(cli exists redlock:a)"
+	[ "$output" = 1 ]
+	[ "$(redis_at s2 exists '{redlock:a}:~fence')" = 1 ]
+	[ "$(redis_at s3 dbsize)" = 0 ]
+	redis_kill s2
+	run -69 --separate-stderr redlock -k a -- touch ran
+	[ ! -e ran ]
+	redis_kill s3
+}
+
+@test "who does not use TLS does not load it" {
+	hold a -r "unix://$BATS_FILE_TMPDIR/redis.sock"
+	not grep -q -e libssl -e redlock-run-tls "/proc/$bg_pid/maps"
+	let_go
+	hold a
+	grep -q libssl "/proc/$bg_pid/maps"
+	let_go
+}
+
+@test "an answer of many records is read to its end" {
+	redis eval 'for i = 1, 100 do
+		redis.call("SET", "redlock:n" .. i, string.rep("x", 5000),
+		    "PX", 600000)
+	end' 0
+	run -0 --separate-stderr redlock --status
+	((${#lines[@]} == 101))
+	((${#output} > 10000))
+}
+
+@test "a nested run, --status and --history speak TLS as well" {
+	redlock -k a -- "$REDLOCK_RUN" -k a -- "$REDLOCK_RUN" --status -k a \
+	    >out
+	grep '^a  *held ' out
+}
+
+## Several servers behind one URL
+
+# sentinel_start "NAME HOST PORT"...: one that knows these masters.
+sentinel_start() {
+	local try conf=$BATS_FILE_TMPDIR/sentinel.conf
+
+	for try in {1..50}; do
+		echo $((20000 + RANDOM % 12000)) \
+		    >"$BATS_FILE_TMPDIR/sentinel.port"
+		cat >"$conf" <<-END
+			port 0
+			tls-port $(tls_port sentinel)
+			bind 127.0.0.1
+			dir $BATS_FILE_TMPDIR
+			tls-cert-file $certs/server.crt
+			tls-key-file $certs/server.key
+			tls-ca-cert-file $certs/ca.crt
+			tls-auth-clients no
+			tls-replication yes
+			unixsocket $BATS_FILE_TMPDIR/sentinel.sock
+			user admin on nopass ~* &* +@all
+			$(printf 'sentinel monitor %s 1\n' "$@")
+		END
+		(
+			set +m
+			unset TEST_MARK
+			setsid redis-server "$conf" --sentinel \
+			    </dev/null >/dev/null 2>&1 3>&- 4>&- &
+			echo $! >"$BATS_FILE_TMPDIR/sentinel.server"
+		)
+		eventually redis_settled sentinel
+		redis_at sentinel ping | grep -qx PONG && return 0
+	done
+	echo "no free port in $try tries" >&2
+	return 1
+}
+
+# sentinel_url MASTER
+sentinel_url() {
+	echo "rediss+sentinel://127.0.0.1:$(tls_port sentinel)/$1"
+}
+
+@test "a cluster is followed from node to node" {
+	local i
+
+	for i in 1 2; do
+		tls_start "c$i" server --cluster-enabled yes --tls-cluster yes \
+		    --tls-replication yes --cluster-config-file "c$i.conf"
+	done
+	redis_at c1 cluster addslots {0..8191}
+	redis_at c2 cluster addslots {8192..16383}
+	redis_at c1 cluster meet 127.0.0.1 "$(tls_port c2)"
+	agreed() {
+		redis_at c1 cluster info | grep -q cluster_state:ok &&
+		redis_at c2 cluster info | grep -q cluster_state:ok
+	}
+	eventually 30 agreed
+	for i in a b c d; do
+		run -0 --separate-stderr redlock -k "$i" \
+		    -r "rediss+cluster://127.0.0.1:$(tls_port c1)" -- echo "$i"
+		[ "$output" = "$i" ]
+	done
+	(($(redis_at c1 dbsize) > 0 && $(redis_at c2 dbsize) > 0))
+	redis_kill c1
+	redis_kill c2
+}
+
+@test "the master that a Sentinel names has to prove who it is, too" {
+	tls_start old expired
+	sentinel_start "right 127.0.0.1 $(tls_port redis)" \
+	    "old 127.0.0.1 $(tls_port old)"
+	run -0 --separate-stderr redlock -k a -r "$(sentinel_url right)" -- \
+	    sh -c "$(cli exists redlock:a)"
+	[ "$output" = 1 ]
+	refused 69 "$(sentinel_url old)" 'certificate has expired'
+	redis_kill sentinel
+	redis_kill old
+}
