@@ -24,7 +24,7 @@ function __redlock_run_command
                 set -e words[1]
             case --status --history --break --check
                 set no_command 2
-            case '-?*'
+            case '-*'
             case '*'
                 test $no_command = 2; and return 2
                 string join \n -- $word $words
@@ -48,7 +48,7 @@ function __redlock_run_names
             case -r --redis --prefix --password-file --config --tls-ca \
                     --tls-cert --tls-key --tls-server-name
                 set -a server $word (string replace -r '^~/' $HOME/ -- "$words[2]")
-            case '-r?*' '--redis=*' '--prefix=*' '--password-file=*' '--config=*' \
+            case '-r*' '--redis=*' '--prefix=*' '--password-file=*' '--config=*' \
                     '--tls-*=*'
                 set -a server $word
         end
