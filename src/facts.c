@@ -25,7 +25,8 @@ facts_read_info(struct facts *f, const char *info)
 	if (!f->valkey &&
 	    !info_field(info, "redis_version", f->version, sizeof(f->version)))
 		return false;
-	info_field(info, "redis_mode", f->mode, sizeof(f->mode));
+	info_field(info, f->valkey ? "server_mode" : "redis_mode", f->mode,
+	    sizeof(f->mode));
 	info_field(info, "role", f->role, sizeof(f->role));
 	info_field(info, "master_host", f->master, sizeof(f->master));
 	f->master_port = info_number(info, "master_port", 0);

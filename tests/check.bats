@@ -115,7 +115,7 @@ changes() {
 	[ "$(head -n 1 <<<"$output" | tr -s ' ')" = \
 	    'SERVER VERDICT VERSION ROLE UPTIME CLOCK RTT PERSISTENCE EVICTION' ]
 	for server in "$REDLOCK_REDIS" "$b" "$c"; do
-		[[ $(row "$server") =~ \ OK\ [0-9.]+\ master\ [0-9a-z]+\ [-+0-9a-z]+\ [0-9.]+ms\ (none|rdb)\ noeviction$ ]]
+		[[ $(row "$server") =~ \ OK\ (Valkey\ )?[0-9.]+\ master\ [0-9a-z]+\ [-+0-9a-z]+\ [0-9.]+ms\ (none|rdb)\ noeviction$ ]]
 	done
 }
 
@@ -320,7 +320,9 @@ allow_as_told() {
 	finds 'NOT OK' 'it is still loading its data'
 	rude_stop
 	rm liar.sock
+	# Valkey is not too old, unless it does not say that it is Valkey.
 	liar 0 'redis_version:7' 'redis_version:5' \
+	    'valkey_version' 'barkey_version' \
 	    'redis_version:6' 'redis_version:5' \
 	    'redis_version:8' 'redis_version:5'
 	check 69 -r "$liar"
