@@ -27,27 +27,24 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "info.h"
+#include "greet.h"
 #include "node.h"
 #include "reply.h"
 
 #define HOPS 8 /* that a request may take */
-
-/* Tags of the requests that a node makes for itself. */
-enum {
-	TAG_AUTH = -1,
-	TAG_SELECT = -2,
-	TAG_INFO = -3,
-	TAG_ROLE = -4,
-	TAG_MASTER = -5,
-	TAG_ASKING = -6
-};
 
 static void
 set_why(struct node *n, enum answer_kind kind, const char *why)
 {
 	n->failure = kind;
 	snprintf(n->why, sizeof(n->why), "%s", why);
+}
+
+void
+node_doom(struct node *n, enum answer_kind kind, const char *why)
+{
+	set_why(n, kind, why);
+	n->doomed = true;
 }
 
 /* hiredis wants to read or write: it says so here, poll() sees it. */
@@ -179,15 +176,12 @@ socket_cb(void *arg, short revents)
 		redisAsyncHandleWrite(n->ac);
 	if ((revents & (POLLIN | POLLERR | POLLHUP)) && n->ac != NULL)
 		redisAsyncHandleRead(n->ac);
-	if (n->ac != NULL && n->ac->c.reader->len > REPLY_MAX) {
-		set_why(n, ANSWER_NONE, "it sends a reply that is too long");
-		n->doomed = true;
-	}
+	if (n->ac != NULL && n->ac->c.reader->len > REPLY_MAX)
+		node_doom(n, ANSWER_NONE, "it sends a reply that is too long");
 }
 
 static void found_cb(void *, const struct place *, const char *);
 static void reply_cb(struct redisAsyncContext *, void *, void *);
-static void greet(struct node *);
 
 void
 node_init(struct node *n, struct loop *loop, const struct address *address,
@@ -218,8 +212,8 @@ node_resolve(struct node *n)
 	return n->nips > 0 ? 0 : -1;
 }
 
-static int
-send_argv(struct node *n, int tag, int argc, const char *const argv[])
+int
+node_ask(struct node *n, int tag, int argc, const char *const argv[])
 {
 	struct node_request *r = &n->pending[n->tail % NODE_PENDING];
 	const char **words = (const char **)(uintptr_t)argv;
@@ -263,12 +257,12 @@ send_moved(struct node *n)
 		struct node_request *r = &n->moved[sent];
 
 		if (r->asking)
-			send_argv(n, TAG_ASKING, 1, asking);
+			node_ask(n, TAG_ASKING, 1, asking);
 		if (n->tail - n->head == NODE_PENDING ||
 		    redisAsyncFormattedCommand(
 			n->ac, reply_cb, n, r->bytes, r->len) != REDIS_OK) {
-			set_why(n, ANSWER_NONE, "it could not be asked again");
-			n->doomed = true;
+			node_doom(
+			    n, ANSWER_NONE, "it could not be asked again");
 			break;
 		}
 		n->pending[n->tail++ % NODE_PENDING] = *r;
@@ -278,95 +272,12 @@ send_moved(struct node *n)
 	    n->moved, n->moved + sent, (size_t)n->nmoved * sizeof(*n->moved));
 }
 
+/* What has to be said first; then what another node could not answer. */
 static void
-send_auth(struct node *n)
+greet(struct node *n)
 {
-	const char *auth[3] = { "AUTH" };
-	int argc = 1;
-
-	if (n->address.user[0] != '\0')
-		auth[argc++] = n->address.user;
-	auth[argc++] = n->address.password;
-	send_argv(n, TAG_AUTH, argc, auth);
-}
-
-/* AUTH or SELECT was answered. */
-static void
-greeted(struct node *n, const struct answer *a)
-{
-	if (a->kind == ANSWER_REPLY) {
-		greet(n);
-	} else if (a->kind != ANSWER_NONE) {
-		set_why(n, a->kind, a->text);
-		n->doomed = true;
-	}
-}
-
-/* It has told who it is, and for how many whole seconds it has been up. */
-static void
-informed(struct node *n, const struct answer *a)
-{
-	const char *text = answer_text(a);
-	int64_t uptime_s;
-
-	if (a->kind != ANSWER_REPLY) {
-		snprintf(n->info_error, sizeof(n->info_error), "%s", a->text);
-		return;
-	}
-	uptime_s =
-	    text == NULL ? -1 : info_number(text, "uptime_in_seconds", -1);
-	if (uptime_s < 0) {
-		snprintf(n->info_error, sizeof(n->info_error),
-		    "it does not say how long it has been up");
-		return;
-	}
-	n->born_ms = clock_now_ms() - uptime_s * 1000;
-	info_field(text, "run_id", n->run_id, sizeof(n->run_id));
-}
-
-/* A Sentinel has said who is the master, or why not. */
-static void
-master_named(struct node *n, const struct answer *a)
-{
-	const char *host = answer_string(a, 0, NULL);
-	const char *port = answer_string(a, 1, NULL);
-
-	if (a->kind == ANSWER_DENIED && !n->authenticated &&
-	    n->address.password[0] != '\0') {
-		n->authenticated = true;
-		send_auth(n);
-	} else if (a->kind == ANSWER_REPLY && host != NULL && port != NULL &&
-	    strlen(host) < sizeof(n->sent_on.host)) {
-		snprintf(n->sent_on.host, sizeof(n->sent_on.host), "%s", host);
-		n->sent_on.port = atoi(port);
-		n->hop = true;
-	} else if (a->kind != ANSWER_NONE) {
-		set_why(n, a->kind == ANSWER_REPLY ? ANSWER_UNABLE : a->kind,
-		    a->kind == ANSWER_REPLY ?
-			"the Sentinel knows no master of that name" :
-			a->text);
-		n->doomed = true;
-	}
-}
-
-/* A Sentinel's news may be old. */
-static void
-role_told(struct node *n, const struct answer *a)
-{
-	const char *text = answer_text(a);
-	char role[16];
-
-	if (a->kind == ANSWER_NONE)
-		return;
-	if (a->kind == ANSWER_REPLY && text != NULL &&
-	    info_field(text, "role", role, sizeof(role)) &&
-	    strcmp(role, "master") != 0) {
-		set_why(n, ANSWER_UNABLE,
-		    "the Sentinel names a master that is a replica");
-		n->doomed = true;
-		return;
-	}
-	greet(n);
+	if (greet_next(n))
+		send_moved(n);
 }
 
 /* Whether the cluster wants it to be asked elsewhere, where it is sent then. */
@@ -425,83 +336,15 @@ reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 	}
 	free(request->bytes);
 	request->bytes = NULL;
-	switch (a.tag) {
-	case TAG_INFO:
-		informed(n, &a);
-		break;
-	case TAG_ROLE:
-		role_told(n, &a);
-		break;
-	case TAG_MASTER:
-		master_named(n, &a);
-		break;
-	case TAG_AUTH:
-	case TAG_SELECT:
-		greeted(n, &a);
-		break;
-	case TAG_ASKING:
-		if (a.kind == ANSWER_DENIED) {
-			set_why(n, a.kind, a.text);
-			n->doomed = true;
-		}
-		break;
-	default:
+	if (a.tag >= 0) {
 		n->answer_cb(n->arg, &a);
-		if (a.kind == ANSWER_UNABLE && demoted(n, a.text)) {
-			set_why(n, ANSWER_UNABLE, a.text);
-			n->doomed = true;
-		}
-	}
-}
-
-/*
- * Sends the next of what must be answered before anything that writes is
- * sent: it would run as the default user, in database 0, or on a replica.
- * Sentinels are asked without a password, unless they want one.
- */
-static void
-greet(struct node *n)
-{
-	const char *const master[] = { "SENTINEL", "GET-MASTER-ADDR-BY-NAME",
-		n->address.master };
-	const char *const role[] = { "INFO", "replication" };
-	const char *const info[] = { "INFO", "server" };
-	const char *select[2] = { "SELECT" };
-	char db[16];
-
-	n->state = NODE_GREETING;
-	if (n->at_sentinel) {
-		send_argv(n, TAG_MASTER, 3, master);
-		return;
-	}
-	if (n->greeting == GREET_AUTH) {
-		n->greeting = GREET_SELECT;
-		if (n->address.password[0] != '\0') {
-			send_auth(n);
-			return;
-		}
-	}
-	if (n->greeting == GREET_SELECT) {
-		n->greeting = GREET_ROLE;
-		if (n->address.db != 0) {
-			snprintf(db, sizeof(db), "%d", n->address.db);
-			select[1] = db;
-			send_argv(n, TAG_SELECT, 2, select);
-			return;
-		}
-	}
-	if (n->greeting == GREET_ROLE) {
-		n->greeting = GREET_DONE;
-		if (n->address.kind == ADDRESS_SENTINEL) {
-			send_argv(n, TAG_ROLE, 2, role);
-			return;
-		}
-	}
-	n->state = NODE_READY;
-	/* Ahead of the first request, so its answer is there before. */
-	if (n->ask_info)
-		send_argv(n, TAG_INFO, 2, info);
-	send_moved(n);
+		if (a.kind == ANSWER_UNABLE && demoted(n, a.text))
+			node_doom(n, a.kind, a.text);
+	} else if (a.tag != TAG_ASKING) {
+		if (greet_answered(n, &a))
+			greet(n);
+	} else if (a.kind == ANSWER_DENIED)
+		node_doom(n, a.kind, a.text);
 }
 
 /* Begins a connection to where it says; or down() and why not. */
@@ -716,7 +559,7 @@ node_release(struct node *n)
 int
 node_command(struct node *n, int tag, int argc, const char *const argv[])
 {
-	return n->state != NODE_READY ? -1 : send_argv(n, tag, argc, argv);
+	return n->state != NODE_READY ? -1 : node_ask(n, tag, argc, argv);
 }
 
 int
