@@ -6,6 +6,7 @@
 # shellcheck disable=SC2016,SC2154
 
 load lib
+load readme
 
 setup_file() {
 	redis_start_tcp redis
@@ -17,22 +18,11 @@ setup() {
 	redis_reset
 	redis acl log reset
 	cd "$BATS_TEST_TMPDIR" || exit
-	top=$(realpath "$BATS_TEST_DIRNAME/..")
 	man=$top/man/redlock-run.1
 }
 
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
-
-# block WORD: the fenced block of the README that has a word in it.
-block() {
-	awk -v word="$1" '
-	/^```/ {
-		if (inside && index(text, word)) { printf "%s", text; exit }
-		inside = !inside; text = ""; next
-	}
-	inside { text = text $0 "\n" }' "$top/README.md"
-}
 
 ## The rule
 
