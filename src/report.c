@@ -140,21 +140,40 @@ report_waiting(const struct lock *l)
 		    owner_who(who, v->value, v->len));
 }
 
+char *
+report_password(
+    char buf[REPORT_PASSWORD], const struct options *opt, const char *error)
+{
+	buf[0] = '\0';
+	if (strstr(error, "NOAUTH") != NULL ||
+	    strstr(error, "unauthenticated") != NULL) /* of a long request */
+		snprintf(buf, REPORT_PASSWORD,
+		    "; a password is missing: REDISCLI_AUTH, --password-file "
+		    "or %s gives it",
+		    opt->config_path);
+	else if (strstr(error, "WRONGPASS") != NULL ||
+	    strstr(error, "ERR invalid password") != NULL)
+		snprintf(buf, REPORT_PASSWORD,
+		    "; set the right user and password, in the URL, by "
+		    "--password-file, in REDISCLI_AUTH or in %s",
+		    opt->config_path);
+	else if (strstr(error, "without any password") != NULL)
+		snprintf(buf, REPORT_PASSWORD,
+		    "; set that password there, or send none");
+	return buf;
+}
+
 void
 report_failed(const struct options *opt, const struct lock *l)
 {
-	char why[LOCK_WHY], rule[RULE_TEXT];
+	char why[LOCK_WHY], rule[RULE_TEXT], password[REPORT_PASSWORD];
 
 	lock_why(l, why);
 	if (rule_denies(why))
 		warn("%s: not run: %s; the user needs %s", l->name, why,
 		    rule_text(rule, opt->prefix));
-	else if (strstr(why, "NOAUTH") != NULL ||
-	    strstr(why, "unauthenticated") != NULL) /* of a long request */
-		warn("%s: not run: %s; a password is missing: REDISCLI_AUTH, "
-		     "--password-file or %s gives it",
-		    l->name, why, opt->config_path);
 	else
-		warn("%s: not run: %s%s", l->name,
-		    why[0] != '\0' ? why : stood_still, opt->hint);
+		warn("%s: not run: %s%s%s", l->name,
+		    why[0] != '\0' ? why : stood_still, opt->hint,
+		    report_password(password, opt, why));
 }

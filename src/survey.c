@@ -11,6 +11,7 @@
 #include "exitcode.h"
 #include "lock.h"
 #include "log.h"
+#include "report.h"
 #include "rule.h"
 #include "survey.h"
 
@@ -368,14 +369,15 @@ int
 survey_report(const struct survey *sv, int *failures)
 {
 	int working = survey_working(sv), result = EXIT_UNREACHABLE;
-	char why[SOURCE_WHY], rule[RULE_TEXT];
+	char why[SOURCE_WHY], rule[RULE_TEXT], password[REPORT_PASSWORD];
 
 	for (int i = 0; i < sv->nsources; i++) {
 		const struct source *s = &sv->sources[i];
 
 		if (s->failure == ANSWER_REPLY)
 			continue;
-		warn("%s", source_why(s, why));
+		warn("%s%s", source_why(s, why),
+		    report_password(password, sv->opt, s->why));
 		if (s->failure == ANSWER_DENIED)
 			result = EXIT_REFUSED;
 		if (rule_denies(s->why))

@@ -171,10 +171,10 @@ free() {
 @test "77: the password is missing or wrong" {
 	redis acl setuser default resetpass '>s3cret'
 	run -77 --separate-stderr redlock -k a -- touch started
-	says redis.sock
+	says redis.sock '; a password is missing: REDISCLI_AUTH, '
 	run -77 --separate-stderr redlock -k a -r "redis://:no@$tcp" -- \
 	    touch started
-	says "$tcp"
+	says "$tcp" '; set the right user and password, in the URL, '
 	run -77 --separate-stderr redlock -k a -r "redis://nobody:no@$tcp" -- \
 	    touch started
 	says "$tcp"

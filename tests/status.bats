@@ -469,12 +469,13 @@ print(json.dumps(sorted(json.load(sys.stdin), key=lambda l: l["name"])))
 	redis acl setuser default resetpass '>s3cret'
 	ask
 	[ "$status" -eq 77 ]
+	says redis.sock '; a password is missing: REDISCLI_AUTH, '
 	ask -k a
 	[ "$status" -eq 77 ]
 	export REDISCLI_AUTH=wrong
 	ask
 	[ "$status" -eq 77 ]
-	says redis.sock
+	says redis.sock '; set the right user and password, in the URL, '
 }
 
 @test "no password is shown" {
