@@ -120,14 +120,10 @@ drop_streams(void)
 static void
 fill_streams(void)
 {
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	while (fd != -1 && fd <= STDERR_FILENO);
-	if (fd == -1)
-		_exit(EXIT_OS);
-	close(fd);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) == -1 &&
+		    open("/dev/null", O_RDWR | O_CLOEXEC) == -1)
+			die(EXIT_OS, "/dev/null: %s", strerror(errno));
 }
 
 /* Starts COMMAND under the lock; its end, or why it could not be. */
