@@ -167,13 +167,18 @@ void
 report_failed(const struct options *opt, const struct lock *l)
 {
 	char why[LOCK_WHY], rule[RULE_TEXT], password[REPORT_PASSWORD];
+	const char *advice = opt->hint;
 
 	lock_why(l, why);
-	if (rule_denies(why))
+	if (rule_denies(why)) {
 		warn("%s: not run: %s; the user needs %s", l->name, why,
 		    rule_text(rule, opt->prefix));
-	else
-		warn("%s: not run: %s%s%s", l->name,
-		    why[0] != '\0' ? why : stood_still, opt->hint,
-		    report_password(password, opt, why));
+		return;
+	}
+	report_password(password, opt, why);
+	if (advice[0] == '\0' && password[0] == '\0' && why[0] != '\0' &&
+	    !l->slow)
+		advice = "; see redlock-run --check";
+	warn("%s: not run: %s%s%s", l->name, why[0] != '\0' ? why : stood_still,
+	    advice, password);
 }

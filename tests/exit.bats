@@ -76,7 +76,8 @@ free() {
 	redis_stop other
 	run -69 --separate-stderr redlock -k a -r "127.0.0.1:$redis_port" -- \
 	    touch started
-	says "127.0.0.1:$redis_port"
+	says "127.0.0.1:$redis_port" \
+	    '; see redlock-run --check'
 	[ ! -e started ]
 }
 
