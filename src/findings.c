@@ -378,10 +378,10 @@ judge_choice(struct findings *v, const struct facts *all, int n,
 	for (int i = 0; i < n; i++)
 		here += local(all[i].address);
 	if (opt->default_server)
-		add(&v[0], LEVEL_NOTE,
+		add(&v[0], LEVEL_BAD,
 		    "nobody has named a server, so it is the built-in default; "
-		    "name yours in /etc/redlock-run.conf, in REDLOCK_REDIS or "
-		    "with -r");
+		    "name yours in %s, in REDLOCK_REDIS or with -r",
+		    opt->config_path);
 	if (here == n)
 		add(&v[0], LEVEL_NOTE,
 		    "%s on this machine alone, so a lock guards this machine "

@@ -258,12 +258,13 @@ allow_as_told() {
 	finds 'NOT OK' "$liar: NOT OK: its clock is "
 }
 
-@test "the built-in default server is noted" {
+@test "the built-in default server is not fit" {
 	unset REDLOCK_REDIS
-	run --separate-stderr redlock --check
+	run -69 --separate-stderr redlock --check -q
 	[ -z "$stderr" ]
-	grep -F 'redis://127.0.0.1:6379: note: nobody has named a server' \
+	grep -F 'redis://127.0.0.1:6379: NOT OK: nobody has named a server' \
 	    <<<"$output"
+	grep -F "name yours in $REDLOCK_CONFIG, in" <<<"$output"
 	check 0 -r "$tcp"
 	not grep 'nobody has named' <<<"$output"
 }

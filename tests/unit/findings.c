@@ -377,8 +377,11 @@ choice(void)
 
 	fit(1);
 	opt.default_server = true;
+	opt.config_path = "/etc/some.conf";
 	judge();
-	ONLY(0, LEVEL_NOTE, "nobody has named a server, ");
+	ONLY(0, LEVEL_BAD,
+	    "nobody has named a server, so it is the built-in "
+	    "default; name yours in /etc/some.conf, ");
 
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
 		fit(1);
