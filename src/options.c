@@ -311,20 +311,11 @@ check_mode(const struct options *opt, const char *only_run)
 static void
 check_site(const struct options *opt)
 {
-	char text[2][DURATION_TEXT];
-
 	if ((opt->mode == MODE_STATUS || opt->mode == MODE_HISTORY) &&
 	    opt->nnames == 0 && opt->prefix[0] == '\0')
 		usage_error("%s with an empty prefix needs -k: every key would "
 			    "be a lock",
 		    mode_names[opt->mode]);
-	if ((opt->mode == MODE_RUN || opt->mode == MODE_CHECK) &&
-	    opt->grace_ms > 0 && opt->ttl_ms > opt->grace_ms)
-		usage_error("--ttl: %s is more than the restart grace of %s "
-			    "(--restart-grace): a server that restarts could "
-			    "forget the lock",
-		    duration_format(opt->ttl_ms, text[0]),
-		    duration_format(opt->grace_ms, text[1]));
 	if (opt->naddresses % 2 == 0)
 		info("%d servers are no safer than %d: a majority of them is "
 		     "%d",

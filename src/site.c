@@ -158,8 +158,8 @@ site_add_server(struct options *opt, const char *name, const char *url)
 	opt->naddresses++;
 }
 
-/* Servers that the command line does not name. */
-static void
+/* Servers that the command line does not name.  True: they are the file's. */
+static bool
 find_servers(struct options *opt, const struct site *site)
 {
 	struct setting s = higher(site, SITE_REDIS);
@@ -167,13 +167,13 @@ find_servers(struct options *opt, const struct site *site)
 	char *copy, *word, *rest;
 
 	if (opt->naddresses > 0)
-		return;
+		return false;
 	for (int i = 0; i < c->n && s.value == NULL; i++)
 		if (strcmp(c->settings[i].name, keys[SITE_REDIS].line) == 0)
 			site_add_server(
 			    opt, c->settings[i].where, c->settings[i].value);
 	if (opt->naddresses > 0)
-		return;
+		return true;
 	if (s.value == NULL) {
 		opt->default_server = true;
 		snprintf(opt->hint, sizeof(opt->hint),
@@ -181,7 +181,7 @@ find_servers(struct options *opt, const struct site *site)
 		    "name another)",
 		    opt->config_path);
 		site_add_server(opt, "-r", ADDRESS_DEFAULT);
-		return;
+		return false;
 	}
 	if ((copy = strdup(s.value)) == NULL)
 		die(EXIT_OS, "%s", strerror(errno));
@@ -191,6 +191,19 @@ find_servers(struct options *opt, const struct site *site)
 	free(copy);
 	if (opt->naddresses == 0)
 		usage_error("%s names no server", s.name);
+	return false;
+}
+
+/* Where the file names its nth server, from 0 on. */
+static const char *
+place_of(const struct config *c, int nth)
+{
+	int i = 0;
+
+	while (strcmp(c->settings[i].name, keys[SITE_REDIS].line) != 0 ||
+	    nth-- > 0)
+		i++;
+	return c->settings[i].where;
 }
 
 /* The first line of a file, into a buffer of ADDRESS_SECRET. */
@@ -246,7 +259,7 @@ find_password(
 
 /* For every URL without a password of its own. */
 static void
-fill_passwords(struct options *opt, const struct site *site)
+fill_passwords(struct options *opt, const struct site *site, bool in_file)
 {
 	char password[ADDRESS_SECRET];
 
@@ -257,9 +270,10 @@ fill_passwords(struct options *opt, const struct site *site)
 		if (a->password[0] == '\0')
 			memcpy(a->password, password, sizeof(password));
 		if (a->user[0] != '\0' && a->password[0] == '\0')
-			usage_error("'%s' has a user but no password, nor is "
-				    "there one elsewhere",
-			    a->text);
+			usage_error("%s%s'%s' has a user but no password, nor "
+				    "is there one elsewhere",
+			    in_file ? place_of(&opt->config, i) : "",
+			    in_file ? ": " : "", a->text);
 	}
 }
 
@@ -402,16 +416,37 @@ site_of(const struct options *opt)
 	return fingerprint(servers ^ basis, opt->prefix);
 }
 
+/* A server that has restarted votes again when all leases have ended. */
+static void
+check_grace(const struct options *opt, struct setting ttl, struct setting grace)
+{
+	char text[2][DURATION_TEXT];
+
+	if ((opt->mode == MODE_RUN || opt->mode == MODE_CHECK) &&
+	    opt->grace_ms > 0 && opt->ttl_ms > opt->grace_ms)
+		usage_error("%s: %s is more than the restart grace of %s "
+			    "(%s): a server that restarts could forget the "
+			    "lock",
+		    ttl.value != NULL ? ttl.name : keys[SITE_TTL].option,
+		    duration_format(opt->ttl_ms, text[0]),
+		    duration_format(opt->grace_ms, text[1]),
+		    grace.value != NULL ? grace.name :
+					  keys[SITE_RESTART_GRACE].option);
+}
+
 void
 site_read(struct options *opt, const struct site *site)
 {
-	struct setting s = higher(site, SITE_LOG);
+	struct setting ttl, grace;
 	int64_t tenth;
+	bool in_file;
 
-	use_log(s);
+	use_log(higher(site, SITE_LOG));
 	read_config(opt, site);
 	use_log(find(opt, site, SITE_LOG));
-	opt->ttl_ms = setting_duration(find(opt, site, SITE_TTL), 60000, 100);
+	ttl = find(opt, site, SITE_TTL);
+	grace = find(opt, site, SITE_RESTART_GRACE);
+	opt->ttl_ms = setting_duration(ttl, 60000, 100);
 	opt->kill_after_ms =
 	    setting_duration(find(opt, site, SITE_KILL_AFTER), 5000, 0);
 	tenth = opt->ttl_ms / 10;
@@ -422,11 +457,12 @@ site_read(struct options *opt, const struct site *site)
 				   tenth,
 		1);
 	opt->prefix = prefix_of(find(opt, site, SITE_PREFIX));
-	find_servers(opt, site);
-	fill_passwords(opt, site);
+	in_file = find_servers(opt, site);
+	fill_passwords(opt, site, in_file);
 	load_tls(opt, site);
-	opt->grace_ms = setting_duration(find(opt, site, SITE_RESTART_GRACE),
-	    opt->naddresses > 1 ? 60000 : 0, 0);
+	opt->grace_ms =
+	    setting_duration(grace, opt->naddresses > 1 ? 60000 : 0, 0);
+	check_grace(opt, ttl, grace);
 	snprintf(opt->site, sizeof(opt->site), "%016" PRIx64, site_of(opt));
 }
 
