@@ -85,6 +85,11 @@ judge_failure(struct findings *v, const struct facts *f)
 		    "it cannot be used (%s); see that it runs and can be "
 		    "reached from here, or name another with -r",
 		    f->why);
+	else if (strstr(f->why, "(--tls-cert)") != NULL)
+		add(v, LEVEL_REFUSED,
+		    "%s; name a certificate, and its --tls-key, that is signed "
+		    "by somebody whom the server trusts",
+		    f->why);
 	else if (strstr(f->why, "'select'") != NULL)
 		add(v, LEVEL_REFUSED,
 		    "the user %s may not use database %d (%s); allow it by: "

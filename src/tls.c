@@ -33,6 +33,8 @@ openssl_why(char why[TLS_WHY], const char *what, const char *file)
 	unsigned long code = ERR_peek_last_error();
 	const char *reason = code == 0 ? NULL : ERR_reason_error_string(code);
 
+	if (ERR_GET_REASON(code) == ERR_R_PEM_LIB)
+		reason = "there is none in it that is in PEM";
 	snprintf(why, TLS_WHY, "%s '%s' cannot be used: %s", what, file,
 	    reason != NULL ? reason : "unknown error");
 	ERR_clear_error();
@@ -47,6 +49,35 @@ readable(const char *what, const char *file, char why[TLS_WHY])
 	snprintf(why, TLS_WHY, "%s '%s' cannot be read: %s", what, file,
 	    strerror(errno));
 	return false;
+}
+
+/* OpenSSL would ask the terminal, or read what COMMAND is to read. */
+static int
+no_passphrase_cb(char *buf, int size, int writes, void *wanted)
+{
+	(void)buf, (void)size, (void)writes;
+	*(bool *)wanted = true;
+	return -1;
+}
+
+static bool
+use_key(SSL_CTX *ctx, const char *file, char why[TLS_WHY])
+{
+	bool wanted = false, used;
+
+	SSL_CTX_set_default_passwd_cb(ctx, no_passphrase_cb);
+	SSL_CTX_set_default_passwd_cb_userdata(ctx, &wanted);
+	used = SSL_CTX_use_PrivateKey_file(ctx, file, SSL_FILETYPE_PEM) == 1;
+	SSL_CTX_set_default_passwd_cb_userdata(ctx, NULL);
+	if (!used && wanted)
+		snprintf(why, TLS_WHY,
+		    "the private key '%s' cannot be used: it has a "
+		    "passphrase, which nobody may be there to type",
+		    file);
+	else if (!used)
+		openssl_why(why, "the private key", file);
+	ERR_clear_error();
+	return used;
 }
 
 static bool
@@ -78,11 +109,43 @@ use_files(SSL_CTX *ctx, const struct tls_files *f, char why[TLS_WHY])
 		openssl_why(why, "the certificate", f->cert);
 		return false;
 	}
-	if (SSL_CTX_use_PrivateKey_file(ctx, f->key, SSL_FILETYPE_PEM) != 1) {
-		openssl_why(why, "the private key", f->key);
+	return use_key(ctx, f->key, why);
+}
+
+/*
+ * Its certificate has to be for that name, or that address.  A name that begins
+ * with a dot would be any name that ends so.
+ */
+static bool
+expect_name(SSL *ssl, const char *name)
+{
+	unsigned char buf[sizeof(struct in6_addr)];
+
+	if (name[0] == '\0' || name[0] == '.')
 		return false;
-	}
-	return true;
+	if (inet_pton(AF_INET, name, buf) == 1 ||
+	    inet_pton(AF_INET6, name, buf) == 1)
+		return X509_VERIFY_PARAM_set1_ip_asc(
+			   SSL_get0_param(ssl), name) == 1;
+	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	return SSL_set_tlsext_host_name(ssl, name) == 1 &&
+	    SSL_set1_host(ssl, name) == 1;
+}
+
+/* Whether a server can be expected to be that. */
+static bool
+usable_name(SSL_CTX *ctx, const char *name, char why[TLS_WHY])
+{
+	SSL *ssl = SSL_new(ctx);
+	bool usable = ssl != NULL && expect_name(ssl, name);
+
+	if (!usable)
+		snprintf(why, TLS_WHY,
+		    "--tls-server-name: a certificate is for no such name: "
+		    "'%s'",
+		    name);
+	SSL_free(ssl);
+	return usable;
 }
 
 static struct tls *
@@ -99,7 +162,9 @@ tls_open(const struct tls_files *f, char why[TLS_WHY])
 	tls->server_name = f->server_name;
 	SSL_CTX_set_min_proto_version(tls->ctx, TLS1_2_VERSION);
 	SSL_CTX_set_verify(tls->ctx, SSL_VERIFY_PEER, NULL);
-	if (!use_files(tls->ctx, f, why)) {
+	if (!use_files(tls->ctx, f, why) ||
+	    (f->server_name != NULL &&
+		!usable_name(tls->ctx, f->server_name, why))) {
 		SSL_CTX_free(tls->ctx);
 		free(tls);
 		return NULL;
@@ -183,26 +248,13 @@ tls_trouble(struct ssl_st *ssl, char why[TLS_WHY])
 	return TLS_FAILED;
 }
 
-/* Its certificate has to be for that name, or that address. */
-static bool
-expect_name(SSL *ssl, const char *name)
-{
-	unsigned char buf[sizeof(struct in6_addr)];
-
-	if (inet_pton(AF_INET, name, buf) == 1 ||
-	    inet_pton(AF_INET6, name, buf) == 1)
-		return X509_VERIFY_PARAM_set1_ip_asc(
-			   SSL_get0_param(ssl), name) == 1;
-	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-	return SSL_set_tlsext_host_name(ssl, name) == 1 &&
-	    SSL_set1_host(ssl, name) == 1;
-}
-
 static struct ssl_st *
 tls_begin(struct tls *tls, struct redisContext *c, const char *host,
     char why[TLS_WHY])
 {
+	static const char connecting[] = "SSL_connect failed: ";
 	SSL *ssl = SSL_new(tls->ctx);
+	const char *errstr = c->errstr;
 
 	if (ssl == NULL ||
 	    !expect_name(
@@ -213,8 +265,11 @@ tls_begin(struct tls *tls, struct redisContext *c, const char *host,
 	}
 	ERR_clear_error();
 	if (redisInitiateSSL(c, ssl) != REDIS_OK) {
+		/* The port may refuse whatever is spoken. */
+		if (strncmp(errstr, connecting, sizeof(connecting) - 1) == 0)
+			errstr += sizeof(connecting) - 1;
 		if (tls_trouble(ssl, why) == TLS_FINE)
-			snprintf(why, TLS_WHY, "%s", c->errstr);
+			snprintf(why, TLS_WHY, "%s", errstr);
 		SSL_free(ssl);
 		return NULL;
 	}

@@ -34,9 +34,10 @@ load(const char *program, char why[TLS_WHY])
 		snprintf(why, TLS_WHY, "TLS cannot be used: %s", dlerror());
 	else if (handle == NULL)
 		snprintf(why, TLS_WHY,
-		    "rediss:// needs TLS, which this redlock-run was built "
-		    "without: that takes hiredis 1.0 or later with its SSL "
-		    "library (Debian 13: libhiredis-dev and libssl-dev)");
+		    "rediss:// needs TLS, which this redlock-run was built or "
+		    "copied without (" MODULE "): to build it takes hiredis "
+		    "1.0 or later with its SSL library (Debian 13: "
+		    "libhiredis-dev and libssl-dev)");
 	return handle;
 }
 

@@ -74,6 +74,19 @@ refused() {
 	redis_kill other
 }
 
+@test "--tls-server-name is a whole name: a part of one is a usage error" {
+	local name
+
+	for name in .example . '' "$(printf 'x%.0s' {1..300})"; do
+		run -64 --separate-stderr redlock -k a --tls-server-name "$name" \
+		    -- touch ran
+		says --tls-server-name
+	done
+	REDLOCK_TLS_SERVER_NAME=.example refused 64 "$(tls_url redis)" \
+	    "'.example'"
+	[ ! -e ran ]
+}
+
 @test "nor is one that nobody we trust has signed" {
 	REDLOCK_TLS_CA=$certs/stranger.crt refused 69 "$(tls_url redis)" \
 	    'its certificate is not accepted'
@@ -134,7 +147,34 @@ refused() {
 	refused 64 "$url" 'go together'
 }
 
+@test "a key with a passphrase is refused, and stdin is left to COMMAND" {
+	openssl ec -aes256 -passout pass:x -in "$certs/client.key" -out locked
+	run -64 --separate-stderr redlock -k a \
+	    --tls-cert "$certs/client.crt" --tls-key locked -- touch ran <<<x
+	says "'locked'" passphrase
+	[[ ! -e ran && $stderr != *Enter* ]]
+}
+
+@test "a certificate and a key that are mixed up are no use" {
+	run -64 --separate-stderr redlock -k a --tls-cert "$certs/client.key" \
+	    --tls-key "$certs/client.crt" -- touch ran
+	says "the certificate '$certs/client.key' cannot be used: there is none"
+	[ ! -e ran ]
+}
+
+@test "--check asks for a certificate, not for a password" {
+	tls_start strict server --tls-auth-clients yes
+	run -77 --separate-stderr redlock --check -r "$(tls_url strict)"
+	[[ $output == *'NOT OK: it does not accept our certificate'*--tls-key* ]]
+	[[ $output != *password* ]]
+	redis_kill strict
+}
+
 ## The wrong kind of port
+
+@test "a port where nobody is: that has nothing to do with TLS" {
+	refused 69 rediss://127.0.0.1:1 'rediss://127.0.0.1:1: Connection refused'
+}
 
 @test "rediss:// to a port without TLS, and redis:// to one with it: a hint" {
 	refused 69 "rediss://127.0.0.1:$redis_port" 'does this port speak TLS?'
