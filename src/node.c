@@ -467,6 +467,7 @@ node_open(struct node *n)
 	if (n->address.path[0] == '\0' &&
 	    topology_next(&n->topology, &place, why) == -1) {
 		set_why(n, ANSWER_NONE, why);
+		n->at.port = 0;
 		return;
 	}
 	n->nips = n->topology.nips > 0 ? n->topology.nips : 1;

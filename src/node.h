@@ -128,6 +128,13 @@ bool node_go(struct node *, const struct endpoint *to);
 /* Whether the server has accepted the connection. */
 bool node_connected(const struct node *);
 
+/*
+ * Copies to buf why something has failed, in words for somebody who knows but
+ * the URL: which of the servers behind it that was, and what another kind of
+ * URL would be for.  Words that say so already stay as they are.
+ */
+char *node_explain(const struct node *, const char *why, char buf[NODE_WHY]);
+
 /* When the first of what it has not answered was sent, or CLOCK_NEVER. */
 int64_t node_unanswered_ms(const struct node *);
 

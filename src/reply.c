@@ -132,6 +132,40 @@ reply_error_kind(const char *text)
 	return rule_denies(text) ? ANSWER_DENIED : ANSWER_UNABLE;
 }
 
+char *
+node_explain(const struct node *n, const char *why, char buf[NODE_WHY])
+{
+	const char *who = n->at_sentinel        ? "Sentinel" :
+	    n->address.kind == ADDRESS_SENTINEL ? "master" :
+						  "node";
+	const char *host = n->at.host;
+	bool v6 = strchr(host, ':') != NULL;
+	size_t len;
+
+	buf[0] = '\0';
+	if (n->address.kind != ADDRESS_SERVER) {
+		if (n->at.port != 0)
+			snprintf(buf, NODE_WHY, "%s %s%.100s%s:%d: ", who,
+			    v6 ? "[" : "", host, v6 ? "]" : "", n->at.port);
+		len = strlen(buf);
+		if (strncmp(why, buf, len) == 0)
+			len = 0;
+		snprintf(buf + len, NODE_WHY - len, "%s", why);
+	} else if (strncmp(why, "MOVED ", 6) == 0)
+		snprintf(buf, NODE_WHY,
+		    "%.150s (the URL of a cluster begins with redis+cluster://)",
+		    why);
+	else if (strncmp(why, "ERR unknown command ", 20) == 0 &&
+	    strstr(why, "EVAL") != NULL)
+		snprintf(buf, NODE_WHY,
+		    "%.26s (if it is a Sentinel, its URL is "
+		    "redis+sentinel://host:port/master)",
+		    why);
+	else
+		snprintf(buf, NODE_WHY, "%s", why);
+	return buf;
+}
+
 static const redisReply *
 element(const struct answer *a, size_t i)
 {

@@ -286,7 +286,7 @@ note_failure(struct server *s, const char *why)
 	if (s->lock->phase == PHASE_HOLD)
 		server_failed(s, VERDICT_UNABLE, why);
 	else
-		snprintf(s->why, sizeof(s->why), "%s", why);
+		node_explain(&s->node, why, s->why);
 }
 
 /* What was asked is not answered in time. */

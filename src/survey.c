@@ -27,7 +27,7 @@ void
 source_fail(struct source *s, enum answer_kind kind, const char *why)
 {
 	s->failure = kind;
-	snprintf(s->why, sizeof(s->why), "%s", why);
+	node_explain(&s->node, why, s->why);
 }
 
 bool

@@ -47,7 +47,7 @@ server_failed(struct server *s, enum verdict verdict, const char *why)
 		s->released = verdict;
 	else
 		s->verdict = verdict;
-	snprintf(s->why, sizeof(s->why), "%s", why);
+	node_explain(&s->node, why, s->why);
 }
 
 /* After an error.  A waiter has a wait to lose, not a lease. */
@@ -325,7 +325,7 @@ tries_again(struct server *s, enum ask asked, const struct answer *a)
 		return false;
 	if (asked == ASK_RELEASE)
 		s->releases--;
-	snprintf(s->why, sizeof(s->why), "%s", a->text);
+	node_explain(&s->node, a->text, s->why);
 	s->next_ms = clock_now_ms() + clock_about(POLL_MS);
 	return true;
 }

@@ -73,7 +73,27 @@ taken_over() {
 	silent
 	tell "redis+cluster://127.0.0.1:1,127.0.0.1:2"
 	run -69 --separate-stderr redlock -k a -- touch started
-	says 'a: not run: redis+cluster://127.0.0.1:1,127.0.0.1:2: '
+	says 'a: not run: redis+cluster://127.0.0.1:1,127.0.0.1:2: ' \
+	    ': node 127.0.0.1:2: Connection refused'
+	[ ! -e started ]
+}
+
+@test "a node by itself is no cluster: 69, and it says how to name one" {
+	tell "redis://127.0.0.1:$(port "$(other_master "$(owner redlock:a)")")"
+	run -69 --separate-stderr redlock -k a -- touch started
+	says 'a: not run: ' MOVED redis+cluster://
+	[ ! -e started ]
+}
+
+@test "a node that does not answer: 69, which says which" {
+	local node
+
+	node=$(owner redlock:a)
+	redis_freeze "$node"
+	tell "$(cluster)"
+	run -69 --separate-stderr redlock -k a --node-timeout 1s -- touch started
+	redis_thaw "$node"
+	[[ $stderr == *': node 127.0.0.1:'*': no answer within '* ]]
 	[ ! -e started ]
 }
 

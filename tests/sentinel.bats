@@ -153,7 +153,28 @@ waits_at() {
 @test "no Sentinel answers: 69, and it says of whom it speaks" {
 	tell "redis+sentinel://127.0.0.1:1,[::1]:1/mymaster"
 	run -69 --separate-stderr redlock -k a -- touch started
-	says 'a: not run: ' 'redis+sentinel://127.0.0.1:1,[::1]:1/mymaster: '
+	says 'a: not run: ' 'redis+sentinel://127.0.0.1:1,[::1]:1/mymaster: ' \
+	    ': Sentinel [::1]:1: '
+	[ ! -e started ]
+	run -69 --separate-stderr redlock --status -k a
+	says '/mymaster: Sentinel [::1]:1: '
+}
+
+@test "no master where the Sentinels say: 69, and it says of whom it speaks" {
+	redis_at t1 sentinel monitor gone 127.0.0.1 1 3
+	tell "redis+sentinel://127.0.0.1:$(port t1)/gone"
+	run -69 --separate-stderr redlock -k a -- touch started
+	says 'a: not run: ' '/gone: master 127.0.0.1:1: Connection refused'
+	[ ! -e started ]
+	run -69 --separate-stderr redlock --check
+	[[ $output == *'(master 127.0.0.1:1: Connection refused)'* ]]
+	redis_at t1 sentinel remove gone
+}
+
+@test "a Sentinel is no server: 69, and it says how to name it" {
+	tell "127.0.0.1:$(port t1)"
+	run -69 --separate-stderr redlock -k a -- touch started
+	says "redis://127.0.0.1:$(port t1): " redis+sentinel://host:port/master
 	[ ! -e started ]
 }
 

@@ -789,6 +789,14 @@ node_connected(const struct node *n)
 	return n->state != NODE_DOWN && n->established;
 }
 
+char *
+node_explain(const struct node *n, const char *why, char buf[NODE_WHY])
+{
+	(void)n;
+	snprintf(buf, NODE_WHY, "%s", why);
+	return buf;
+}
+
 int64_t
 node_unanswered_ms(const struct node *n)
 {
