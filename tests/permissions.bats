@@ -95,13 +95,29 @@ does() {
 	statuses+=("$got")
 }
 
-# everything: all that there is to send, in a short time.
+# waits ARG...: the same, and when it blocks on the server we end it.
+waits() {
+	local got=0 pid
+	"$REDLOCK_RUN" "$@" >>said 2>&1 3>&- 4>&- &
+	pid=$!
+	eventually blocked_or_gone "$pid"
+	kill "$pid" 2>/dev/null || :
+	wait "$pid" || got=$?
+	statuses+=("$got")
+}
+
+blocked_or_gone() {
+	gone "$1" || redis info clients | grep -q '^blocked_clients:1'
+}
+
+# everything DURATION: all that there is to send, in a short time; that long it
+# waits for the answer to the last of it.
 everything() {
 	statuses=()
 	redis flushall
 	redis acl log reset
 	rm -f said
-	does -k a -t 1s --restart-grace 1s -- true
+	does -k a -t 6s --restart-grace 6s --node-timeout 3s -- true
 	does -k a -s -- true
 	does -k a --slots 2 -r "$REDLOCK_REDIS?db=1" -- true
 	# Behind somebody who waits, and then behind somebody who holds it.
@@ -110,11 +126,11 @@ everything() {
 	    '9000000000000000 1 redlock-run/1 token=rival try=1 x'
 	does -k a -- true
 	redis set redlock:a 'redlock-run/1 token=rival try=1 since=1 x'
-	does -k a -w 20ms -- true
+	waits -k a -w 1m -- true
 	does --status -k a
 	does --status
 	does --history
-	does -k b --replicas 1 --node-timeout 50ms -- true
+	does -k b --replicas 1 --node-timeout "$1" -- true
 }
 
 # denied: the commands that the server has denied since.
@@ -126,15 +142,16 @@ denied() {
 	local word
 
 	# The server has to be older than the restart grace.
-	eventually redlock -k a -t 1s --restart-grace 1s -- true
-	everything
+	eventually redlock -k a -t 6s --restart-grace 6s -- true
+	everything 50ms
 	cat said
-	[ "${statuses[*]}" = '0 0 0 75 75 0 0 0 69' ]
+	[ "${statuses[*]}" = '0 0 0 75 143 0 0 0 69' ]
 	[ -z "$(denied)" ]
 	for word in "${permitted[@]}"; do
 		[[ $word == +* ]] || continue
 		redis acl setuser default "-${word#+}"
-		everything
+		# A permission that is missing is said at once.
+		[ "$word" = +wait ] && everything 3s || everything 50ms
 		redis acl setuser default "$word"
 		echo "without $word: ${statuses[*]}"
 		cat said
@@ -228,10 +245,10 @@ running() {
 	    3>&- 4>&- &
 	monitor=$!
 	eventually grep -q OK sent
-	redlock_bg -v -k a -t 2s -r "$url" -- sh -c '
-		env >env
-		until [ -e let-go ]; do sleep 0.05; done'
-	eventually test -s env
+	# No process of these is about to be another, or to end.
+	mkfifo let-go
+	redlock_bg -v -k a -r "$url" -- sh -c 'env >env; read -r _ <let-go'
+	eventually grep -q REDLOCK_TOKEN env
 	eventually running 1 redlock-guard
 	redlock -v -k a -w 1m -r "$url" -- true 2>waiting 3>&- &
 	waiter=$!
@@ -245,7 +262,7 @@ running() {
 		tr '\0' ' ' <"$file"
 		not seen "$file"
 	done
-	touch let-go
+	echo >let-go
 	redlock_ended 0
 	wait "$waiter"
 	redis acl deluser me
