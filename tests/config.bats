@@ -40,11 +40,11 @@ wrong() {
 	[[ -z $output && $stderr != *s3cret* ]]
 }
 
-# lease ARG...: the TTL in ms, rounded up to seconds.
+# lease ARG...: the TTL, rounded up to minutes.
 lease() {
 	local ms
 	ms=$(redlock -k a "$@" -- sh -c "$(cli pttl redlock:a)")
-	echo $(((ms + 999) / 1000))
+	echo $(((ms + 59999) / 60000))
 }
 
 @test "every setting in the file has its effect" {
@@ -53,16 +53,16 @@ lease() {
 	read -ra may < <(permissions app:)
 	redis_at other acl setuser default resetkeys "${may[@]}"
 	conf "# a comment" "" "redis $here" "  redis	$there  " "prefix app:" \
-	    "ttl 7s" "restart-grace 0" "kill-after 100ms" "node-timeout 200ms" \
+	    "ttl 7m" "restart-grace 0" "kill-after 100ms" "node-timeout 2s" \
 	    "log stderr"
 	redlock -k a -- sh -c "$(cli exists app:a); $(cli pttl app:a)" >got
 	[[ $(sed -n 1p got) == 1 ]]
-	(($(sed -n 2p got) > 6000 && $(sed -n 2p got) <= 7000))
+	(($(sed -n 2p got) > 360000 && $(sed -n 2p got) <= 420000))
 	redlock -k a -- redis-cli -s "$BATS_FILE_TMPDIR/other.sock" exists app:a |
 		grep -qx 1
 	redis_freeze other
 	run -69 --separate-stderr redlock -k a -- true
-	says other.sock 'no answer within 200ms'
+	says other.sock 'no answer within 2s'
 	redis_thaw other
 	run -124 redlock -k a --at-most 100ms -- \
 	    sh -c 'trap "" TERM; while :; do sleep 0.05; done'
@@ -75,15 +75,15 @@ lease() {
 }
 
 @test "the command line beats the environment, and that the file" {
-	conf "redis $here" "ttl 7s"
+	conf "redis $here" "ttl 7m"
 	[[ $(lease) == 7 ]]
-	export REDLOCK_TTL=8s
+	export REDLOCK_TTL=8m
 	[[ $(lease) == 8 ]]
-	[[ $(lease --ttl 9s) == 9 ]]
-	printf 'ttl 6s\n' >second
+	[[ $(lease --ttl 9m) == 9 ]]
+	printf 'ttl 6m\n' >second
 	unset REDLOCK_TTL
 	[[ $(lease --config second -r "$here") == 6 ]]
-	[[ $(lease --config /dev/null -r "$here") == 60 ]]
+	[[ $(lease --config /dev/null -r "$here") == 1 ]]
 }
 
 @test "servers on a higher level replace those of a lower one" {
@@ -177,7 +177,7 @@ lease() {
 	[[ $(lease --config <(
 		echo "redis $here"
 		sleep 0.1
-		printf 'ttl 5s'
+		printf 'ttl 5m'
 	)) == 5 ]]
 }
 
