@@ -331,7 +331,8 @@ allow_as_told() {
 
 @test "a Sentinel, and a part of a Redis Cluster, are not fit" {
 	local dir=$BATS_FILE_TMPDIR
-	redis_start cluster --cluster-enabled yes
+	# With a port of its own: the one for other nodes is that and 10000.
+	redis_start_tcp cluster --cluster-enabled yes
 	check 69 -r "unix://$dir/cluster.sock"
 	redis_kill cluster
 	finds 'NOT OK' 'it is part of a Redis Cluster'
