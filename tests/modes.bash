@@ -78,11 +78,19 @@ permit() {
 }
 
 # queues KIND NAME [ARG...]: that one comes, and is the last in the queue now.
+# (Those who run may be in the queues of several servers for a moment yet.)
 queues() {
-	local before
-	before=$(redis_at "${told[0]}" zcard '{redlock:a}:~queue')
 	"$@"
-	eventually queued $((before + 1))
+	eventually in_queue "$2"
+}
+
+# in_queue NAME: it is in the queue of each server.
+in_queue() {
+	local server
+	for server in "${told[@]}"; do
+		redis_at "$server" hvals '{redlock:a}:~beat' |
+			grep -q " pid=${pid[$1]} " || return 1
+	done
 }
 
 # queued N: so many are in the queue of each server.
@@ -211,7 +219,7 @@ holders() {
 }
 
 # crowd SECONDS HOW...: twenty come again and again for so long, each time as
-# one of HOW, which the oracle knows; some are killed.
+# one of HOW, which the oracle knows; one in twelve is killed.
 crowd() {
 	local n end pids=()
 
@@ -219,13 +227,14 @@ crowd() {
 	shift
 	for n in {1..20}; do
 		while ((SECONDS < end)); do
-			one_of_the_crowd "${@:RANDOM % $# + 1:1}"
+			one_of_the_crowd "${@:RANDOM % $# + 1:1}" $((n++ % 12))
 		done 3>&- 4>&- &
 		pids+=($!)
 	done
 	wait "${pids[@]}"
 }
 
+# one_of_the_crowd HOW N: it is killed if N is 0.
 one_of_the_crowd() {
 	local how=$1 got=0 victim mode=()
 
@@ -238,7 +247,7 @@ one_of_the_crowd() {
 		echo >>"ran$2"
 		sleep "$3" 9>&-' sh x "$how" "0.0$((RANDOM % 10))" &
 	victim=$!
-	if ((RANDOM % 12 == 0)); then
+	if (($2 == 0)); then
 		sleep "0.$((RANDOM % 10))"
 		# One of them may have ended by itself.
 		# shellcheck disable=SC2046
