@@ -85,7 +85,7 @@ renewed() {
 	started 2 3
 	busy
 	says 'held shared by' ' and 2 others'
-	run -75 --separate-stderr redlock -k a -w 1200ms -- touch jumped
+	run -75 --separate-stderr redlock -k a -w 3s -- touch jumped
 	says 'waiting for' 'held shared by'
 	[ ! -e jumped ]
 	run -7 redlock -q -E 7 -n -k a -- touch jumped
@@ -170,13 +170,13 @@ renewed() {
 @test "every reader renews its own share" {
 	local first second
 
-	reader 1 -t 1500ms
-	reader 2 -t 3s
+	reader 1 -t 4s
+	reader 2 -t 5s
 	started 1 2
 	first=$(lease 1)
 	second=$(lease 2)
 	eventually renewed 1 $((first + 2000000))
-	eventually renewed 2 $((second + 3500000))
+	eventually renewed 2 $((second + 3000000))
 	share 2
 	(($(redis pttl redlock:a) > 0))
 	leaves 1 2
@@ -187,7 +187,7 @@ renewed() {
 @test "a dead reader's share ends by itself, the others' stay" {
 	local ends
 
-	reader 1 -t 2s
+	reader 1 -t 4s
 	reader 2 -t 5m
 	started 1 2
 	crashes 1
@@ -355,7 +355,7 @@ renewed() {
 	ends 2 143
 	started 1 3 4
 	share 3
-	queues writer 5 -w 1s
+	queues writer 5 -w 3s
 	queues reader 6
 	ends 5 75
 	started 1 3 4 6
@@ -400,7 +400,7 @@ renewed() {
 	queues reader 3
 	kill -HUP "${pid[2]}"
 	ends 2 129
-	queued 1
+	eventually queued 1
 	leaves 1
 	started 3
 	leaves 3
@@ -497,10 +497,14 @@ renewed() {
 @test "a reader's renewal does not take the lock back from a writer" {
 	local value
 
-	reader 1 -t 3s
+	reader 1 -t 6s
 	started 1
+	# it does not renew before the writer has come
+	kill -STOP "${pid[1]}"
 	redis del redlock:a
 	redlock_bg -k a -t 5m -- sh -c 'until [ -e let-go ]; do sleep 0.05; done'
+	eventually taken_by "$bg_pid"
+	kill -CONT "${pid[1]}"
 	ends 1 79
 	value=$(redis get redlock:a)
 	[[ $value == *"pid=$bg_pid "* ]]
@@ -508,11 +512,16 @@ renewed() {
 	eventually 40 left
 }
 
+# taken_by PID
+taken_by() {
+	[[ $(redis get redlock:a) == *" pid=$1 "* ]]
+}
+
 @test "readers survive a server out of memory: renewal and release" {
 	local first
 
-	reader 1 -t 1500ms
-	reader 2 -t 1500ms
+	reader 1 -t 4s
+	reader 2 -t 4s
 	started 1 2
 	redis config set maxmemory 1
 	first=$(lease 1)
@@ -647,12 +656,12 @@ renewed() {
 	reader 2
 	reader 3
 	started 1 2 3
-	share 3
+	eventually share 3
 	busy
 	says 'held shared by'
 	[ -z "$(redis_at s1 set redlock:a another nx px 60000)" ]
 	leaves 1 3
-	share 1
+	eventually share 1
 	leaves 2
 	eventually nobody_shares
 	all_over
@@ -729,12 +738,14 @@ comes_once() {
 	for loop in 1 2 3; do
 		until [ -e began-w ] || [ -e stop ]; do
 			redlock -q -s -k a -w 5m -- \
-			    sh -c '. ./enter; sleep 0.2 9>&-' sh x -s ||
-				touch failed
+			    sh -c '. ./enter; echo >"came-$3"; sleep 0.2 9>&-' \
+			    sh x -s "$loop" || touch failed
 		done &
 		pids+=($!)
 	done
-	eventually share 3
+	for loop in 1 2 3; do
+		eventually test -e "came-$loop"
+	done
 	writer w
 	started w || touch stop
 	leaves w
@@ -771,11 +782,11 @@ comes_once() {
 	told=(s2 s3)
 	reader 2
 	started 2
-	busy --node-timeout 300ms
+	busy
 	queues writer 3
 	leaves 1 2
 	started 3
-	busy -s --node-timeout 300ms
+	busy -s
 	redis_thaw s1
 	leaves 3
 	told=(s1 s2 s3)
@@ -788,6 +799,7 @@ comes_once() {
 	reader 2 -t 3s -v
 	reader 3 -t 3s -v
 	started 1 2 3
+	eventually share 3
 	redis_restart s2
 	eventually share 3
 	busy
@@ -807,15 +819,17 @@ comes_once() {
 	redis_freeze s3
 	reader 1 -t 10s
 	started 1
-	# s3 may hear of it late, s2 forgets it and is young
+	# s3 may hear of it late, s2 forgets it and is young; the reader is not
+	# there to tell it again
+	kill -STOP "${pid[1]}"
 	redis_restart s2
 	redis_thaw s3
 	redis_freeze s1
-	run redlock -k a -t 10s --node-timeout 300ms -- touch jumped
-	((status == 69 || status == 75))
+	run -69 redlock -k a -t 10s --node-timeout 300ms -- touch jumped
 	run -69 redlock -s -k a -t 10s --node-timeout 300ms -- touch jumped
 	[ ! -e jumped ]
 	redis_thaw s1
+	kill -CONT "${pid[1]}"
 	touch leave
 	eventually gone "${pid[1]}"
 }
@@ -825,6 +839,7 @@ comes_once() {
 	reader 1 -t 3s
 	reader 2 -t 3s
 	started 1 2
+	eventually share 2
 	redis_at s1 del redlock:a
 	eventually share 2
 	runs 1 2
@@ -841,7 +856,7 @@ comes_once() {
 
 @test "several servers: a dead reader's share ends by itself" {
 	quorum 1 2 3
-	reader 1 -t 2s
+	reader 1 -t 4s
 	reader 2 -t 5m
 	started 1 2
 	crashes 1
@@ -857,7 +872,7 @@ comes_once() {
 	reader 1
 	reader 2
 	started 1 2
-	share 2
+	eventually share 2
 	json "d['state'] == d['mode'] == 'shared'"
 	holders 2
 	json "[s['state'] for s in d['servers']] == ['shared'] * 3"
