@@ -158,7 +158,8 @@ with_child() {
 	local closed status
 	for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- >&- 2>&-'; do
 		status=0
-		eval '"${limited[@]}" redlock-run -v -t 300ms -k a -- \
+		eval '"${limited[@]}" redlock-run -v -t 1500ms \
+		    --node-timeout 1s --kill-after 50ms -k a -- \
 		    sleep 0.7 3>&- 4>&-' "$closed" || status=$?
 		((status == 0))
 		free
@@ -487,13 +488,13 @@ with_child() {
 	exec 8<>"$pipe"
 	dd if=/dev/zero of="$pipe" oflag=nonblock bs=4096 2>/dev/null || true
 	dd if=/dev/zero of="$pipe" oflag=nonblock bs=1 2>/dev/null || true
-	begin sh -c 'exec "$@" 2>&8 8>&-' sh redlock-run -v -t 1s -k a -- \
-	    witness "$log" "$(kill -l TERM)" 5
-	eventually 5 ready "$log" || kill -KILL "$pid"
+	begin sh -c 'exec "$@" 2>&8 8>&-' sh redlock-run -v -t 3s --node-timeout 1s \
+	    -k a -- witness "$log" "$(kill -l TERM)" 5
+	eventually 10 ready "$log" || kill -KILL "$pid"
 	kill -USR1 "$pid"
-	eventually 5 has_got "$log" USR1 || kill -KILL "$pid"
+	eventually 10 has_got "$log" USR1 || kill -KILL "$pid"
 	redis flushall
-	eventually 5 gone "$pid" || kill -KILL "$pid"
+	eventually 10 gone "$pid" || kill -KILL "$pid"
 	exec 8>&-
 	ends_with 79
 	[[ $(got "$log") == "USR1 CONT TERM" || $(got "$log") == "USR1 TERM" ]]

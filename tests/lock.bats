@@ -10,6 +10,8 @@ setup_file() { redis_start; }
 setup() {
 	redis_reset
 	cd "$BATS_TEST_TMPDIR" || return
+	# A short lease is no reason for a server to be quick.
+	export REDLOCK_NODE_TIMEOUT=3s
 }
 
 teardown() { nothing_left; }
@@ -90,7 +92,7 @@ word() {
 @test "after kill -9 of redlock-run and its command the lock is free within the TTL" {
 	local expires
 
-	hold a -t 1s
+	hold a -t 3s
 	kill -KILL "$bg_pid"
 	expires=$(expiry redlock:a)
 	eventually gone "$bg_pid"
@@ -172,10 +174,10 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 @test "the lease is renewed at every third of it, with one request and nothing else" {
 	local took calls
 
-	redlock -k a -t 900ms -- sh -c "
+	redlock -k a -t 2400ms --kill-after 50ms -- sh -c "
 		$(cli config resetstat) >/dev/null
 		date +%s%N >start
-		sleep 2.5
+		sleep 4
 		$(cli exists redlock:a) >exists
 		date +%s%N >end
 		$(cli info commandstats) >stats"
@@ -183,8 +185,8 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 	took=$((($(cat end) - $(cat start)) / 1000000))
 	calls=$(sed -n 's/^cmdstat_eval:calls=\([0-9]*\),.*/\1/p' stats)
 	echo "$calls renewals in $took ms"
-	((calls <= took / 300 + 2))
-	((calls >= took / 600))
+	((calls <= took / 800 + 2))
+	((calls >= took / 1600))
 	# what our own questions and the script's inside need, and no more
 	run -1 grep -vE '^(# Commandstats.*|cmdstat_(eval|get|pexpire|set|time|pttl|zrange|auth|exists|config.resetstat|info):.*|.?)$' \
 	    <(tr -d '\r' <stats)
@@ -206,14 +208,14 @@ later_than() {
 }
 
 @test "a renewal does not touch a value that is not ours, and creates no key" {
-	hold a -t 600ms
+	hold a -t 2s
 	redis set redlock:a thief px 60000
 	redlock_ended 79
 	[ "$(redis get redlock:a)" = thief ]
 	(($(redis pttl redlock:a) > 30000))
 
 	redis del redlock:a
-	hold a -t 600ms
+	hold a -t 2s
 	redis del redlock:a
 	redlock_ended 79
 	not held a
@@ -242,8 +244,14 @@ later_than() {
 }
 
 @test "many short runs in a row leave no lock behind" {
-	for _ in {1..40}; do
-		redlock -k a -t 100ms -- sleep 0.0"$((RANDOM % 5))"
+	for _ in {1..20}; do
+		redlock -k a -- sleep 0.0"$((RANDOM % 5))"
+		not held a
+	done
+	# they end when the lease is about to be renewed
+	for _ in {1..8}; do
+		redlock -k a -t 1500ms --kill-after 50ms -- \
+		    sleep "0.$((480 + RANDOM % 40))"
 		not held a
 	done
 }
@@ -258,7 +266,7 @@ later_than() {
 	expires=$(expiry redlock:a)
 	(($(now_us) / 1000 < before + 15000))
 	((expires >= before + 20000))
-	((expires <= $(cat started) / 1000000 + 20050))
+	((expires <= $(cat started) / 1000000 + 25000))
 	run -75 redlock -k a -- true
 }
 
@@ -266,9 +274,10 @@ later_than() {
 	local before
 
 	before=$(($(now_us) / 1000))
-	redlock -k a --at-least 20s -- sh -c 'date +%s%N >started; sleep 1'
+	redlock -k a --at-least 20s -- sh -c 'date +%s%N >started; sleep 2'
 	(($(expiry redlock:a) >= before + 20000))
-	(($(expiry redlock:a) <= $(cat started) / 1000000 + 20050))
+	# not from the end
+	(($(expiry redlock:a) < $(cat started) / 1000000 + 22000))
 }
 
 @test "the lock is free when --at-least is over" {
@@ -286,7 +295,7 @@ later_than() {
 }
 
 @test "--at-least may be longer than the lease, and shorter" {
-	redlock -k a -t 1s --at-least 50s -- true
+	redlock -k a -t 5s --at-least 50s -- true
 	(($(redis pttl redlock:a) > 30000))
 	redis flushall
 	redlock -k a -t 100s --at-least 50s -- true
@@ -304,7 +313,7 @@ later_than() {
 }
 
 @test "what --at-least leaves is no longer renewed or released by its run" {
-	redlock -k a --at-least 1s -t 300ms -- true
+	redlock -k a --at-least 2s -t 1500ms -- true
 	eventually redlock -q -k a -t 1h --at-least 1h -- true
 	(($(redis pttl redlock:a) > 1800000))
 }
@@ -408,7 +417,7 @@ untouched() {
 }
 
 @test "without -v redlock-run says nothing when all is well" {
-	run -0 --separate-stderr redlock -k a -t 300ms -- sleep 0.5
+	run -0 --separate-stderr redlock -k a -t 3s -- sleep 1.2
 	silent
 }
 

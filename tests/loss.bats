@@ -42,7 +42,7 @@ teardown_file() { redis_stop_all; }
 }
 
 @test "a key that is evicted: 79" {
-	watch -t 900ms
+	watch -t 3s --node-timeout 1s --kill-after 100ms
 	redis config set maxmemory-policy allkeys-random
 	redis config set maxmemory 1
 	redis set x y || true
@@ -63,7 +63,7 @@ teardown_file() { redis_stop_all; }
 }
 
 @test "a key that another kind of client has replaced: 79, and it is not touched" {
-	watch -t 600ms
+	watch -t 3s --node-timeout 1s --kill-after 100ms
 	redis eval 'redis.call("DEL", KEYS[1])
 		redis.call("HSET", KEYS[1], "thief", 1)' 1 redlock:a
 	redlock_ended 79
@@ -119,62 +119,62 @@ teardown_file() { redis_stop_all; }
 ## Renewals fail: dead before the lease ends, not much earlier
 
 @test "a frozen server: COMMAND and all its processes are dead before the lease ends" {
-	watch -t 1500ms
-	after_renewal 1500 redis_freeze redis_thaw
+	watch -t 3s
+	after_renewal 3000 redis_freeze redis_thaw
 	dead_in_time
 	redis_thaw
 	eventually not held a
 }
 
 @test "a server that is gone: COMMAND and all its processes are dead before the lease ends" {
-	watch -t 1500ms
-	after_renewal 1500 redis_freeze redis_thaw
+	watch -t 3s
+	after_renewal 3000 redis_freeze redis_thaw
 	redis_kill
 	dead_in_time
 }
 
 @test "a black hole: COMMAND and all its processes are dead before the lease ends" {
 	rude redis pass
-	watch -t 1500ms -r "$rude_url"
-	after_renewal 1500 'kill -STOP "$rude_pid"' 'kill -CONT "$rude_pid"'
+	watch -t 3s -r "$rude_url"
+	after_renewal 3000 'kill -STOP "$rude_pid"' 'kill -CONT "$rude_pid"'
 	dead_in_time
 	kill -CONT "$rude_pid"
 }
 
 @test "a server that answers garbage: COMMAND is dead before the lease ends, not before" {
 	rude redis pass
-	watch -t 1500ms -r "$rude_url"
-	after_renewal 1500 'mode say \\x00garbage\\r\\n' 'mode pass'
+	watch -t 3s -r "$rude_url"
+	after_renewal 3000 'mode say \\x00garbage\\r\\n' 'mode pass'
 	dead_in_time
 }
 
 @test "a server that refuses: COMMAND is dead before the lease ends, not before" {
-	watch -t 1500ms
-	after_renewal 1500 'redis replicaof 127.0.0.1 1' 'redis replicaof no one'
+	watch -t 3s
+	after_renewal 3000 'redis replicaof 127.0.0.1 1' 'redis replicaof no one'
 	dead_in_time
 	redis replicaof no one
 	eventually not held a
-	watch -t 1500ms
-	after_renewal 1500 'redis acl setuser default -eval' \
+	watch -t 3s
+	after_renewal 3000 'redis acl setuser default -eval' \
 	    'redis acl setuser default +eval'
 	dead_in_time
 }
 
 @test "with --on-loss warn COMMAND runs on when the lease has ended" {
-	run -5 --separate-stderr redlock -k a -t 600ms --on-loss warn \
-	    --node-timeout 100ms -- sh -c "
+	run -5 --separate-stderr redlock -k a -t 2s --on-loss warn \
+	    --node-timeout 1s -- sh -c "
 		trap 'touch terminated' TERM
 		kill -STOP $(redis_pid)
-		sleep 1.2
+		sleep 2.5
 		exit 5"
 	says a
 	[ ! -e terminated ]
 }
 
 @test "a server that is frozen for less than the lease: COMMAND runs on" {
-	hold a -t 3s
+	hold a -t 4s --node-timeout 1s --kill-after 100ms
 	redis_freeze
-	sleep 1.2
+	sleep 1.6
 	redis_thaw
 	sleep 0.5
 	held a
@@ -182,9 +182,9 @@ teardown_file() { redis_stop_all; }
 }
 
 @test "a server that refuses for less than the lease: COMMAND runs on" {
-	hold a -t 3s
+	hold a -t 4s --node-timeout 1s --kill-after 100ms
 	redis replicaof 127.0.0.1 1
-	sleep 1.2
+	sleep 1.6
 	redis replicaof no one
 	sleep 0.5
 	held a
@@ -192,7 +192,7 @@ teardown_file() { redis_stop_all; }
 }
 
 @test "a server that is gone for less than the lease, and lost nothing: COMMAND runs on" {
-	hold a -t 5s
+	hold a -t 5s --kill-after 100ms
 	redis save
 	redis_kill
 	sleep 1
@@ -206,7 +206,7 @@ teardown_file() { redis_stop_all; }
 ## redlock-run itself
 
 @test "redlock-run is stopped: COMMAND and all its processes are dead before the lease ends" {
-	watch -t 1500ms
+	watch -t 3s
 	kill -STOP "$bg_pid"
 	ends=$(expiry redlock:a)
 	((ends *= 1000))

@@ -178,10 +178,11 @@ inherit() {
 	    touch started
 	[ ! -e started ]
 	redis_spawn
+	eventually redis ping
 }
 
 @test "the inner command is stopped like any other process of COMMAND" {
-	redlock_bg -k a -t 900ms --kill-after 100ms -- \
+	redlock_bg -k a -t 3s --node-timeout 3s --kill-after 100ms -- \
 	    "$REDLOCK_RUN" -k a -- sh -c 'echo $$ >pid; exec sleep 1000'
 	eventually test -s pid
 	redis del redlock:a

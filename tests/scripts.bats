@@ -51,7 +51,7 @@ counter() { redis get "$fence"; }
 	before=$(value)
 	[[ $before == 'redlock-run/1 token=me try=1 since='*' pid=1 host=h user=u command=c' ]]
 	(($(redis pttl "$lock") > 50000))
-	redis pexpire "$lock" 1000
+	redis pexpire "$lock" 20000
 	[ "$(acquire me 1 2000 | paste -sd ' ')" = '1 1000 0 1' ]
 	[ "$(value)" = "$before" ]
 	(($(redis pttl "$lock") > 50000))
@@ -86,10 +86,10 @@ counter() { redis get "$fence"; }
 	[ "$(renew me 1 1000 | first)" = 0 ]
 	[ "$(redis exists "$lock")" = 0 ]
 	acquire you 1
-	redis pexpire "$lock" 1000
+	redis pexpire "$lock" 20000
 	[ "$(renew me 1 1000 | first)" = 0 ]
 	[[ $(value) == *token=you* ]]
-	(($(redis pttl "$lock") <= 1000))
+	(($(redis pttl "$lock") <= 20000))
 	redis del "$lock"
 	acquire me 2
 	[ "$(renew me 1 1000 | first)" = 0 ]
