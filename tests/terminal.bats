@@ -18,7 +18,7 @@ setup() {
 	redis_reset
 	cd "$BATS_TEST_TMPDIR" || return
 	export -f gone not eventually has_got got held free redis redis_at \
-	    witness_pid witness_group ready parent in_state redlock_pid
+	    witness_pid witness_group ready parent in_state redlock_pid has_guard
 	export BATS_FILE_TMPDIR
 }
 
@@ -28,6 +28,12 @@ teardown() {
 
 teardown_file() {
 	redis_stop_all
+}
+
+# has_guard PID: so has the redlock-run that is PID.
+has_guard() {
+	ps --ppid "$1" -o pid=,sid= |
+		awk '$1 == $2 { found = 1 } END { exit !found }'
 }
 
 # dialogue: the steps on standard input, at a terminal.
@@ -87,7 +93,8 @@ redlock_pid() {
 		press ^C
 		until has_got log INT && has_got command INT
 		check kill -s TERM $(redlock_pid command)
-		until gone $(witness_pid command)
+		# not only dead: redlock-run knows that it is
+		until not test -e /proc/$(witness_pid command)
 		press ^C
 		until has_got log INT 2
 		check kill -s USR1 $(redlock_pid log)
@@ -176,7 +183,7 @@ redlock_pid() {
 		press ^Z
 		see Stopped
 		see @@
-		check in_state $(cat pid) T
+		until in_state $(cat pid) T
 		type fg
 		until not in_state $(cat pid) T
 		check kill -KILL $(cat pid)
@@ -194,7 +201,7 @@ redlock_pid() {
 lost_after_fg() {
 	rm -f pid after
 	dialogue <<-'END'
-		type redlock-run -t 500ms -k a -- sh -c 'echo $$ >pid; exec sleep 1000'
+		type redlock-run -t 2s --node-timeout 1s -k a -- sh -c 'echo $$ >pid; exec sleep 1000'
 		until test -s pid
 		press ^Z
 		see Stopped
@@ -210,7 +217,7 @@ lost_after_fg() {
 
 @test "a stop that is shorter than the lease loses nothing" {
 	dialogue <<-'END'
-		type redlock-run -t 5s -k a -- witness log 15 7
+		type redlock-run -t 30s -k a -- witness log 15 7
 		until ready log
 		check kill -STOP $(witness_pid log)
 		see Stopped
@@ -364,7 +371,7 @@ pager() {
 	local end
 	cat >script <<-'END'
 		witness left 15 0 &
-		redlock-run -t 1s $options --kill-after 0.1 -k a -- witness log 10 7
+		redlock-run -t 3s --node-timeout 1s $options --kill-after 0.1 -k a -- witness log 10 7
 		echo "then $?" >after
 		kill $!
 		wait
@@ -375,7 +382,7 @@ pager() {
 	    "until gone \$(witness_pid log)"; do
 		rm -f log left right after
 		options=
-		[[ $end != until* ]] || options="--at-most 0.5"
+		[[ $end != until* ]] || options="--at-most 1.5"
 		export options
 		dialogue <<-END
 			type sh script | witness right 15 0; echo "end \${PIPESTATUS[*]}" | cat after -
@@ -412,7 +419,7 @@ pager() {
 
 @test "where the group is shared SIGTERM goes to each of COMMAND's processes" {
 	dialogue <<-'END'
-		type redlock-run --at-most 0.5 --kill-after 0.5 -k a -- sh -c 'witness child & exec witness log'
+		type redlock-run --at-most 1.5 --kill-after 0.5 -k a -- sh -c 'witness child & exec witness log'
 		see @@
 		type echo "status $?"
 		see status 124
@@ -426,7 +433,7 @@ pager() {
 
 @test "at a terminal SIGKILL reaches COMMAND's processes in every group and session" {
 	dialogue <<-'END'
-		type redlock-run --at-most 1 --kill-after 0.2 -k a -- zoo >pids
+		type redlock-run --at-most 3 --kill-after 0.2 -k a -- zoo >pids
 		see @@
 		type echo "status $?"
 		see status 124
@@ -441,7 +448,7 @@ pager() {
 	dialogue <<-'END'
 		type redlock-run -k a -- sh -c 'echo $PPID >runner; exec zoo near marked' | cat >pids; echo "status ${PIPESTATUS[*]}"
 		until [[ $(wc -l <pids) == 5 ]]
-		check sleep 0.1
+		until has_guard $(cat runner)
 		check kill -KILL $(cat runner)
 		see status 137 0
 	END
@@ -451,12 +458,12 @@ pager() {
 
 @test "COMMAND that is stopped is stopped for good by --at-most" {
 	dialogue <<-'END'
-		type redlock-run --at-most 0.7 --kill-after 0.2 -k a -- sh -c 'echo $$ >pid; exec sleep 1000' &
+		type redlock-run --at-most 1.5 --kill-after 0.2 -k a -- sh -c 'echo $$ >pid; exec sleep 1000' &
 		see @@
 		until test -s pid
 		check kill -STOP $(cat pid)
 		until in_state $(parent $(cat pid)) T || gone $(cat pid)
-		check sleep 0.7
+		check sleep 1.5
 		type fg; echo "status $?"
 		see status 124
 	END
