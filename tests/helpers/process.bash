@@ -39,6 +39,9 @@ helpers() {
 begin() {
 	out=$BATS_TEST_TMPDIR/out
 	err=$BATS_TEST_TMPDIR/err
+	# What is in them is never another's.
+	: >"$out"
+	: >"$err"
 	"${alone[@]}" "$@" </dev/null >"$out" 2>"$err" 3>&- 4>&- &
 	pid=$!
 }
