@@ -318,7 +318,7 @@ lasts_till() {
 	started 2
 	crashes 1
 	ends=$(expiry "$(slot_key "$(slot_of 1)")")
-	queues permit 3 2
+	permit 3 2
 	started 3
 	(($(cat began-3) / 1000000 >= ends))
 	# in time: the other's lease is minutes
@@ -666,7 +666,7 @@ only_run() {
 	permit 2 2 -t 5m
 	started 2
 	crashes 1
-	queues permit 3 2
+	permit 3 2
 	started 3
 	runs 2
 	leaves 2 3
