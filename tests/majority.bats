@@ -21,10 +21,20 @@ teardown() {
 
 teardown_file() { redis_stop_all; }
 
+# begun_at N...: these servers know that the run has begun.  They are told so
+# at once, and what one of them has lost until then is put back at once.
+begun_at() {
+	local i
+	for i; do
+		[ "$(redis_at "s$i" exists '{redlock:a}:~runs')" = 1 ] ||
+			return 1
+	done
+}
+
 ## Servers that lose the key
 
 @test "servers that restart empty one after the other, each healed in time: still held" {
-	hold a -v -t 3s
+	hold a -v -t 6s --kill-after 100ms --node-timeout 2s
 	redis_restart s1
 	eventually counts 1
 	redis_restart s2
@@ -37,7 +47,8 @@ teardown_file() { redis_stop_all; }
 }
 
 @test "a server that lost the key by hand gets it back at the next renewal" {
-	hold a -t 3s
+	hold a -t 6s --kill-after 100ms --node-timeout 2s
+	eventually begun_at 1 2 3
 	redis_at s2 del redlock:a
 	eventually held_at 2
 	let_go
@@ -56,6 +67,7 @@ just_renewed() {
 @test "a majority that loses the key between two renewals: 79, and COMMAND is stopped" {
 	# one of them answers late, when the other has the key back
 	watch -t 12s --kill-after 100ms
+	eventually begun_at 1 2 3
 	eventually just_renewed
 	redis_at s1 del redlock:a
 	redis_at s2 del redlock:a
@@ -66,7 +78,10 @@ just_renewed() {
 	witnesses_gone
 	eventually only_fences 1 2 3
 	# both at the same moment
+	fresh_servers
 	watch -t 12s --kill-after 100ms
+	eventually begun_at 1 2 3
+	eventually just_renewed
 	redis_at s1 del redlock:a
 	redis_at s2 del redlock:a
 	redlock_ended 79
@@ -75,7 +90,7 @@ just_renewed() {
 }
 
 @test "a majority that another client has taken over: 79, and the other's keys stay" {
-	watch -t 3s --kill-after 100ms
+	watch -t 6s --kill-after 100ms --node-timeout 2s
 	redis_at s1 set redlock:a thief px 600000
 	redis_at s2 set redlock:a thief px 600000
 	redlock_ended 79
@@ -98,12 +113,12 @@ just_renewed() {
 }
 
 @test "a key that is put back on a young server counts after the grace" {
-	eventually 40 up_for 4 1 2 3
-	hold a -v -t 2s --restart-grace 2s
+	eventually 40 up_for 5 1 2 3
+	hold a -v -t 3s --restart-grace 3s --kill-after 100ms --node-timeout 1s
 	redis_restart s1
 	# it counts when it is old enough, and not before
 	eventually counts 1
-	up_for 3 1
+	up_for 4 1
 	redis_restart s2
 	eventually counts 2
 	let_go
@@ -126,7 +141,7 @@ just_renewed() {
 @test "all servers killed: COMMAND is dead before the lease can have ended" {
 	local i killed
 
-	watch -t 3s
+	watch -t 3s --node-timeout 1s
 	for i in 1 2 3; do
 		redis_kill "s$i"
 	done
@@ -150,7 +165,7 @@ just_renewed() {
 }
 
 @test "a minority frozen for longer than the lease: COMMAND runs on" {
-	hold a -t 2s --node-timeout 500ms
+	hold a -t 3s --kill-after 100ms --node-timeout 1s
 	redis_freeze s2
 	sleep 4
 	redis_thaw s2
@@ -164,7 +179,7 @@ just_renewed() {
 
 	rude s3 pass
 	tell "$(url 1)" "$(url 2)" "$rude_url"
-	hold a -t 2s --node-timeout 500ms
+	hold a -t 3s --kill-after 100ms --node-timeout 1s
 	for how in 'say \x00garbage\r\n' 'say -ERR no\r\n' close silence; do
 		mode "$how"
 		sleep 1
@@ -180,7 +195,7 @@ just_renewed() {
 	rude s2 pass
 	redis_kill s3
 	tell "$(url 1)" "$rude_url" "$(url 3)"
-	watch -t 3s
+	watch -t 3s --node-timeout 1s
 	# the last renewal that it hears was sent before this
 	mode silence
 	before=$(now_us)
@@ -249,7 +264,7 @@ time.sleep(1000)' 3>&- 4>&- &
 }
 
 @test "a release that a majority does not answer: COMMAND's status, and one warning" {
-	run -5 --separate-stderr redlock -k a -t 20s --node-timeout 500ms -- \
+	run -5 --separate-stderr redlock -k a -t 20s --node-timeout 1s -- \
 	    sh -c 'kill -STOP $1 $2; exit 5' sh "$(redis_pid s1)" "$(redis_pid s2)"
 	says 'the release was not answered' s1.sock s2.sock
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
@@ -259,7 +274,7 @@ time.sleep(1000)' 3>&- 4>&- &
 }
 
 @test "redlock-run and COMMAND are killed: the next gets the lock when the lease ends" {
-	hold a -t 2s
+	hold a -t 3s --kill-after 100ms --node-timeout 1s
 	kill -KILL "$bg_pid"
 	redlock_ended 137
 	eventually redlock -k a -- true
@@ -270,7 +285,10 @@ time.sleep(1000)' 3>&- 4>&- &
 @test "a majority that loses the key just before COMMAND ends: 79" {
 	redis_at s1 set redlock:a thief px 600000
 	run -79 --separate-stderr redlock -k a -- sh -c '
-		sleep 0.2
+		until [ "$($ADMIN_CLI -s "$1" exists \
+		    "{redlock:a}:~runs")" = 1 ]; do
+			sleep 0.02
+		done
 		$ADMIN_CLI -s "$1" del redlock:a' sh "$BATS_FILE_TMPDIR/s2.sock"
 	says 'lock lost before' s1.sock s2.sock
 	redis_at s1 del redlock:a
@@ -315,12 +333,27 @@ time.sleep(1000)' 3>&- 4>&- &
 
 ## Servers that cannot
 
+# expiry_at N: when the key of "a" expires on server N, in ms since 1970.
+expiry_at() {
+	redis_at "s$1" eval 'local t = redis.call("TIME")
+		return t[1] * 1000 + math.floor(t[2] / 1000) +
+		    redis.call("PTTL", KEYS[1])' 1 redlock:a
+}
+
+# prolonged_at N MS: it expires later than that.
+prolonged_at() {
+	(($(expiry_at "$1") > $2 + 20))
+}
+
 @test "renewal and release survive a majority that is out of memory" {
-	hold a -t 1500ms
+	local until_ms=()
+
+	hold a -t 6s --kill-after 100ms --node-timeout 2s
 	redis_at s1 config set maxmemory 1
 	redis_at s2 config set maxmemory 1
-	sleep 2
-	held a
+	until_ms=(0 "$(expiry_at 1)" "$(expiry_at 2)")
+	eventually prolonged_at 1 "${until_ms[1]}"
+	eventually prolonged_at 2 "${until_ms[2]}"
 	let_go
 	only_fences 1 2 3
 }
@@ -367,7 +400,7 @@ time.sleep(1000)' 3>&- 4>&- &
 		redis_at "s$i" acl setuser default -info
 	done
 	redlock -k a -- true
-	gives 77 -t 1s --restart-grace 2s
+	gives 77 -t 2s --restart-grace 2s --node-timeout 3s
 	says info
 	eventually only_fences 1 2 3
 }
