@@ -41,7 +41,7 @@ foreign() {
 	run -5 --separate-stderr redlock -k a -- sh -c 'echo ran; exit 5'
 	[ "$output" = ran ]
 	[ -z "$stderr" ]
-	only_fences 1 2 3
+	eventually only_fences 1 2 3
 	for i in 1 2 3; do
 		asked_at "$i"
 	done
@@ -228,7 +228,7 @@ foreign() {
 
 @test "a minority whose name is not known does not matter" {
 	tell "$(url 1)" "$(url 2)" redis://nowhere.invalid
-	redlock -k a -t 1500ms -- sleep 1
+	redlock -k a -t 4s --kill-after 100ms --node-timeout 1s -- sleep 2
 	only_fences 1 2
 	redis_kill s2
 	gives 69 --node-timeout 500ms
@@ -291,12 +291,12 @@ foreign() {
 	redis_start_tcp tcp
 	redis_freeze s1
 	run -64 --separate-stderr redlock -k a -r "$(url 1)" \
-	    -r "unix://$BATS_FILE_TMPDIR/tcp.sock" --node-timeout 500ms \
+	    -r "unix://$BATS_FILE_TMPDIR/tcp.sock" --node-timeout 3s \
 	    -r "127.0.0.1:$redis_port" -- touch started
 	says 'same server' tcp.sock "$redis_port"
 	[ ! -e started ]
 	redis_thaw s1
-	eventually [ "$(redis_at tcp exists redlock:a)" = 0 ]
+	eventually free_at_tcp
 	eventually only_fences 1
 	ln -s "$BATS_FILE_TMPDIR/s1.sock" other.sock
 	redis_freeze s2
@@ -307,6 +307,10 @@ foreign() {
 	redis_thaw s2
 	eventually only_fences 1 2
 	redis_stop tcp
+}
+
+free_at_tcp() {
+	[ "$(redis_at tcp exists redlock:a)" = 0 ]
 }
 
 @test "an even number of servers is said with -v" {
@@ -342,7 +346,7 @@ foreign() {
 	for i in 1 2 3; do
 		redis_restart "s$i"
 	done
-	gives 69 -t 1s --restart-grace 1h
+	gives 69 -t 1s --restart-grace 1h --node-timeout 3s
 	says s1.sock s2.sock 'it started only ' \
 	    'ago and may have forgotten locks; it has no vote for another ' \
 	    '(--restart-grace)'
@@ -367,9 +371,9 @@ foreign() {
 @test "one young server of three is outvoted, two are not" {
 	eventually 40 up_for 16 1 2 3
 	redis_restart s3
-	redlock -k a -t 1s --restart-grace 15s -- true
+	redlock -k a -t 15s --restart-grace 15s --node-timeout 3s -- true
 	redis_restart s2
-	gives 69 -t 1s --restart-grace 15s
+	gives 69 -t 15s --restart-grace 15s --node-timeout 3s
 	says s2.sock s3.sock
 	[[ $stderr != *s1.sock:* ]]
 	eventually only_fences 1 2 3
