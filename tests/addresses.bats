@@ -166,8 +166,10 @@ threads() {
 	silent
 	kill -KILL "$helper_pid"
 	rm hole
-	hole 127.0.0.1 "$(port two)"
-	tell "redis://both.example:$(port two)"
+	# where no other test can have a server
+	name other.example 127.0.0.3 127.0.0.2
+	hole 127.0.0.3 "$(port two)"
+	tell "redis://other.example:$(port two)"
 	run -0 --separate-stderr redlock -k a --node-timeout 4s -- true
 	silent
 }
