@@ -146,14 +146,14 @@ replicated_start() {
 }
 
 # sentinels_start: t1 to t3 watch over r1, which they call "mymaster".  It is
-# down for them after a second, and their own habits are quicker than usual.
+# down for them after two seconds, and their own habits are quicker than usual.
 # The first of them is the first to be sure, lest they all want to be elected.
 sentinels_start() {
 	local name
 
-	sentinel_start t1 2 1000
-	sentinel_start t2 3 1000
-	sentinel_start t3 3 2500
+	sentinel_start t1 2 2000
+	sentinel_start t2 3 2000
+	sentinel_start t3 3 3500
 	for name in t1 t2 t3; do
 		eventually sentinel_knows "$name"
 	done
@@ -332,7 +332,7 @@ cluster_start() {
 	for n in {1..6}; do
 		tcp_start "c$n" --cluster-enabled yes \
 		    --cluster-config-file "c$n.nodes" \
-		    --cluster-node-timeout 1500 \
+		    --cluster-node-timeout 3000 \
 		    --cluster-require-full-coverage no \
 		    --cluster-replica-validity-factor 0 \
 		    --cluster-allow-replica-migration no \
