@@ -82,9 +82,11 @@ both="$(redis_cli r2 exists redlock:a); $(redis_cli r3 exists redlock:a)"
 	local n
 
 	for n in {1..5}; do
-		run -0 --separate-stderr redlock -k a --replicas 2 -- sh -c "$both"
+		run -0 --separate-stderr redlock -k a --replicas 2 \
+		    --node-timeout 10s -- sh -c "$both"
 		silent_but $'1\n1'
-		run -0 --separate-stderr redlock -k a --replicas 1 -- sh -c "$both"
+		run -0 --separate-stderr redlock -k a --replicas 1 \
+		    --node-timeout 10s -- sh -c "$both"
 		[[ -z $stderr && $output == *1* ]]
 	done
 	eventually only_fence r1 r2 r3
@@ -94,9 +96,9 @@ both="$(redis_cli r2 exists redlock:a); $(redis_cli r3 exists redlock:a)"
 	local start
 
 	start=$(now_us)
-	run -69 --separate-stderr redlock -k a --replicas 3 --node-timeout 2s \
+	run -69 --separate-stderr redlock -k a --replicas 3 --node-timeout 4s \
 	    -- touch started
-	(($(now_us) - start < 8000000))
+	(($(now_us) - start < 15000000))
 	says 'a: not run: ' 'only 2 of 3 replicas' '--replicas'
 	[ ! -e started ]
 	only_fence r1
@@ -105,9 +107,9 @@ both="$(redis_cli r2 exists redlock:a); $(redis_cli r3 exists redlock:a)"
 
 @test "a replica that is frozen: 69, and as soon as it is back the lock" {
 	redis_freeze r2
-	run -69 --separate-stderr redlock -k a --replicas 2 --node-timeout 2s \
+	run -69 --separate-stderr redlock -k a --replicas 2 --node-timeout 4s \
 	    -- touch started
-	says 'a: not run: ' 'only 1 of 2 replicas had the lock within 1s'
+	says 'a: not run: ' 'only 1 of 2 replicas had the lock within 2s'
 	[ ! -e started ]
 	only_fence r1
 	run -0 --separate-stderr redlock -k a --replicas 1 --node-timeout 5s -- true
@@ -156,7 +158,7 @@ both="$(redis_cli r2 exists redlock:a); $(redis_cli r3 exists redlock:a)"
 @test "with -w it gives up when the wait is over, and nothing stays" {
 	redis_freeze r2
 	run -69 --separate-stderr redlock -k a -w 1s --replicas 2 \
-	    --node-timeout 300ms -- touch started
+	    --node-timeout 2s -- touch started
 	says 'a: not run: ' 'replicas'
 	[ ! -e started ]
 	only_fence r1
@@ -164,7 +166,8 @@ both="$(redis_cli r2 exists redlock:a); $(redis_cli r3 exists redlock:a)"
 
 @test "with -w and replicas that are late: the lock is asked for again" {
 	redis_freeze r2
-	comes late -w 5m --replicas 2 -t 6s --node-timeout 20s
+	comes late -w 5m --replicas 2 -t 6s --kill-after 100ms \
+	    --node-timeout 20s
 	eventually wait_is_on
 	eventually half_is_over
 	redis_thaw r2
@@ -180,7 +183,7 @@ half_is_over() {
 }
 
 @test "who waits in the queue gets the lock with its replicas" {
-	keeps --replicas 2
+	keeps --replicas 2 --node-timeout 10s
 	comes next -w 5m --replicas 2
 	eventually waits
 	touch leave-holder
