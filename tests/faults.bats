@@ -46,12 +46,18 @@ teardown_file() { redis_stop_all; }
 
 @test "an answer to a renewal that is lost is asked for again, and COMMAND runs on" {
 	rude redis pass
-	run -5 --separate-stderr redlock -k a -t 900ms -r "$rude_url" -- sh -c '
-		echo cut >mode
-		sleep 2
-		exit 5'
-	[ "$(cat mode)" = pass ]
+	hold a -v -t 6s --kill-after 100ms --node-timeout 2s -r "$rude_url"
+	eventually grep -q 'acquired in' "$bg_err"
+	mode cut
+	eventually grep -qx pass mode
+	eventually renewed_after 0
+	let_go
 	quiet_end
+}
+
+# renewed_after N: `hold -v` has said more than N times that it was renewed.
+renewed_after() {
+	(($(grep -c 'renewed in' "$bg_err") > $1))
 }
 
 @test "a lost connection is reopened at once, with a renewal as its first request" {
@@ -66,10 +72,11 @@ teardown_file() { redis_stop_all; }
 }
 
 @test "COMMAND does not notice lost connections" {
-	run -5 --separate-stderr redlock -k a -t 900ms -- sh -c "
-		for i in 1 2 3 4 5 6 7 8; do
+	run -5 --separate-stderr redlock -k a -t 3s --kill-after 100ms \
+	    --node-timeout 1s -- sh -c "
+		for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
 			$(cli client kill user default) >/dev/null
-			sleep 0.2
+			sleep 0.3
 		done
 		exit 5"
 	quiet_end
@@ -107,7 +114,7 @@ teardown_file() { redis_stop_all; }
 # server goes on, it has executed the acquire, and the lock is free.
 ghostless() {
 	redis_freeze
-	run -69 redlock -k a -t 1h --node-timeout 200ms "$@" -- touch started
+	run -69 redlock -k a -t 1h --node-timeout 500ms "$@" -- touch started
 	[ ! -e started ]
 	redis_thaw
 	eventually fence_exists
@@ -128,7 +135,7 @@ fence_exists() {
 
 @test "a release never overtakes its acquire" {
 	rude redis late
-	run -69 redlock -k a -t 1h --node-timeout 200ms -r "$rude_url" -- \
+	run -69 redlock -k a -t 1h --node-timeout 500ms -r "$rude_url" -- \
 	    touch started
 	[ ! -e started ]
 	not fence_exists
@@ -142,7 +149,7 @@ fence_exists() {
 
 	for i in 1 2; do
 		redis_freeze
-		redlock_bg -k a -t 1h --node-timeout 2s -- touch started
+		redlock_bg -k a -t 1h --node-timeout 20s -- touch started
 		eventually connected "$bg_pid"
 		sleep "0.0$((i * 4))"
 		kill -TERM "$bg_pid"
@@ -171,7 +178,7 @@ fence_exists() {
 	redis acl setuser default resetpass '>s3cret'
 	redis config resetstat
 	redis_freeze
-	REDISCLI_AUTH=s3cret run -69 redlock -k a --node-timeout 200ms -- true
+	REDISCLI_AUTH=s3cret run -69 redlock -k a --node-timeout 500ms -- true
 	redis_thaw
 	redis ping
 	redis ping
@@ -183,7 +190,7 @@ fence_exists() {
 
 @test "nothing that writes is sent before the database is selected" {
 	redis_freeze
-	run -69 redlock -k a --node-timeout 200ms -r "$REDLOCK_REDIS?db=3" -- true
+	run -69 redlock -k a --node-timeout 500ms -r "$REDLOCK_REDIS?db=3" -- true
 	redis_thaw
 	redis ping
 	redis ping
@@ -195,9 +202,9 @@ fence_exists() {
 }
 
 @test "a renewal in flight when COMMAND ends: the key is gone, and stays gone" {
-	redlock_bg -k a -t 3s --node-timeout 2s -- sh -c "
+	redlock_bg -k a -t 6s --kill-after 100ms --node-timeout 3s -- sh -c "
 		kill -STOP $(redis_pid)
-		sleep 1.3
+		sleep 2.3
 		touch done
 		exit 5"
 	eventually test -e "done"
@@ -209,12 +216,12 @@ fence_exists() {
 }
 
 @test "an early end while the server is stalled leaves no lock behind" {
-	run -5 redlock -k a -t 1h --node-timeout 200ms -- sh -c "
+	run -5 redlock -k a -t 1h --node-timeout 1s -- sh -c "
 		kill -STOP $(redis_pid)
 		exit 5"
 	redis_thaw
 	eventually not held a
-	run -5 redlock -k a -t 1h --node-timeout 200ms -r "$tcp" -- sh -c "
+	run -5 redlock -k a -t 1h --node-timeout 1s -r "$tcp" -- sh -c "
 		kill -STOP $(redis_pid)
 		exit 5"
 	redis_thaw
@@ -230,10 +237,13 @@ fence_exists() {
 }
 
 @test "renewal and release survive a server out of memory" {
-	run -5 --separate-stderr redlock -k a -t 900ms -- sh -c "
-		$(cli config set maxmemory 1) >/dev/null
-		sleep 2
-		exit 5"
+	local until_ms
+
+	hold a -t 6s --kill-after 100ms --node-timeout 2s
+	redis config set maxmemory 1
+	until_ms=$(expiry redlock:a)
+	eventually later_than "$until_ms"
+	let_go
 	not held a
 }
 

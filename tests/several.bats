@@ -91,9 +91,9 @@ none_left() {
 	local i pids=()
 
 	for i in {1..20}; do
-		redlock -k a -k b -- true &
+		redlock -k a -k b --node-timeout 20s -- true &
 		pids+=($!)
-		redlock -k b -k a -- true &
+		redlock -k b -k a --node-timeout 20s -- true &
 		pids+=($!)
 	done 2>/dev/null
 	for i in "${pids[@]}"; do
@@ -103,7 +103,7 @@ none_left() {
 }
 
 @test "one that is lost is a loss: 79, COMMAND is stopped, the others are given back" {
-	watch -k b -t 3s --kill-after 100ms
+	watch -k b -t 6s --kill-after 100ms --node-timeout 2s
 	redis set redlock:b thief px 600000
 	redlock_ended 79
 	grep -q 'b: lock lost: it is held by another client' "$bg_err"
@@ -113,17 +113,29 @@ none_left() {
 	none_left
 }
 
+# prolonged NAME MS: its lease ends later than that.
+prolonged() {
+	(($(expiry "redlock:$1") > $2 + 20))
+}
+
 @test "each of them is renewed" {
-	hold a -k b -k c -t 1500ms
-	sleep 3
-	held a b c
+	local name expires=()
+
+	hold a -k b -k c -t 6s --kill-after 100ms --node-timeout 2s
+	eventually held a b c
+	for name in a b c; do
+		expires+=("$(expiry "redlock:$name")")
+	done
+	eventually prolonged a "${expires[0]}"
+	eventually prolonged b "${expires[1]}"
+	eventually prolonged c "${expires[2]}"
 	let_go
 	none_left
 }
 
 @test "a server that is frozen: COMMAND is dead before the first lease ends" {
-	watch -k b -t 1500ms
-	after_renewal 1500 'redis_freeze' 'redis_thaw'
+	watch -k b -t 5s --node-timeout 1s
+	after_renewal 5000 'redis_freeze' 'redis_thaw'
 	dead_in_time
 	redis_thaw
 	eventually none_left
