@@ -217,7 +217,7 @@ renewed_lately() {
 }
 
 @test "a slot that is on its way when COMMAND ends: the release follows" {
-	keeps -t 1h
+	keeps -t 1h --node-timeout 20s
 	move_begins redlock:a
 	touch leave
 	eventually nobody_inside

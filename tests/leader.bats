@@ -93,9 +93,9 @@ lease_end() {
 # succession N...: "one" dies as its host does; "two" leads when the lease
 # ends, and not before.
 succession() {
-	local end late best=100000 ttl=(-t 2s)
+	local end late best=100000 ttl=(-t 3s)
 
-	for _ in 1 2 3; do
+	for _ in {1..5}; do
 		rm -f began daemons go-*
 		pair "$@"
 		eventually guarded one

@@ -58,7 +58,7 @@ one_ticket() {
 	redis_thaw s3
 	eventually queued 1 3
 	# before it hears of us again anyway
-	eventually 2 one_ticket 1 2 3
+	eventually 3 one_ticket 1 2 3
 	let_go
 	served 1
 	eventually only_fences 1 2 3
@@ -76,10 +76,21 @@ one_ticket() {
 	eventually only_fences 1 2 3
 }
 
-@test "a free lock is reserved for the first in the queue" {
+# lives_on: whoever asks for the lock wakes the first, who then counts as dead
+# two seconds later; until the file "asked" is there, 1 does not.
+lives_on() {
 	local i
+	until [ -e asked ]; do
+		for i in 1 2 3; do
+			outlives_us 1 "s$i"
+		done
+		sleep 0.05
+	done
+}
 
-	export REDLOCK_NODE_TIMEOUT=300ms
+@test "a free lock is reserved for the first in the queue" {
+	local keeper
+
 	hold a
 	queue_up 2
 	token[1]=$(redis_at s1 zrange "$queue" 0 0)
@@ -87,10 +98,11 @@ one_ticket() {
 	stop 2
 	let_go
 	eventually free_at 1 2 3
-	for i in 1 2 3; do
-		outlives_us 1 "s$i"
-	done
-	run -75 redlock -k a -- touch jumped
+	lives_on 3>&- 4>&- &
+	keeper=$!
+	run -75 redlock -k a --node-timeout 1s -- touch jumped
+	touch asked
+	wait "$keeper"
 	free_at 1 2 3
 	kill -CONT "${pid[1]}" "${pid[2]}"
 	served 1 2
@@ -120,7 +132,7 @@ one_ticket() {
 }
 
 @test "a holder that dies with its COMMAND is followed when its lease ends" {
-	redlock_bg -k a -t 2s -- sleep 1000
+	redlock_bg -k a -t 4s --kill-after 100ms --node-timeout 2s -- sleep 1000
 	eventually held a
 	queue_up 2
 	# shellcheck disable=SC2046
@@ -145,7 +157,7 @@ one_ticket() {
 	hold a -t 1h
 	# several, since it matters what each is doing when its time is over
 	for i in 0 1 2 3 4 5; do
-		comes "$i" -q -w "7.$i" --node-timeout 300ms
+		comes "$i" -q -w "9.$i" --node-timeout 1s
 		eventually queued $((i + 1)) 1 2 3
 	done
 	redis_freeze s2
@@ -253,11 +265,11 @@ ours_alone() {
 
 @test "several locks: those that are held are kept while the next is waited for" {
 	hold b
-	"$REDLOCK_RUN" -k a -k b -w 1m -t 1500ms -- touch started \
+	"$REDLOCK_RUN" -k a -k b -w 1m -t 4s -- touch started \
 	    >out 2>&1 3>&- 4>&- &
 	pid[1]=$!
 	eventually held a
-	sleep 3
+	sleep 5
 	held a
 	[ ! -e started ]
 	let_go
