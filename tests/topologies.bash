@@ -258,7 +258,19 @@ fail_over() {
 	local before
 	before=$(master_by t1)
 	eventually 40 begin_failover
+	eventually 60 replaced "$before"
 	failed_over "$before"
+}
+
+# replaced PORT: it is not the master any more for t1, who begins anew if it has
+# given up, for want of a replica that answers in time.
+replaced() {
+	local fields
+	fields=$(redis_at t1 sentinel master mymaster | paste -sd ' ')
+	[[ $fields == *' port '* ]] || return
+	[[ $fields == *" port $1 "* ]] || return 0
+	[[ $fields == *failover_in_progress* ]] || begin_failover || :
+	return 1
 }
 
 # failed_over PORT: it is the master no more; all say who is.
