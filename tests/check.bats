@@ -93,16 +93,6 @@ row() {
 	grep -aF "$1 " <<<"$output" | head -n 1 | tr -s ' '
 }
 
-# json EXPRESSION: over what --json has printed, called d.
-json() {
-	/usr/bin/python3 -c '
-import json, sys
-d = json.loads(sys.stdin.buffer.read().decode("utf-8"))
-if not eval(sys.argv[1]):
-    sys.exit("not so: %s\n%s" % (sys.argv[1], json.dumps(d, indent=1)))
-' "$1" <<<"$output"
-}
-
 # changes: what a server has been told to write since it was last saved.
 changes() {
 	redis info persistence | sed -n 's/^rdb_changes_since_last_save://p'

@@ -121,6 +121,33 @@ silent() {
 	fi
 }
 
+# clean: nothing that it has printed can do anything to a terminal.
+clean() {
+	/usr/bin/python3 -c '
+import sys
+for c in sys.stdin.buffer.read().decode("utf-8"):
+    if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e"):
+        sys.exit("%r was printed" % c)
+' <<<"$output$stderr"
+}
+
+# json EXPRESSION: what --json has printed is one array that Python can read,
+# and the EXPRESSION over it, called d, is true.
+json() {
+	/usr/bin/python3 -c '
+import json, sys
+d = json.loads(sys.stdin.buffer.read().decode("utf-8"))
+assert isinstance(d, list)
+if not eval(sys.argv[1]):
+    sys.exit("not so: %s\n%s" % (sys.argv[1], json.dumps(d, indent=1)))
+' "$1" <<<"$output"
+}
+
+# json_one EXPRESSION: it has one element, and that is called d.
+json_one() {
+	json "(lambda d: $1)(*d)"
+}
+
 ## Waiting
 
 # eventually [SECONDS] COMMAND...: try COMMAND until it succeeds.

@@ -202,20 +202,15 @@ fence() {
 	cat "fence-$1"
 }
 
-# json EXPRESSION: what --status --json says of "a", called d, is so.
-json() {
+# state EXPRESSION: what --status --json says of "a", called d, is so.
+state() {
 	run --separate-stderr redlock --status -k a --json
-	/usr/bin/python3 -c '
-import json, sys
-d = json.loads(sys.stdin.read())[0]
-if not eval(sys.argv[1]):
-    sys.exit("not so: %s\n%s" % (sys.argv[1], json.dumps(d, indent=1)))
-' "$1" <<<"$output"
+	json_one "$1"
 }
 
 # holders N: so many, each once.
 holders() {
-	json "len(d['holders']) == len({h['token'] for h in d['holders']}) == $1"
+	state "len(d['holders']) == len({h['token'] for h in d['holders']}) == $1"
 }
 
 # crowd SECONDS HOW...: twenty come again and again for so long, each time as

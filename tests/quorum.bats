@@ -20,16 +20,6 @@ ask() {
 	run --separate-stderr redlock --status -k a "$@"
 }
 
-# json EXPRESSION: about d, the one lock that --json has printed.
-json() {
-	/usr/bin/python3 -c '
-import json, sys
-(d,) = json.load(sys.stdin)
-if not eval(sys.argv[1]):
-    sys.exit("not so: %s\n%s" % (sys.argv[1], json.dumps(d, indent=1)))
-' "$1" <<<"$output"
-}
-
 # foreign N VALUE: server N has the lock for another client.
 foreign() {
 	redis_at "s$1" set redlock:a "$2" px 600000
@@ -386,10 +376,10 @@ free_at_tcp() {
 	ask --json
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
-	json 'd["state"] == "held"'
-	json "d['holders'][0]['pid'] == $bg_pid"
-	json 'len(d["holders"]) == 1'
-	json '[s["state"] for s in d["servers"]] == ["held"] * 3'
+	json_one 'd["state"] == "held"'
+	json_one "d['holders'][0]['pid'] == $bg_pid"
+	json_one 'len(d["holders"]) == 1'
+	json_one '[s["state"] for s in d["servers"]] == ["held"] * 3'
 	run -0 --separate-stderr redlock --status
 	[ "$(wc -l <<<"$output")" -eq 2 ]
 	let_go
@@ -402,19 +392,19 @@ free_at_tcp() {
 	foreign 3 other
 	ask --json
 	[ "$status" -eq 0 ]
-	json 'd["state"] == "held"'
-	json '[h["token"] for h in d["holders"]] == ["other"]'
-	json '[s["state"] for s in d["servers"]] == ["held", "free", "held"]'
-	json 'd["servers"][1]["ttl_ms"] is None'
+	json_one 'd["state"] == "held"'
+	json_one '[h["token"] for h in d["holders"]] == ["other"]'
+	json_one '[s["state"] for s in d["servers"]] == ["held", "free", "held"]'
+	json_one 'd["servers"][1]["ttl_ms"] is None'
 }
 
 @test "--status: an owner that a minority names does not count" {
 	foreign 2 other
 	ask --json
 	[ "$status" -eq 1 ]
-	json 'd["state"] == "free"'
-	json 'd["holders"] == []'
-	json '[s["state"] for s in d["servers"]] == ["free", "held", "free"]'
+	json_one 'd["state"] == "free"'
+	json_one 'd["holders"] == []'
+	json_one '[s["state"] for s in d["servers"]] == ["free", "held", "free"]'
 }
 
 @test "--status: where there is no majority the state is unknown" {
@@ -422,7 +412,7 @@ free_at_tcp() {
 	foreign 2 two
 	ask --json
 	[ "$status" -eq 69 ]
-	json 'd["state"] == "unknown" and d["holders"] == []'
+	json_one 'd["state"] == "unknown" and d["holders"] == []'
 	ask
 	[ "$status" -eq 69 ]
 	[[ $output == *$'\n'a\ *unknown* ]]
@@ -445,8 +435,8 @@ free_at_tcp() {
 	ask --json
 	[ "$status" -eq 0 ]
 	says s3.sock
-	json 'd["state"] == "held"'
-	json '[s["state"] for s in d["servers"]] == ["held", "held", "unknown"]'
+	json_one 'd["state"] == "held"'
+	json_one '[s["state"] for s in d["servers"]] == ["held", "held", "unknown"]'
 	redis_at s2 del redlock:a
 	ask
 	[ "$status" -eq 69 ]
@@ -459,7 +449,7 @@ free_at_tcp() {
 	ask --json
 	[ "$status" -eq 69 ]
 	says s2.sock s3.sock
-	json 'd["state"] == "unknown"'
+	json_one 'd["state"] == "unknown"'
 	run -69 --separate-stderr redlock --status
 	ask -v
 	[ "$status" -eq 69 ]

@@ -538,15 +538,15 @@ taken_by() {
 @test "--at-least: a reader's share stays, writers wait, readers may join" {
 	redlock -s -k a --at-least 1h -- true
 	share 1
-	json "d['state'] == 'rest'"
+	state "d['state'] == 'rest'"
 	busy
 	says resting
 	reader 1
 	started 1
-	json "d['state'] == 'shared'"
+	state "d['state'] == 'shared'"
 	leaves 1
 	(($(redis pttl redlock:a) > 3000000))
-	json "d['state'] == 'rest' and len(d['holders']) == 1"
+	state "d['state'] == 'rest' and len(d['holders']) == 1"
 	busy
 }
 
@@ -635,17 +635,17 @@ taken_by() {
 	reader 1 -t 1h
 	reader 2 -t 2h
 	started 1 2
-	json "d['state'] == d['mode'] == 'shared'"
-	json "sorted(h['pid'] for h in d['holders']) == \
+	state "d['state'] == d['mode'] == 'shared'"
+	state "sorted(h['pid'] for h in d['holders']) == \
 	    sorted([${pid[1]}, ${pid[2]}])"
-	json "{h['token'] for h in d['holders']} == \
+	state "{h['token'] for h in d['holders']} == \
 	    {'$(cat token-1)', '$(cat token-2)'}"
-	json "sorted(h['ttl_ms'] // 3600000 for h in d['holders']) in ([0, 1], [1, 1])"
-	json "d['ttl_ms'] == max(h['ttl_ms'] for h in d['holders'])"
-	json "all(h['command'] == 'sh' and h['held_ms'] >= 0 for h in d['holders'])"
-	json "d['fence'] == max($(fence 1), $(fence 2)) and d['waiting'] == 0"
+	state "sorted(h['ttl_ms'] // 3600000 for h in d['holders']) in ([0, 1], [1, 1])"
+	state "d['ttl_ms'] == max(h['ttl_ms'] for h in d['holders'])"
+	state "all(h['command'] == 'sh' and h['held_ms'] >= 0 for h in d['holders'])"
+	state "d['fence'] == max($(fence 1), $(fence 2)) and d['waiting'] == 0"
 	leaves 1 2
-	json "d['state'] == 'free' and d['mode'] is None and not d['holders']"
+	state "d['state'] == 'free' and d['mode'] is None and not d['holders']"
 }
 
 ## Several servers
@@ -873,9 +873,9 @@ comes_once() {
 	reader 2
 	started 1 2
 	eventually share 2
-	json "d['state'] == d['mode'] == 'shared'"
+	state "d['state'] == d['mode'] == 'shared'"
 	holders 2
-	json "[s['state'] for s in d['servers']] == ['shared'] * 3"
+	state "[s['state'] for s in d['servers']] == ['shared'] * 3"
 	redis_at s2 del redlock:a "$readers"
 	holders 2
 	redis_kill s2

@@ -499,10 +499,10 @@ redis_has() {
 		done
 	done
 	holders 3
-	json "d['state'] == 'held' and d['mode'] == 'exclusive'"
-	json "{h['token'] for h in d['holders']} == \
+	state "d['state'] == 'held' and d['mode'] == 'exclusive'"
+	state "{h['token'] for h in d['holders']} == \
 	    {'$(cat token-1)', '$(cat token-2)', '$(cat token-3)'}"
-	json "d['waiting'] == 1 and len(d['waiters']) == 1"
+	state "d['waiting'] == 1 and len(d['waiters']) == 1"
 	leaves 1 2 3
 	started 4
 	leaves 4
@@ -761,7 +761,7 @@ only_run() {
 	# on a majority of them alone it would not outlive one that is killed
 	eventually both_everywhere
 	holders 2
-	json "d['state'] == 'held' and {h['pid'] for h in d['holders']} == \
+	state "d['state'] == 'held' and {h['pid'] for h in d['holders']} == \
 	    {${pid[1]}, ${pid[2]}}"
 	redis_kill s3
 	holders 2

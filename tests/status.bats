@@ -15,31 +15,9 @@ setup() {
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
-# json EXPRESSION: what --json has printed is one array that Python can read,
-# and the EXPRESSION over it, called d, is true.
-json() {
-	/usr/bin/python3 -c '
-import json, sys
-d = json.loads(sys.stdin.buffer.read().decode("utf-8"))
-assert isinstance(d, list)
-if not eval(sys.argv[1]):
-    sys.exit("not so: %s\n%s" % (sys.argv[1], json.dumps(d, indent=1)))
-' "$1" <<<"$output"
-}
-
 # line NAME: the line of the table for that lock, blanks made one.
 line() {
 	grep -aE "^$1( |\$)" <<<"$output" | tr -s ' ' | sed 's/ $//'
-}
-
-# clean: nothing that it has printed can do anything to a terminal.
-clean() {
-	/usr/bin/python3 -c '
-import sys
-for c in sys.stdin.buffer.read().decode("utf-8"):
-    if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160):
-        sys.exit("%r was printed" % c)
-' <<<"$output$stderr"
 }
 
 ask() {
