@@ -165,7 +165,10 @@ path_parse(struct address *a, const char *slash)
 		if (slash == NULL || slash[1] == '\0' || slash[1] == '/')
 			return "does not name the master, as in "
 			       "redis+sentinel://host:26379/mymaster";
-		end = slash + 1 + strcspn(slash + 1, "/");
+		end = slash + 1 + strcspn(slash + 1, "/?");
+		if (*end == '?')
+			return "has a '?' after the master's name; a database "
+			       "is named as in mymaster/1";
 		if (!decode(a->master, sizeof(a->master), slash + 1,
 			(size_t)(end - slash - 1)))
 			return "has a master's name that is too long or badly "

@@ -467,6 +467,7 @@ sentinel_errors(void)
 	refused("redis+sentinel://h/m/x", "database");
 	refused("redis+sentinel://h/m/1/2", "database");
 	refused("redis+sentinel://h/%zz", "master's name");
+	refused("redis+sentinel://h/m?db=1", "mymaster/1");
 	refused("sentinel://h/m", "of no known kind");
 	refused("redis-sentinel://h/m", "of no known kind");
 }
