@@ -33,6 +33,7 @@ signals_cb(void *arg, short revents)
 {
 	struct run *run = arg;
 	struct signalfd_siginfo si;
+	bool late;
 
 	(void)revents;
 	while (signals_next(&run->signals, &si)) {
@@ -42,6 +43,14 @@ signals_cb(void *arg, short revents)
 		case SIGCHLD:
 			child_reap(&run->child);
 			continue;
+		case SIGCONT:
+			/* COMMAND had it, too, and may have stopped again. */
+			child_reap(&run->child);
+			late = run->resumed && run->child.stopped_by != 0;
+			run->resumed = false;
+			if (late)
+				continue;
+			break;
 		case SIGTSTP:
 		case SIGTTIN:
 		case SIGTTOU:

@@ -205,6 +205,7 @@ stop_step(struct run *run)
 	    duration_format(
 		run->deadline_ms - run_margin_ms(run) - clock_now_ms(), text));
 	signals_stop_ourselves(signo);
+	run->resumed = true;
 }
 
 /* Answers have been read; now they and the clock are judged. */

@@ -37,6 +37,7 @@ struct run {
 	bool rest_told;      /* and that processes of it live on */
 	bool lost;
 	bool timed_out; /* --at-most has passed */
+	bool resumed;   /* the SIGCONT that continued us is still to come */
 };
 
 /* SIGKILL lands that long before D. */

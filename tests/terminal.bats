@@ -175,6 +175,30 @@ redlock_pid() {
 	END
 }
 
+@test "COMMAND that stops again at once stops us again" {
+	dialogue <<-'END'
+		type redlock-run -k a -- sh -c 'for i in 1 2 3 4 5; do kill -STOP $$; done; exit 7'
+		see Stopped
+		see @@
+		type fg
+		see Stopped
+		see @@
+		type fg
+		see Stopped
+		see @@
+		type fg
+		see Stopped
+		see @@
+		type fg
+		see Stopped
+		see @@
+		type fg
+		see @@
+		type echo "status $?"
+		see status 7
+	END
+}
+
 @test "^Z stops COMMAND's processes and us also when COMMAND is gone" {
 	dialogue <<-'END'
 		type redlock-run -k a -- sh -c 'sleep 1000 & echo $! >pid; echo $PPID >runner; exit 7'
