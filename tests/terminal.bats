@@ -176,27 +176,14 @@ redlock_pid() {
 }
 
 @test "COMMAND that stops again at once stops us again" {
-	dialogue <<-'END'
-		type redlock-run -k a -- sh -c 'for i in 1 2 3 4 5; do kill -STOP $$; done; exit 7'
-		see Stopped
-		see @@
-		type fg
-		see Stopped
-		see @@
-		type fg
-		see Stopped
-		see @@
-		type fg
-		see Stopped
-		see @@
-		type fg
-		see Stopped
-		see @@
-		type fg
-		see @@
-		type echo "status $?"
-		see status 7
-	END
+	local stop='for i in 1 2 3 4 5; do kill -STOP $$; done; exit 7'
+	{
+		echo "type redlock-run -k a -- sh -c '$stop'"
+		for _ in 1 2 3 4 5; do
+			printf '%s\n' 'see Stopped' 'see @@' 'type fg'
+		done
+		printf '%s\n' 'see @@' 'type echo "status $?"' 'see status 7'
+	} | dialogue
 }
 
 @test "^Z stops COMMAND's processes and us also when COMMAND is gone" {
