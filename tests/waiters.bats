@@ -190,44 +190,46 @@ in_line() {
 	eventually left
 }
 
-@test "a resting lock: who waits is served when the rest is over" {
+# soon_after COMMAND...: run COMMAND, after which "a" rests until $expires, and
+# 1 and 2 wait.  They are served when that is over, never before, and in one of
+# three rounds at the latest soon after that.
+soon_after() {
 	local expires late
-
 	for _ in 1 2 3; do
 		rm -f order began
-		redlock -k a --at-least 3s -- true
-		expires=$(expiry redlock:a)
-		queues 1
-		queues 2
+		"$@"
 		served 1 2
 		late=$(($(began 1) - expires))
 		echo "$late ms after the end of the rest"
 		((late >= 0))
 		eventually left
-		((late >= 1500)) || break
+		((late >= 1500)) || return 0
 	done
-	((late < 1500))
+	return 1
+}
+
+rests_and_two_come() {
+	redlock -k a --at-least 3s -- true
+	expires=$(expiry redlock:a)
+	queues 1
+	queues 2
+}
+
+@test "a resting lock: who waits is served when the rest is over" {
+	soon_after rests_and_two_come
+}
+
+rests_while_two_wait() {
+	hold a -t 1h --at-least 4s
+	queues 1
+	queues 2
+	let_go
+	expires=$(expiry redlock:a)
+	(($(redis pttl redlock:a) <= 4000))
 }
 
 @test "a lock that comes to rest while others wait: they are served when the rest is over" {
-	local expires late
-
-	for _ in 1 2 3; do
-		rm -f order began
-		hold a -t 1h --at-least 4s
-		queues 1
-		queues 2
-		let_go
-		expires=$(expiry redlock:a)
-		(($(redis pttl redlock:a) <= 4000))
-		served 1 2
-		late=$(($(began 1) - expires))
-		echo "$late ms after the end of the rest"
-		((late >= 0))
-		eventually left
-		((late >= 1500)) || break
-	done
-	((late < 1500))
+	soon_after rests_while_two_wait
 }
 
 @test "--at-least of a waiter counts from its own turn" {
