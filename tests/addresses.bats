@@ -230,7 +230,9 @@ successor_of() {
 	eventually is successor master_link_status up
 }
 
-@test "a name whose address changes while COMMAND runs" {
+# moves COMMAND...: under a run on moves.example, which is "one" and then its
+# successor, COMMAND makes the change.
+moves() {
 	local port
 
 	our_names
@@ -240,32 +242,22 @@ successor_of() {
 	tell "redis://moves.example:$port"
 	keeps -v -t 15s --kill-after 100ms --node-timeout 3s
 	eventually has successor redlock:a
-	redis_at successor replicaof no one
 	echo '127.0.0.2 moves.example' >names/hosts
-	redis_kill one
+	redis_at successor replicaof no one
+	"$@"
 	renewed_again
 	finishes 0
 	not has successor redlock:a
 	redis_kill successor
 }
 
-@test "a name whose address changes when its server becomes a replica" {
-	local port
+@test "a name whose address changes while COMMAND runs" {
+	moves redis_kill one
+}
 
-	our_names
-	port=$(port one)
-	successor_of "$port"
-	name moves.example 127.0.0.1
-	tell "redis://moves.example:$port"
-	keeps -v -t 15s --kill-after 100ms --node-timeout 3s
-	eventually has successor redlock:a
-	echo '127.0.0.2 moves.example' >names/hosts
-	redis_at successor replicaof no one
-	redis_at one replicaof 127.0.0.2 "$port"
-	renewed_again
-	finishes 0
-	not has successor redlock:a
-	redis_kill successor
+@test "a name whose address changes when its server becomes a replica" {
+	becomes_replica() { redis_at one replicaof 127.0.0.2 "$port"; }
+	moves becomes_replica
 }
 
 @test "a resolver that hangs: renewals and signals go on, and so does the end" {
