@@ -137,6 +137,17 @@ units: $(UNITS)
 check: all $(UNITS)
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/run $(UNITS) tests/*.bats
 
+# The oracle: what every request of all simulated lives was, compared with what
+# is recorded.  A refactoring leaves it as it was; a change of the protocol says
+# in its commit which lives changed, and RECORD=1 records them.  REQUESTS=FILE
+# writes every request, to be compared with those of another commit.
+trace: $B/unit/lock
+	@$(if $(REQUESTS),TRACE_REQUESTS='$(REQUESTS)') \
+		TRACE=$(if $(RECORD),tests/unit/trace,$B/trace) $< >/dev/null
+	@test -n '$(RECORD)' || diff -u tests/unit/trace $B/trace
+	@awk '{ n += $$2 } END { print n " requests as recorded" }' \
+		tests/unit/trace
+
 check-asan:
 	@$(MAKE) --no-print-directory check B=build/asan LDFLAGS= \
 		PROGRAM=build/asan/redlock-run \
@@ -211,7 +222,7 @@ clean:
 	rm -rf $B $(PROGRAM) $(MODULE)
 
 FORCE:
-.PHONY: all deps demo units check check-asan check-deb check-matrix model chaos \
+.PHONY: all deps demo units check trace check-asan check-deb check-matrix model chaos \
 	bench lint install uninstall dist deb clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:

@@ -1575,7 +1575,7 @@ begin_life(uint64_t seed, int64_t grace_ms)
 	static const char *const connects[] = { "now", "now", "now+20",
 		"now+90", "refused now", "never", "refused+3 now+10" };
 
-	begin_with_grace(1 + (int)(seed % SERVERS), 1000, 100, grace_ms);
+	begin_numbered(seed, 1 + (int)(seed % SERVERS), 1000, 100, grace_ms);
 	world.model = true;
 	world.chance = seed;
 	for (int i = 0; i < world.lock.nservers; i++) {

@@ -15,6 +15,7 @@
 #define SERVERS_H
 
 #include "tap.h"
+#include "trace.h"
 
 #define START    INT64_C(1000000) /* the clock when a test begins */
 #define SERVERS  5
@@ -842,6 +843,38 @@ label_of(enum ask ask, const char *const script_args[])
 	return world.lock.phase == PHASE_RELEASE ? RELEASE : LEAVE;
 }
 
+/* Writes a request into the trace, each of its arguments by its name. */
+static void
+trace_send(const struct request *r, const char *const args[])
+{
+	const long long at_ms = world.now_ms - START;
+	char head[128];
+
+	snprintf(head, sizeof(head), "%lld server=%d/%d id=%s", at_ms,
+	    r->server, r->connection, strstr(r->id, "try="));
+	switch (r->ask) {
+	case ASK_ACQUIRE:
+		trace_request("%s acquire ttl=%s fence=%s ticket=%s "
+			      "heartbeat=%s only=%s start=%s",
+		    head, args[1], args[2], args[3], args[4], args[5], args[6]);
+		break;
+	case ASK_RENEW:
+		trace_request("%s renew ttl=%s fence=%s leave=%s start=%s",
+		    head, args[0], args[1], args[2], args[3]);
+		break;
+	case ASK_RELEASE:
+	case ASK_LEAVE:
+	case ASK_NOTHING:
+	case ASK_WAIT:
+	case ASK_REPLICAS:
+		trace_request(
+		    "%s %s rest=%s leave=%s only=%s end=%s details=%s", head,
+		    labels[r->label], args[0], args[1], args[2], args[3],
+		    args[4]);
+		break;
+	}
+}
+
 /* Nobody waits here. */
 int
 node_command(struct node *n, int tag, int argc, const char *const argv[])
@@ -890,6 +923,7 @@ node_eval(struct node *n, int tag, const char *script, int nkeys, int argc,
 	snprintf(r->id, sizeof(r->id), "%s", argv[2]);
 	for (int i = 6; i < argc; i++)
 		snprintf(r->args[i - 6], sizeof(r->args[0]), "%s", argv[i]);
+	trace_send(r, argv + 6);
 	if (n->established)
 		leave_host(m, r);
 	return 0;
@@ -930,13 +964,14 @@ answer_count(const struct answer *a)
 
 /* A world of n old servers that say yes to everything, at once. */
 static void
-begin_with_grace(
-    int n, int64_t ttl_ms, int64_t node_timeout_ms, int64_t grace_ms)
+begin_numbered(uint64_t life, int n, int64_t ttl_ms, int64_t node_timeout_ms,
+    int64_t grace_ms)
 {
 	static const char *const run_ids[] = { "a", "b", "c", "d", "e" };
 	struct address addresses[SERVERS] = { 0 };
 
 	memset(&world, 0, sizeof(world));
+	trace_begin(life);
 	world.now_ms = START;
 	for (int i = 0; i < n; i++) {
 		world.servers[i].plan = "yes";
@@ -950,6 +985,13 @@ begin_with_grace(
 	if (lock_init(&world.lock, NULL, "p:", "n", 1, addresses, n, ttl_ms,
 		node_timeout_ms, grace_ms) == -1)
 		abort();
+}
+
+static void
+begin_with_grace(
+    int n, int64_t ttl_ms, int64_t node_timeout_ms, int64_t grace_ms)
+{
+	begin_numbered(0, n, ttl_ms, node_timeout_ms, grace_ms);
 }
 
 static void

@@ -18,6 +18,7 @@ struct tap_test {
 };
 
 static bool tap_good;
+static const char *tap_name = ""; /* of the test that runs */
 
 /* Marks the test that runs as failed and says why. */
 __attribute__((format(printf, 1, 2))) static inline void
@@ -79,6 +80,7 @@ tap_main(const struct tap_test *tests, size_t n)
 	printf("1..%zu\n", n);
 	for (size_t i = 0; i < n; i++) {
 		tap_good = true;
+		tap_name = tests[i].name;
 		tests[i].run();
 		printf("%s %zu - %s\n", tap_good ? "ok" : "not ok", i + 1,
 		    tests[i].name);
