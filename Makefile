@@ -22,6 +22,7 @@ PROGRAM = redlock-run
 MODULE = $(PROGRAM)-tls.so
 OBJS = $(SRCS:%.c=$B/%.o)
 UNITS = $(patsubst tests/unit/%.c,$B/unit/%,$(wildcard tests/unit/*.c))
+TARGETS = $(patsubst tests/fuzz/%.c,$B/target/%,$(wildcard tests/fuzz/*.c))
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
 	-Wmissing-prototypes -Wold-style-definition -Wnested-externs \
 	-Wconversion -Wno-sign-conversion -Wformat=2 -Wvla -Wwrite-strings \
@@ -148,6 +149,21 @@ trace: $B/unit/lock
 	@awk '{ n += $$2 } END { print n " requests as recorded" }' \
 		tests/unit/trace
 
+# A fuzz target is built as a unit test is, by clang with libFuzzer.
+$B/target/%: tests/fuzz/%.c $B/unit.a
+	@mkdir -p $(@D)
+	$(call say,compile)$(COMPILE) -fsanitize=fuzzer -MF $@.d -MT $@ \
+		$(LDFLAGS) -o $@ $< $B/unit.a $(LDLIBS)
+
+targets: $(TARGETS)
+
+# Each target gets a fixed number of inputs; RUNS multiplies it, and SEED makes
+# others of them.
+fuzz:
+	@$(MAKE) --no-print-directory targets B=build/fuzz CC=clang LDFLAGS= \
+		CFLAGS='-O1 -g -fsanitize=fuzzer-no-link $(SANITIZE)'
+	@tests/fuzz/run build/fuzz/target $(or $(RUNS),1) $(SEED)
+
 check-asan:
 	@$(MAKE) --no-print-directory check B=build/asan LDFLAGS= \
 		PROGRAM=build/asan/redlock-run \
@@ -226,4 +242,4 @@ FORCE:
 	bench lint install uninstall dist deb clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
--include $(OBJS:.o=.d) $(UNITS:=.d)
+-include $(OBJS:.o=.d) $(UNITS:=.d) $(TARGETS:=.d)

@@ -1,8 +1,4 @@
 /*
- * clang -g -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
- *     -o build/fuzz tests/fuzz/address.c
- * build/fuzz -max_total_time=60 -max_len=2000
- *
  * Any URL: either it is refused, or all of the address is in range, and the
  * password is masked where the URL is shown.
  */
@@ -23,12 +19,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	address_mask(masked, sizeof(masked), url);
 	if (address_parse(&a, url) == NULL) {
-		if ((a.host[0] == '\0') == (a.path[0] == '\0'))
+		if ((a.nat == 0) == (a.path[0] == '\0'))
 			abort();
 		if (a.text[0] == '\0')
 			abort();
-		if (a.host[0] != '\0' && (a.port < 1 || a.port > 65535))
-			abort();
+		for (int i = 0; i < a.nat; i++)
+			if (a.at[i].host[0] == '\0' || a.at[i].port < 1 ||
+			    a.at[i].port > 65535)
+				abort();
 		if (a.db < 0 || a.db > 999999999)
 			abort();
 		if (a.password[0] != '\0' && strstr(masked, "***") == NULL)

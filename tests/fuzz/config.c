@@ -1,8 +1,4 @@
 /*
- * clang -g -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
- *     -o build/fuzz tests/fuzz/config.c
- * build/fuzz -max_total_time=60 -max_len=9000
- *
  * Any file: either a line of it is refused, or each of its settings lies
  * within it, with a name and no blank at either end of the value.
  */

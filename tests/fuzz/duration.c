@@ -1,8 +1,4 @@
 /*
- * clang -g -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
- *     -o build/fuzz tests/fuzz/duration.c
- * build/fuzz -max_total_time=60 -max_len=64
- *
  * Any text: either it is refused, or it means what strtold() says, rounded
  * up, and can be written again.
  */

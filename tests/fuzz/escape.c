@@ -1,8 +1,4 @@
 /*
- * clang -g -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
- *     -o build/fuzz tests/fuzz/escape.c
- * build/fuzz -max_total_time=60 -max_len=300
- *
  * Any bytes: what comes out is printable UTF-8 that stays as it is when it is
  * escaped again.  The first byte says how much room there is.
  */

@@ -1,8 +1,4 @@
 /*
- * clang -g -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
- *     -o build/fuzz tests/fuzz/info.c
- * build/fuzz -max_total_time=60 -max_len=1000
- *
  * Any answer to INFO: a value is one line at most, as long as its buffer, and a
  * number is in range.
  */

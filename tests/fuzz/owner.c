@@ -1,8 +1,4 @@
 /*
- * clang -g -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
- *     -o build/fuzz tests/fuzz/owner.c -luuid
- * build/fuzz -max_total_time=60 -max_len=1500 -dict=tests/fuzz/owner.dict
- *
  * Any value: either it is a stranger's, or what was read of it can be written
  * and comes back the same.
  */
