@@ -211,29 +211,36 @@ masked(const char *word)
 	return address_mask(text, sizeof(text), word);
 }
 
+/* Whether getopt_long() means a long option by its optopt, not an unknown -c. */
+static bool
+names_long_option(int its_optopt)
+{
+	for (const struct option *o = long_options; o->name != NULL; o++)
+		if (o->val == its_optopt)
+			return true;
+	return its_optopt == 0; /* unknown or ambiguous */
+}
+
 /*
- * What getopt did not like, as the user typed it; without its value, which may
- * be a password.
+ * Reports what getopt_long() rejected, without its value, which may be a
+ * password.  optopt is a char, negative for a byte above 0x7f.
  */
 static _Noreturn void
 bad_option(int c, char **argv)
 {
 	const char *word = argv[optind - 1];
-	int len;
+	char name[64];
 
 	if (c == ':' && strncmp(word, "--", 2) != 0)
 		usage_error("option '-%c' needs a value", optopt);
 	if (c == ':')
 		usage_error("option '%s' needs a value", word);
-	if (optopt > 0 && optopt < 256 && strncmp(word, "--", 2) != 0)
+	if (!names_long_option(optopt))
 		usage_error("unknown option '-%c'", optopt);
-	if (strncmp(word, "--", 2) != 0)
-		word = argv[optind];
-	word = masked(word);
-	len = (int)strcspn(word, "=");
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
 	if (optopt != 0)
-		usage_error("'%.*s': this option takes no value", len, word);
-	usage_error("unknown or ambiguous option '%.*s'", len, word);
+		usage_error("'%s': this option takes no value", name);
+	usage_error("unknown or ambiguous option '%s'", masked(name));
 }
 
 static const char *const mode_names[] = { [MODE_STATUS] = "--status",

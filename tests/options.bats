@@ -124,6 +124,13 @@ password() {
 	wrong Z -k a -Z -- true
 	wrong Z -k a -qZ -- true
 	wrong nope -k a --nope=5 -- true
+	wrong "'-Z'" -k a --quiet -Zx -- true
+}
+
+@test "an unknown option that is no ASCII character is a usage error that quotes it" {
+	wrong "unknown option '-\\x89'" $'-\x89'
+	wrong "unknown option '-\\x89'" -k a -q$'\x89' -- true
+	wrong "unknown option '-\\xff'" -k a --quiet $'-\xffx' -- true
 }
 
 @test "what looks like a password is in no message" {
