@@ -18,6 +18,7 @@
 #include "log.h"
 #include "owner.h"
 #include "scripts.h"
+#include "signals.h"
 #include "status.h"
 #include "survey.h"
 
@@ -160,8 +161,7 @@ print_command(const struct options *opt, const char *token)
 		free(word);
 	}
 	putchar('\n');
-	if (fflush(stdout) == EOF)
-		die(EXIT_OS, "standard output: %s", strerror(errno));
+	signals_flush_output();
 	if (cut)
 		note("the password is left out of this; --password-file or "
 		     "REDISCLI_AUTH gives it");

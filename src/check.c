@@ -3,7 +3,6 @@
  * programs.  Everything printed here may have come out of Redis, so everything
  * is escaped.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "json.h"
 #include "log.h"
 #include "rule.h"
+#include "signals.h"
 #include "survey.h"
 #include "table.h"
 
@@ -196,8 +196,7 @@ check_run(const struct options *opt)
 		show_table(stdout, facts, found, n);
 	if (!opt->json)
 		show_findings(stdout, facts, found, n, opt->quiet);
-	if (fflush(stdout) == EOF)
-		die(EXIT_OS, "standard output: %s", strerror(errno));
+	signals_flush_output();
 	for (int i = 0; i < n; i++) {
 		if (found[i].worst == LEVEL_REFUSED)
 			result = EXIT_REFUSED;

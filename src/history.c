@@ -2,7 +2,6 @@
  * Asks every server for what it has written down of each lock.  What the runs
  * were and how they ended is runs.c's to say, tell.c shows it.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "lock.h"
 #include "log.h"
 #include "scripts.h"
+#include "signals.h"
 #include "tell.h"
 
 static int
@@ -140,8 +140,7 @@ history_run(const struct options *opt)
 		tell_json(stdout, &h);
 	else if (failures < h.survey.nsources) /* a minority may say it */
 		tell_table(stdout, &h);
-	if (fflush(stdout) == EOF)
-		die(EXIT_OS, "standard output: %s", strerror(errno));
+	signals_flush_output();
 	history_release(&h);
 	return result;
 }

@@ -350,6 +350,7 @@ main(int argc, char **argv)
 	struct run run = { 0 };
 	int status;
 
+	signals_init(&run.signals);
 	fill_streams();
 	options_parse(&run.opt, argc, argv); /* exits: -h, -V, bad usage */
 	if (run.opt.mode != MODE_RUN) {
@@ -357,7 +358,7 @@ main(int argc, char **argv)
 		options_release(&run.opt);
 		return status;
 	}
-	nested_run(&run.opt); /* does not return if the lock is held already */
+	nested_run(&run.opt, &run.signals); /* may not return */
 	if (loop_init(&run.loop) == -1)
 		die(EXIT_OS, "%s: not run: timerfd: %s", run.opt.name,
 		    strerror(errno));

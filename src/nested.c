@@ -30,7 +30,7 @@ listed(const char *names, const char *name)
 }
 
 void
-nested_run(const struct options *opt)
+nested_run(const struct options *opt, const struct signals *s)
 {
 	const char *names = getenv("REDLOCK_KEY");
 	const char *token = getenv("REDLOCK_TOKEN");
@@ -84,6 +84,8 @@ nested_run(const struct options *opt)
 	if (setenv("REDLOCK_PID", parent, 1) == -1)
 		die(EXIT_OS, "%s: %s was not run: its environment: %s",
 		    opt->name, opt->command[0], strerror(errno));
+	signals_discard_pipe();
+	signals_restore(s);
 	execvp(opt->command[0], opt->command);
 	die(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC,
 	    "%s: %s was not run: %s", opt->name, opt->command[0],

@@ -3,6 +3,7 @@
 #define NESTED_H
 
 #include "options.h"
+#include "signals.h"
 
 /*
  * If a run of the same site that we descend from holds all of opt->names,
@@ -11,6 +12,6 @@
  * usage error.  If it holds none, or the servers do not confirm it, returns.
  * May block as long as resolver and servers do.
  */
-void nested_run(const struct options *opt);
+void nested_run(const struct options *opt, const struct signals *);
 
 #endif

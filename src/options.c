@@ -3,7 +3,6 @@
  * usage error: each value is checked there, once, with the name under which
  * the user gave it; the rest of the program trusts struct options.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "names.h"
 #include "options.h"
 #include "owner.h"
+#include "signals.h"
 #include "site.h"
 
 static const char usage[] =
@@ -172,8 +172,8 @@ usage_error(const char *fmt, ...)
 static _Noreturn void
 print_and_exit(const char *text)
 {
-	if (fputs(text, stdout) == EOF || fflush(stdout) == EOF)
-		die(EXIT_OS, "standard output: %s", strerror(errno));
+	fputs(text, stdout);
+	signals_flush_output();
 	exit(0);
 }
 

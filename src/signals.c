@@ -6,10 +6,34 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "exitcode.h"
+#include "log.h"
 #include "signals.h"
+
+static sigset_t
+only(int signo)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	return set;
+}
+
+void
+signals_init(struct signals *s)
+{
+	const sigset_t set = only(SIGPIPE);
+
+	*s = (struct signals){ .fd = -1 };
+	sigprocmask(SIG_BLOCK, &set, &s->inherited);
+}
 
 int
 signals_take(struct signals *s)
@@ -18,7 +42,6 @@ signals_take(struct signals *s)
 	sigset_t set;
 
 	sigfillset(&set);
-	s->chld_ignored = false;
 	for (int signo = 1; signo <= SIGRTMAX; signo++) {
 		if (sigaction(signo, NULL, &sa) == -1 ||
 		    (sa.sa_flags & SA_SIGINFO) || sa.sa_handler != SIG_IGN)
@@ -32,7 +55,7 @@ signals_take(struct signals *s)
 		sa.sa_handler = SIG_DFL;
 		sigaction(SIGCHLD, &sa, NULL);
 	}
-	if (sigprocmask(SIG_SETMASK, &set, &s->inherited) == -1)
+	if (sigprocmask(SIG_SETMASK, &set, NULL) == -1)
 		return -1;
 	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return s->fd == -1 ? -1 : 0;
@@ -44,6 +67,16 @@ signals_restore(const struct signals *s)
 	if (s->chld_ignored)
 		signal(SIGCHLD, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &s->inherited, NULL);
+}
+
+void
+signals_discard_pipe(void)
+{
+	const struct timespec now = { 0 };
+	const sigset_t set = only(SIGPIPE);
+
+	while (sigtimedwait(&set, NULL, &now) == SIGPIPE)
+		continue;
 }
 
 bool
@@ -95,25 +128,35 @@ signals_from_keyboard(const struct signalfd_siginfo *si)
 void
 signals_stop_ourselves(int signo)
 {
-	sigset_t set, old;
+	const sigset_t set = only(signo);
+	sigset_t old;
 
-	sigemptyset(&set);
-	sigaddset(&set, signo);
 	kill(getpid(), signo);
 	sigprocmask(SIG_UNBLOCK, &set, &old);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
 void
+signals_flush_output(void)
+{
+	struct sigaction sa;
+
+	if (fflush(stdout) != EOF && !ferror(stdout))
+		return;
+	if (errno == EPIPE && sigaction(SIGPIPE, NULL, &sa) == 0 &&
+	    sa.sa_handler == SIG_DFL)
+		signals_die_of(SIGPIPE);
+	die(EXIT_OS, "standard output: %s", strerror(errno));
+}
+
+void
 signals_die_of(int signo)
 {
-	sigset_t set;
+	const sigset_t set = only(signo);
 
 	/* A core limit of 0 does not hold for a core_pattern with a pipe. */
 	prctl(PR_SET_DUMPABLE, 0);
 	signal(signo, SIG_DFL);
-	sigemptyset(&set);
-	sigaddset(&set, signo);
 	kill(getpid(), signo);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	_exit(128 + signo);

@@ -13,8 +13,14 @@ struct signals {
 };
 
 /*
- * Blocks every signal that is not ignored and opens the descriptor on which
- * they arrive.  Returns 0, or -1 with errno.
+ * Remembers the mask that we were started with and blocks SIGPIPE: a server
+ * that closes a connection must not kill us, whatever we do with it.
+ */
+void signals_init(struct signals *);
+
+/*
+ * After signals_init(): blocks every signal that is not ignored and opens the
+ * descriptor on which they arrive.  Returns 0, or -1 with errno.
  */
 int signals_take(struct signals *);
 
@@ -23,6 +29,12 @@ int signals_take(struct signals *);
  * with.  Async-signal-safe: for the child between vfork and exec.
  */
 void signals_restore(const struct signals *);
+
+/*
+ * Before signals_restore() in this process itself: discards the SIGPIPE that
+ * a write of ours has left pending.
+ */
+void signals_discard_pipe(void);
 
 /* Reads one signal that has arrived; false if there is none. */
 bool signals_next(const struct signals *, struct signalfd_siginfo *);
@@ -35,6 +47,12 @@ bool signals_from_keyboard(const struct signalfd_siginfo *);
 
 /* Takes the default action of a stop signal: returns after SIGCONT. */
 void signals_stop_ourselves(int signo);
+
+/*
+ * Flushes standard output.  If its reader is gone SIGPIPE ends this process,
+ * as if it were not blocked; other errors end it with a message.
+ */
+void signals_flush_output(void);
 
 /*
  * Ends this process by signo, without a core dump; where that cannot be (as

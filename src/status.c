@@ -2,7 +2,6 @@
  * Looks and touches nothing: lists the locks, asks every server about each,
  * and believes in an owner only where a majority agrees.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "log.h"
 #include "owner.h"
 #include "scripts.h"
+#include "signals.h"
 #include "show.h"
 #include "status.h"
 
@@ -333,8 +333,7 @@ status_run(const struct options *opt)
 		show_json(stdout, &st);
 	else if (failures < st.survey.nsources) /* a minority may say it */
 		show_table(stdout, &st);
-	if (fflush(stdout) == EOF)
-		die(EXIT_OS, "standard output: %s", strerror(errno));
+	signals_flush_output();
 	for (size_t i = 0; i < st.nentries && opt->nnames > 0; i++) {
 		enum state state = st.entries[i].state;
 

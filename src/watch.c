@@ -306,6 +306,7 @@ watch_init(struct watch *w, const struct options *opt)
 	w->title = need(strdup("asking ..."));
 	w->table = need(strdup(""));
 	status_init(&w->status, opt);
+	signals_init(&w->signals);
 	if (signals_take(&w->signals) == -1)
 		die(EXIT_OS, "signalfd: %s", strerror(errno));
 	fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);

@@ -307,3 +307,57 @@ served() {
 	done
 	exec 9<&-
 }
+
+## SIGPIPE
+
+# blocked_client: somebody waits in BLPOP.
+blocked_client() {
+	redis info clients | grep -q blocked_clients:1
+}
+
+# to_nobody COMMAND...: its standard output is a pipe that has no reader.
+to_nobody() {
+	mkfifo "$BATS_TEST_TMPDIR/pipe"
+	exec 9<>"$BATS_TEST_TMPDIR/pipe"
+	exec 7>"$BATS_TEST_TMPDIR/pipe" 9<&-
+	rm "$BATS_TEST_TMPDIR/pipe"
+	"$@" >&7 7>&-
+}
+
+@test "a server that closes the connection ends no mode and no nested run by SIGPIPE" {
+	local i mode client
+	local -a inherited
+	mapfile -d '' -t inherited < <(redlock -k a -- env -0 | grep -z ^REDLOCK_)
+	$ADMIN_CLI -s "$BATS_FILE_TMPDIR/redis.sock" blpop nothing 0 \
+	    >/dev/null 2>&1 3>&- 4>&- &
+	client=$!
+	eventually blocked_client
+	redis config set maxclients 1
+	for mode in --status "--status -k a" --history "--break -k a" --check \
+	    "-k a -- true"; do
+		for i in {1..20}; do
+			# shellcheck disable=SC2086
+			run "${alone[@]}" env "${inherited[@]}" redlock-run $mode
+			[[ $status == @(1|69) ]]
+		done
+	done
+	kill "$client"
+}
+
+@test "a nested COMMAND has the signal mask and the dispositions that it would have had" {
+	redlock -k a -- sh -c '
+	    grep ^Sig[BI] /proc/self/status >"$1.outer"
+	    exec redlock-run -k a -- grep ^Sig[BI] /proc/self/status' \
+	    sh "$log" >"$log.inner"
+	diff "$log.outer" "$log.inner"
+}
+
+@test "if the reader of our output is gone SIGPIPE ends us, unless it is ignored" {
+	local mode
+	for mode in --help --status --history --check; do
+		run -141 --separate-stderr to_nobody "${alone[@]}" redlock-run $mode
+		[[ -z $stderr ]]
+		run -71 to_nobody setsid env --ignore-signal=PIPE redlock-run $mode
+		[[ $output == "redlock-run: standard output: Broken pipe" ]]
+	done
+}
