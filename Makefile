@@ -172,10 +172,11 @@ check-asan:
 model:
 	tests/model/check
 
-# For as long as SECONDS says; SEED=N repeats a run.
+# For as long as SECONDS says, in all modes of tests/chaos or in one MODE; SEED=N
+# repeats a run.
 chaos: $(PROGRAM)
-	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/chaos $(or $(SECONDS),60) \
-		$(SEED)
+	@export REDLOCK_RUN='$(abspath $(PROGRAM))'; \
+	tests/chaos $(or $(SECONDS),150) '$(SEED)' $(MODE)
 
 bench: $(PROGRAM)
 	@for b in start memory requests quorum handover waiting; do \

@@ -1,0 +1,319 @@
+# shellcheck shell=bash disable=SC2154
+#
+# The faults of tests/chaos, and the clock on which they are planned.
+
+## Time.  The faults are planned on a clock of their own, in ms, that waits
+## while a fault takes its time: what is planned to lie apart does so.
+
+clock=0 over=0
+undo=()	# what to do, by the time at which it is due
+
+nap() {
+	local left=$(((end_us - ${EPOCHREALTIME/./}) / 1000)) ms=$1
+	((left > 0)) || over=1
+	((over == 0 && ms > 0)) || return 0
+	((ms < left)) || ms=$left
+	sleep "$((ms / 1000)).$(printf %03d $((ms % 1000)))"
+}
+
+# later MS COMMAND...
+later() {
+	undo[clock + $1]+="${*:2};"
+}
+
+# pass MS: let time pass; what is due meanwhile is done.
+pass() {
+	local at until=$((clock + $1)) due
+	for at in "${!undo[@]}"; do
+		((at <= until)) || break
+		nap $((at - clock))
+		clock=$at due=${undo[at]}
+		unset "undo[$at]"
+		note "undo: $due"
+		eval "$due"
+	done
+	nap $((until - clock))
+	clock=$until
+}
+
+# settle: until all is undone.
+settle() {
+	local times=("${!undo[@]}")
+	((${#times[@]} == 0)) || pass $((times[-1] - clock))
+}
+
+## Faults.  Each draws its numbers first, whatever it finds then.
+
+faults=0
+busy=(0 0 0 0 0 0)	# until when something is wrong with a server
+empty=(0 0 0 0 0 0)	# until when it counts as one that has lost its data
+
+injected() {
+	faults=$((faults + 1))
+	note "fault $faults: $*"
+}
+
+# choose N: up to N servers with which nothing is wrong, in ${chosen[@]}.
+choose() {
+	local i k n=${#servers[@]} first=$RANDOM step=$RANDOM
+	# All counts are prime, or one.
+	step=$((n > 1 ? step % (n - 1) + 1 : 1))
+	chosen=()
+	for ((k = 0; k < n; k++)); do
+		i=$(((first + k * step) % n + 1))
+		((${#chosen[@]} < $1 && busy[i] <= clock)) && chosen+=("$i")
+	done
+	((${#chosen[@]}))
+}
+
+# freeze MS SERVER...
+freeze() {
+	local i ms=$1
+	for i in "${@:2}"; do
+		injected "freeze server $i for $ms ms"
+		kill -STOP "${server[$i]}"
+		busy[i]=$((clock + ms))
+		later "$ms" kill -CONT "${server[$i]}"
+	done
+}
+
+freeze_servers() {
+	local ms=$((RANDOM % 2500 + 50))
+	choose $((RANDOM % 3 + 1))
+	freeze "$ms" "${chosen[@]}"
+}
+
+kill_server() {
+	local ms=$((RANDOM % 4 * (RANDOM % 700)))
+	choose 1 && restart_empty "${chosen[0]}" "$ms"
+}
+
+# restart_empty SERVER MS: unless it is broken, or as many others as a majority
+# can spare have lost their data of late.
+restart_empty() {
+	local i=$1 ms=$2 j lost=0
+	for j in "${servers[@]}"; do
+		((j != i && empty[j] > clock)) && lost=$((lost + 1))
+	done
+	((lost < minority && i != broken && !over)) || return
+	injected "kill server $i, start it after $ms ms"
+	kill -KILL "${server[$i]}"
+	wait "${server[$i]}" 2>/dev/null
+	busy[i]=$((clock + ms))
+	empty[i]=$((clock + ms + 2 * (grace + 1000)))
+	if ((ms)); then
+		later "$ms" start_server "$i"
+	else
+		start_server "$i"
+	fi
+}
+
+cut_off() {
+	local i ms=$((RANDOM % 3000 + 50)) where=$((RANDOM % 3))
+	local from=("${sides[@]}")
+	((where < 2)) && from=("${sides[where]}")
+	choose $((RANDOM % 3 + 1))
+	for i in "${chosen[@]}"; do
+		injected "cut off server $i from ${from[*]} for $ms ms"
+		busy[i]=$((clock + ms))
+		later "$ms" reconnect "$i" "${from[@]}"
+		disconnect "$i" "${from[@]}"
+	done
+}
+
+kill_connections() {
+	local i
+	choose $((RANDOM % 5 + 1))
+	for i in "${chosen[@]}"; do
+		injected "kill the connections of server $i"
+		ask "$i" client kill type normal >/dev/null
+	done
+}
+
+# As if somebody whose clock is fast had had the lock there.  Whoever has it
+# next has the larger fence, and only the others can tell those who follow.
+raise_fence() {
+	local i ms=$((RANDOM % 350 + 350))
+	choose $((RANDOM % 2 + 1))
+	await_start
+	for i in "${chosen[@]}"; do
+		injected "raise the fence of server $i, $ms ms ahead"
+		ask "$i" eval "local t, f = redis.call('TIME'), KEYS[1]
+			local to = t[1] * 1e6 + t[2] + ARGV[1] * 1e3
+			if to > tonumber(redis.call('GET', f) or 0) then
+				redis.call('SET', f, string.format('%.0f', to))
+			end" 1 "{$key}:~fence" "$ms" >/dev/null
+	done
+	await_start
+	freeze 800 "${chosen[@]}"
+}
+
+# Only what the holder has, and a majority beside it, so that nobody else has
+# lost a vote, and the holder's fence stays with that majority.
+flush() {
+	local n=$((RANDOM % minority + 1)) i token fence have has='
+		local v = redis.call("GET", KEYS[1]) or ""
+		local f = redis.call("GET", KEYS[2]) or 0
+		return v:find(ARGV[1], 1, true)
+			and redis.call("PTTL", KEYS[1]) > tonumber(ARGV[2])
+			and tonumber(f) >= tonumber(ARGV[3])
+			and (ARGV[4] == "look" or redis.call("FLUSHALL")) and 1'
+	choose 5
+	settle
+	pass 1200
+	for _ in {1..40}; do
+		read -r _ _ _ fence token <"$CHAOS_DIR/holder"
+		have=()
+		for i in "${chosen[@]}"; do
+			[[ $(ask "$i" eval "$has" 2 "$key" "{$key}:~fence" \
+			    " token=${token:--} " $((ttl / 2)) "${fence:-0}" \
+			    look) == 1 ]] && have+=("$i")
+		done
+		((over)) && return
+		((${#have[@]} < n + minority + 1)) || break
+		nap 25
+	done
+	((${#have[@]} < n + minority + 1)) && have=()
+	for i in "${have[@]:0:n}"; do
+		injected "flush server $i"
+		ask "$i" eval "$has" 2 "$key" "{$key}:~fence" \
+		    " token=$token " $((ttl / 2)) "$fence" flush >/dev/null
+	done
+	pass 1000
+}
+
+# ours PID: it is none that got the number of one of ours.
+ours() {
+	grep -qszxF "CHAOS_DIR=$CHAOS_DIR" "/proc/$1/environ"
+}
+
+# stop_run PID: one that has a COMMAND, but not yet the guard, goes on: the
+# guard is promised for the fifth millisecond.
+stop_run() {
+	ours "$1" && kill -STOP "$1" || return
+	(($(pgrep -cP "$1") != 1)) || ! kill -CONT "$1"
+}
+
+# strike SIGNAL WHOM [MS]: holder, command, both, or any contender.  COMMAND
+# has a group of its own where there is no terminal.
+strike() {
+	local signal=$1 whom=$2 ms=$((RANDOM % 2500 + 50)) run command
+	local any=$((RANDOM % ${#contenders[@]} + 1)) hit=()
+	ms=${3:-$ms}
+	read -r run command _ <"$CHAOS_DIR/holder"
+	[[ $whom == any ]] && run=$(<"$CHAOS_DIR/run.$any")
+	[[ $whom != command ]] && stop_run "${run:-0}" && hit+=("$run")
+	[[ $whom == command || $whom == both ]] && ours "${command:-0}" &&
+		kill -STOP -- "-$command" && hit+=("-$command")
+	((${#hit[@]})) || return
+	if [[ $signal == KILL ]]; then
+		injected "kill ${hit[*]}"
+		kill -KILL -- "${hit[@]}"
+	else
+		injected "stop ${hit[*]} for $ms ms"
+		later "$ms" go_on "${hit[@]}"
+	fi
+} 2>/dev/null
+
+go_on() {
+	local pid
+	for pid; do
+		ours "${pid#-}" && kill -CONT -- "$pid" 2>/dev/null
+	done
+}
+
+# Somebody has just taken the lock.
+await_start() {
+	local n
+	n=$(wc -l <"$CHAOS_DIR/fences")
+	for _ in {1..50}; do
+		(($(wc -l <"$CHAOS_DIR/fences") > n)) && break
+		nap 20
+	done
+}
+
+# Two servers are away while the lock is taken on the other three.  They are
+# back as one of the three forgets it, and the holder cannot see to it.
+ambush_young() {
+	local i
+	settle
+	pass 100
+	choose 3
+	for i in "${chosen[@]:0:2}"; do
+		injected "cut off server $i from ${sides[*]}"
+		disconnect "$i" "${sides[@]}"
+	done
+	pass 1100
+	await_start
+	strike STOP both 900
+	restart_empty "${chosen[2]}" 0
+	for i in "${chosen[@]:0:2}"; do
+		reconnect "$i" "${sides[@]}"
+	done
+	pass 1100
+}
+
+# The holder has two servers, the other side another two, and both have the
+# fifth, where the lock is the holder's.  It is cut off from that, so it will
+# be gone there, and somebody on the other side waits for that with two votes.
+# But one of these is forgotten, nobody there can know, and the server is the
+# holder's now, which puts its key back.
+ambush_healed() {
+	local ms=$((RANDOM % 60 + 550)) i side other left
+	settle
+	pass 100
+	choose 5
+	await_start
+	read -r _ _ side _ <"$CHAOS_DIR/holder"
+	side=${side:-${sides[0]}}
+	other=$((sides[0] + sides[1] - side))
+	strike STOP command 3000
+	injected "hold back all but one contender on $other"
+	kill -STOP "${loop[@]}"
+	for i in "${chosen[@]:0:2}"; do
+		injected "cut off server $i from $other"
+		disconnect "$i" "$other"
+	done
+	for i in "${chosen[@]:2:2}"; do
+		injected "cut off server $i from $side"
+		disconnect "$i" "$side"
+	done
+	pass 1100
+	# Until the lease there has just been renewed.
+	for _ in {1..50}; do
+		left=$(ask "${chosen[4]}" pttl "$key")
+		((${left:-0} > ttl - 15)) && break
+		sleep 0.01
+	done
+	injected "cut off server ${chosen[4]} from $side"
+	disconnect "${chosen[4]}" "$side"
+	pass "$ms"
+	for i in "${contenders[@]}"; do
+		[[ ${sides[i % 2]} != "$other" ]] || break
+	done
+	kill -CONT "${loop[i]}"
+	pass 50
+	disconnect "${chosen[2]}" "$other"
+	restart_empty "${chosen[2]}" 0
+	reconnect "${chosen[2]}" "$side"
+	pass 1000
+	for i in "${chosen[@]}"; do
+		reconnect "$i" "${sides[@]}"
+	done
+	kill -CONT "${loop[@]}"
+	settle
+}
+
+# The kinds of faults.  None comes again until all have come; what is there twice
+# comes twice.
+list_faults() {
+	kinds=(freeze_servers cut_off kill_connections
+		'strike STOP holder' 'strike STOP holder' 'strike STOP both'
+		'strike STOP both' 'strike STOP command' 'strike STOP any'
+		'strike KILL holder' 'strike KILL any')
+	((minority < 1)) || kinds+=(freeze_servers freeze_servers
+		cut_off cut_off kill_server kill_server kill_server
+		raise_fence raise_fence flush)
+	((minority < 2)) || kinds+=(ambush_young ambush_young ambush_healed
+		ambush_healed)
+}
