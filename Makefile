@@ -172,11 +172,12 @@ check-asan:
 model:
 	tests/model/check
 
-# For as long as SECONDS says, in all modes of tests/chaos or in one MODE; SEED=N
-# repeats a run.
+# For as long as SECONDS says, in all modes of tests/chaos, and then some PAUSES;
+# or in one MODE.  SEED=N repeats a run.
 chaos: $(PROGRAM)
 	@export REDLOCK_RUN='$(abspath $(PROGRAM))'; \
-	tests/chaos $(or $(SECONDS),150) '$(SEED)' $(MODE)
+	tests/chaos $(or $(SECONDS),150) '$(SEED)' $(MODE)$(if $(MODE),, && \
+		tests/pauses $(or $(PAUSES),60) $(SEED))
 
 bench: $(PROGRAM)
 	@for b in start memory requests quorum handover waiting; do \
