@@ -1,10 +1,10 @@
 /*
  * Both halves: what we do about the guard, and the guard itself.
  *
- * It is made by clone(2) without an exit signal, so it is no child as far as
- * wait(2) is concerned: "no children left" stays the cheap way to see that
- * COMMAND's processes are gone, and nothing about it arrives as SIGCHLD.  Its
- * death shows on the pipe.
+ * It is made by clone(2) without an exit signal, so wait(2) does not see it
+ * without __WCLONE: "no children left" stays the cheap way to see that
+ * COMMAND's processes are gone, and its death sends no SIGCHLD.  Its death
+ * shows on the pipe.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -189,86 +189,126 @@ close_others(int a, int b)
 			close(fd);
 }
 
-void
+static int
+open_pipe(struct guard *g)
+{
+	int fds[2];
+
+	if (g->pipe_fd != -1)
+		return 0;
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) == -1)
+		return -1;
+	g->pipe_fd = fds[0];
+	g->watch.fd = fds[1];
+	return 0;
+}
+
+int
 guard_init(
     struct guard *g, struct loop *loop, int64_t ahead_ms, int argc, char **argv)
 {
 	memset(g, 0, sizeof(*g));
 	g->loop = loop;
 	g->ahead_ms = ahead_ms;
-	g->watch.fd = -1;
+	g->pipe_fd = g->watch.fd = -1;
 	g->title = argv[0];
 	g->title_len =
 	    (size_t)(argv[argc - 1] - argv[0]) + strlen(argv[argc - 1]);
+	g->timer_fd =
+	    timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+	return g->timer_fd == -1 ? -1 : open_pipe(g);
+}
+
+static void
+close_fd(int *fd)
+{
+	if (*fd != -1)
+		close(*fd);
+	*fd = -1;
+}
+
+/* Closes our end of the pipe. */
+static void
+hang_up(struct guard *g)
+{
+	int fd = g->watch.fd;
+
+	loop_remove(g->loop, &g->watch);
+	close_fd(&fd);
+}
+
+/* Waits for the guard's end, which is near: it cannot block SIGKILL. */
+static void
+reap(struct guard *g)
+{
+	if (g->pid == 0)
+		return;
+	kill(g->pid, SIGKILL);
+	waitpid(g->pid, NULL, __WCLONE);
+	g->pid = 0;
+}
+
+static void
+guard_lost(struct guard *g)
+{
+	hang_up(g);
+	reap(g);
+	g->lost = true;
 }
 
 /* The pipe has no reader any more. */
 static void
 guard_lost_cb(void *arg, short revents)
 {
-	struct guard *g = arg;
-
 	(void)revents;
-	g->lost = true;
+	guard_lost(arg);
 }
 
+/* What the guard does first.  Returns only if it cannot do its work. */
 static void
-guard_close(struct guard *g)
+guard_main(const struct guard *g, struct ward *w)
 {
-	int fd = g->watch.fd;
+	static const char name[] = "redlock-guard";
+	struct proc p;
 
-	if (g->pid == 0)
+	setsid();
+	prctl(PR_SET_NAME, name);
+	memset(g->title, 0, g->title_len);
+	strncpy(g->title, name, g->title_len);
+	if (chdir("/") == -1)
 		return;
-	loop_remove(g->loop, &g->watch);
-	close(fd);
-	g->pid = 0;
+	close_others(w->pipe_fd, w->timer_fd);
+	if (proc_read(w->child->command, &p) == 0)
+		w->start = p.start;
+	guard_run(w);
 }
 
 int
 guard_start(struct guard *g, const struct child *c, int64_t kill_ms)
 {
-	static const char name[] = "redlock-guard";
 	struct ward w = { .child = c,
 		.kill_ms = kill_ms,
 		.ahead_ms = g->ahead_ms,
 		.others = c->others,
+		.timer_fd = g->timer_fd,
 		.pause_ms = LOOK_MIN_MS };
-	struct proc p;
-	int fds[2];
+	pid_t pid;
 
-	if (g->pid != 0) {
-		kill(g->pid, SIGKILL);
-		waitpid(g->pid, NULL, __WCLONE);
-		guard_close(g);
+	if (open_pipe(g) == -1)
+		return -1;
+	w.pipe_fd = g->pipe_fd;
+	pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+	if (pid == -1)
+		return -1;
+	if (pid == 0) {
+		guard_main(g, &w);
+		_exit(1);
 	}
+	g->pid = pid;
 	g->lost = false;
-	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) == -1)
-		return -1;
-	g->pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
-	if (g->pid == -1) {
-		g->pid = 0;
-		close(fds[0]);
-		close(fds[1]);
-		return -1;
-	}
-	if (g->pid == 0) {
-		setsid();
-		prctl(PR_SET_NAME, name);
-		memset(g->title, 0, g->title_len);
-		strncpy(g->title, name, g->title_len);
-		w.pipe_fd = fds[0];
-		w.timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK);
-		if (w.timer_fd == -1 || chdir("/") == -1)
-			_exit(1);
-		close_others(w.pipe_fd, w.timer_fd);
-		if (proc_read(c->command, &p) == 0)
-			w.start = p.start;
-		guard_run(&w);
-	}
-	close(fds[0]);
-	g->watch = (struct loop_watch){
-		.fd = fds[1], .ready_cb = guard_lost_cb, .arg = g
-	};
+	close_fd(&g->pipe_fd);
+	g->watch.ready_cb = guard_lost_cb;
+	g->watch.arg = g;
 	return loop_add(g->loop, &g->watch);
 }
 
@@ -276,12 +316,20 @@ void
 guard_tell(struct guard *g, int64_t kill_ms)
 {
 	if (g->pid != 0 && write(g->watch.fd, &kill_ms, sizeof(kill_ms)) == -1)
-		g->lost = true;
+		guard_lost(g);
 }
 
 void
 guard_end(struct guard *g)
 {
 	guard_tell(g, GOOD_BYE);
-	guard_close(g);
+	hang_up(g);
+}
+
+void
+guard_release(struct guard *g)
+{
+	reap(g);
+	close_fd(&g->pipe_fd);
+	close_fd(&g->timer_fd);
 }

@@ -21,30 +21,36 @@ struct guard {
 	pid_t pid; /* 0: none */
 	struct loop *loop;
 	struct loop_watch watch; /* our end of the pipe */
-	bool lost;               /* it is gone, and is to be replaced */
+	int pipe_fd;             /* the guard's end; -1 while a guard runs */
+	int timer_fd;            /* the guard's */
+	bool lost;               /* the last one died */
 	int64_t ahead_ms;
 	char *title; /* argv's memory, for its name in ps(1) */
 	size_t title_len;
 };
 
 /*
- * Only remembers; argv is main's.  That long before it kills, the guard looks
- * for those that it would have to.
+ * Opens the descriptors, before the lock is taken: later there may be none
+ * left.  argv is main's.  The guard looks for the processes that it would have
+ * to kill ahead_ms before it kills them.  Returns 0, or -1 with errno.
  */
-void guard_init(
+int guard_init(
     struct guard *, struct loop *, int64_t ahead_ms, int argc, char **argv);
 
 /*
- * Starts it for COMMAND, or replaces one that died.  COMMAND's processes are
- * killed when kill_ms (or CLOCK_NEVER) has passed or when we end without
- * guard_end().  Returns 0, or -1 with errno.
+ * Starts a guard for COMMAND if there is none.  It kills COMMAND's processes
+ * when kill_ms (or CLOCK_NEVER) has passed, or when we end without
+ * guard_end().  Returns 0, or -1 with errno; it may then be called again.
  */
 int guard_start(struct guard *, const struct child *, int64_t kill_ms);
 
-/* The new moment; one that does not listen any more counts as lost. */
+/* Sends the new kill_ms. */
 void guard_tell(struct guard *, int64_t kill_ms);
 
-/* Good-bye: it ends at once and kills nobody. */
+/* Ends the guard, which kills nobody, and does not wait for its end. */
 void guard_end(struct guard *);
+
+/* After guard_end(): waits for its end and closes all descriptors. */
+void guard_release(struct guard *);
 
 #endif

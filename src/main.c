@@ -371,10 +371,14 @@ main(int argc, char **argv)
 		.ready_cb = signals_cb,
 		.arg = &run };
 	loop_add(&run.loop, &run.signal_watch);
-	guard_init(&run.guard, &run.loop, run.opt.ttl_ms / 3, argc, argv);
+	if (guard_init(&run.guard, &run.loop, run.opt.ttl_ms / 3, argc, argv) ==
+	    -1)
+		die(EXIT_OS, "%s: not run: no descriptors for the guard: %s",
+		    run.opt.name, strerror(errno));
 
 	status = run_locked(&run);
 
+	guard_release(&run.guard);
 	locks_close(&run.locks);
 	close(run.signals.fd);
 	loop_release(&run.loop);

@@ -2,6 +2,7 @@
  * lock.c knows no process and child.c no lock.  Here they meet, in run_step():
  * what follows for the one from the state of the other.
  */
+#include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -12,6 +13,7 @@
 #include "run.h"
 
 #define GUARD_AFTER_MS 2    /* promised: from the fifth millisecond on */
+#define GUARD_PAUSE_MS 4000 /* between attempts to start it, at most */
 #define OUTAGE_MS      1000 /* is worth a word */
 
 static int64_t
@@ -150,16 +152,31 @@ at_most_step(struct run *run, int64_t now)
 	return now;
 }
 
+/* Each start doubles the pause before the next, until one lives for long. */
 static int64_t
 guard_step(struct run *run, int64_t now)
 {
-	if (run->guard.pid != 0 ? !run->guard.lost : now < run->guard_ms)
-		return run->guard.pid != 0 ? CLOCK_NEVER : run->guard_ms;
-	if (run->guard.lost)
+	struct guard *g = &run->guard;
+
+	if (g->pid != 0)
+		return CLOCK_NEVER;
+	if (now < run->guard_ms)
+		return run->guard_ms;
+	if (g->lost)
 		info("%s: the guard is gone; starting another", run->opt.name);
-	if (guard_start(&run->guard, &run->child, guard_kill_ms(run)) == -1)
-		run->guard_ms = now + GUARD_AFTER_MS;
-	return now;
+	if (now - run->guard_ms > GUARD_PAUSE_MS)
+		run->guard_pause_ms = 0;
+	run->guard_pause_ms =
+	    earlier(2 * run->guard_pause_ms + GUARD_AFTER_MS, GUARD_PAUSE_MS);
+	run->guard_ms = now + run->guard_pause_ms;
+	if (guard_start(g, &run->child, guard_kill_ms(run)) == 0)
+		return CLOCK_NEVER;
+	if (!run->guard_told)
+		warn("%s: cannot start the guard: %s; until that succeeds, "
+		     "processes of %s run on if redlock-run is killed",
+		    run->opt.name, strerror(errno), run->owner.command);
+	run->guard_told = true;
+	return run->guard_ms;
 }
 
 /* What became of COMMAND and its processes, once. */

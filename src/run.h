@@ -26,15 +26,17 @@ struct run {
 	struct owner owner;
 	struct child child;
 	struct guard guard;
-	int cancelled;       /* the signal that ended the wait, or 0 */
-	int64_t asked_ms;    /* when the lock was asked for */
-	int64_t acquired_ms; /* when that was answered */
-	int64_t guard_ms;    /* when the guard is to be there */
-	int64_t deadline_ms; /* the last D that was in the future */
-	int64_t outage_ms;   /* since when renewals fail; 0: they do not */
-	bool outage_told;    /* which was said, */
-	bool end_told;       /* as was COMMAND's end, */
-	bool rest_told;      /* and that processes of it live on */
+	int cancelled;          /* the signal that ended the wait, or 0 */
+	int64_t asked_ms;       /* when the lock was asked for */
+	int64_t acquired_ms;    /* when that was answered */
+	int64_t guard_ms;       /* the guard is not started before that */
+	int64_t guard_pause_ms; /* from the last start of one to the next */
+	bool guard_told;        /* that it cannot be started */
+	int64_t deadline_ms;    /* the last D that was in the future */
+	int64_t outage_ms;      /* since when renewals fail; 0: they do not */
+	bool outage_told;       /* which was said, */
+	bool end_told;          /* as was COMMAND's end, */
+	bool rest_told;         /* and that processes of it live on */
 	bool lost;
 	bool timed_out; /* --at-most has passed */
 	bool resumed;   /* the SIGCONT that continued us is still to come */

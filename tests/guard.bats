@@ -10,8 +10,8 @@ load lib
 load helpers/process
 
 setup_file() {
-	redis_start
-	helpers witness zoo beat newborn hydra
+	redis_start --unixsocketperm 777
+	helpers witness zoo beat newborn hydra adopt
 }
 
 setup() {
@@ -347,4 +347,66 @@ no_descriptor_of_ours() {
 		} 2>&1 | cat
 		(($(now_us) - $(<"$ended") < 3000000))
 	done
+}
+
+@test "no guard is left to an init that does not reap" {
+	local i
+	for i in {1..20}; do
+		run -3 adopt "${alone[@]}" redlock-run -k a -- \
+		    sh -c "sleep 0.0$((i / 2)); exit 3"
+		[[ -z $output ]]
+	done
+	run -143 adopt "${alone[@]}" redlock-run -k a -- \
+	    sh -c 'sleep 0.1; kill $$'
+	[[ -z $output ]]
+}
+
+## No room for it
+
+@test "the descriptors for the guard are there before the lock is taken" {
+	local n refused=0 ran=0
+	for n in {3..24}; do
+		status=0
+		bash -c 'ulimit -Sn "$1"; exec redlock-run -k a -- bash -c "
+		    ulimit -Sn 64; exec newborn"' sh "$n" \
+		    >"$log" 2>"$log.err" || status=$?
+		free
+		case $status in
+		0)
+			(($(<"$log") < 1000000)) # newborn has seen the guard
+			((++ran))
+			;;
+		69 | 71 | 127)	# the server, the guard, the loader
+			[[ ! -s $log ]]
+			((++refused))
+			;;
+		*) return 1 ;;
+		esac
+	done
+	((refused > 0 && ran > 0))
+}
+
+@test "where no guard can be started one line says so, and it is started as soon as it can be" {
+	((EUID == 0)) || skip "needs root: a user with two processes"
+	local before
+	local -a user=(setpriv --reuid=$((100000000 + $$)) --clear-groups)
+	chmod 777 "$BATS_TEST_TMPDIR"
+	begin "${user[@]}" prlimit --nproc=2:100 redlock-run -k a -- witness "$log"
+	eventually ready "$log"
+	eventually lines 1 "$err"
+	[[ $(<"$err") == "redlock-run: a: cannot start the guard: "* ]]
+	sleep 0.5			# it has had time to try in vain
+	before=$(switches "$pid")
+	sleep 1
+	(($(switches "$pid") - before < 20))
+	lines 1 "$err"
+	"${user[@]}" prlimit --pid "$pid" --nproc=100
+	eventually guard "$pid"
+	dead_after KILL "$pid" "$(witness_pid "$log")"
+	ends_with 137
+}
+
+# switches PID: how often it went to sleep.
+switches() {
+	awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$1/status"
 }

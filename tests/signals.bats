@@ -249,6 +249,27 @@ served() {
 	ends_with 9
 }
 
+## Our parent's death
+
+@test "a run goes on when its parent is killed, but for setpriv --pdeathsig TERM" {
+	local run
+	for run in "redlock-run" "setpriv --pdeathsig TERM redlock-run"; do
+		rm -f "$log"
+		begin bash -c '$1 -k a -- witness "$2" "$3" 0; :' sh \
+		    "$run" "$log" "$(kill -l TERM)"
+		eventually ready "$log"
+		kill -KILL "$pid"
+		if [[ $run == redlock-run ]]; then
+			sleep 0.2		# it has had time to do it wrong
+			[[ -z $(got "$log") ]]
+			held
+			kill -TERM "$(parent "$(witness_pid "$log")")"
+		fi
+		eventually free
+		[[ $(got "$log") == TERM ]]
+	done
+}
+
 ## While we acquire
 
 @test "a signal while we acquire ends that at once: no command, we die of it, nothing stays in Redis" {
