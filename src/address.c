@@ -89,6 +89,7 @@ userinfo_parse(struct address *a, const char *s, size_t len)
 
 	if (!decode(a->user, sizeof(a->user), s, user_len))
 		return "has a user name that is too long or badly encoded";
+	a->user_alone = colon == NULL && a->user[0] != '\0';
 	if (colon == NULL)
 		return NULL;
 	if (!decode(a->password, sizeof(a->password), colon + 1,
@@ -183,15 +184,18 @@ path_parse(struct address *a, const char *slash)
 	return a->db == -1 ? "has a bad database number" : NULL;
 }
 
-/* The URL as it is printed and compared: all there is but the password. */
+/*
+ * The URL as it is printed and compared: all there is but the password, and but
+ * a user that stands alone, which may be one.
+ */
 static void
 write_text(struct address *a, const char *scheme)
 {
 	size_t size = sizeof(a->text), len;
 	bool v6;
 
-	len = (size_t)snprintf(a->text, size, "%s://%.255s%s", scheme, a->user,
-	    a->user[0] ? "@" : "");
+	len = (size_t)snprintf(a->text, size, "%s://%.255s%s", scheme,
+	    a->user_alone ? "***" : a->user, a->user[0] ? "@" : "");
 	for (int i = 0; i < a->nat && len < size; i++) {
 		v6 = strchr(a->at[i].host, ':') != NULL;
 		len += (size_t)snprintf(a->text + len, size - len,
@@ -284,25 +288,40 @@ address_same(const struct address *a, const struct address *b)
 	return true;
 }
 
-/* Where the password is, if the URL may have one, and how long; or NULL. */
+/*
+ * Finds what may be a secret in a word that may be a URL: its password, or a
+ * user that stands alone, which redis-cli takes for a password.  Returns where
+ * it begins, its length in *len and whether it is a password, or NULL.
+ */
 static const char *
-find_secret(const char *url, size_t *len)
+find_secret(const char *url, size_t *len, bool *password)
 {
 	const char *start = url + strcspn(url, ":/@");
 	const char *end = strrchr(url, '@');
 	const char *query = strchr(url, '?');
 	const char *secret = NULL;
+	bool scheme = strncmp(start, "://", 3) == 0;
 
-	start = strncmp(start, "://", 3) == 0 ? start + 3 : url;
+	*password = true;
+	start = scheme ? start + 3 : url;
 	if (end != NULL && end >= start)
 		secret = memchr(start, ':', (size_t)(end - start));
 	if (secret != NULL)
 		secret++;
+	else if (end == NULL && scheme && *start == ':') {
+		secret = start + 1; /* the host is missing */
+		end = secret + strlen(secret);
+	}
 	if (query != NULL && (query = strstr(query, "password=")) != NULL) {
 		query += strlen("password=");
 		end = query + strlen(query);
 		if (secret == NULL || query < secret)
 			secret = query;
+	}
+	if (secret == NULL && end != NULL && end > start && *start != '/' &&
+	    (scheme || memchr(start, '/', (size_t)(end - start)) == NULL)) {
+		*password = false;
+		secret = start;
 	}
 	if (secret != NULL)
 		*len = (size_t)(end - secret);
@@ -310,25 +329,55 @@ find_secret(const char *url, size_t *len)
 }
 
 char *
-address_mask(char *dst, size_t size, const char *url)
+address_mask(char *dst, size_t size, const char *word)
 {
 	size_t len;
-	const char *secret = find_secret(url, &len);
+	bool password;
+	const char *secret = find_secret(word, &len, &password);
 
 	if (secret == NULL)
-		snprintf(dst, size, "%s", url);
+		snprintf(dst, size, "%s", word);
 	else
-		snprintf(dst, size, "%.*s***%s", (int)(secret - url), url,
+		snprintf(dst, size, "%.*s***%s", (int)(secret - word), word,
 		    secret + len);
 	return dst;
+}
+
+bool
+address_has_password(const char *url)
+{
+	size_t len;
+	bool password;
+
+	return find_secret(url, &len, &password) != NULL && password;
 }
 
 void
 address_wipe(char *url)
 {
 	size_t len;
-	const char *secret = find_secret(url, &len);
+	bool password;
+	const char *secret = find_secret(url, &len, &password);
 
-	if (secret != NULL)
+	if (secret != NULL && password)
 		memset(url + (secret - url), '*', len);
+}
+
+bool
+address_cut(char *url)
+{
+	size_t len;
+	bool password;
+	const char *secret = find_secret(url, &len, &password);
+	char *from;
+
+	if (secret == NULL || !password || secret == url || secret[-1] != ':')
+		return false;
+	from = url + (secret - url) - 1;
+	secret += len;
+	/* Without a user there is no '@' either. */
+	if (from[-1] == '/' && *secret == '@')
+		secret++;
+	memmove(from, secret, strlen(secret) + 1);
+	return true;
 }

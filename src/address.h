@@ -36,7 +36,8 @@ struct address {
 	int db;
 	char user[ADDRESS_SECRET];     /* empty: the default user */
 	char password[ADDRESS_SECRET]; /* empty: none */
-	char text[ADDRESS_TEXT];       /* as a URL, without the password */
+	bool user_alone;               /* the URL has no ':' after it */
+	char text[ADDRESS_TEXT];       /* as a URL, without any secret */
 };
 
 /*
@@ -58,10 +59,20 @@ const char *address_parse(struct address *a, const char *url);
 /* Whether both lead to the same place, whoever asks there for whatever db. */
 bool address_same(const struct address *, const struct address *);
 
-/* Copies url to dst with its password, if it may have one, as "***". */
-char *address_mask(char *dst, size_t size, const char *url);
+/*
+ * Copies a word that may be a URL to dst.  Its password, or a user that stands
+ * alone (redis://user@host), which redis-cli takes for a password, becomes
+ * "***".
+ */
+char *address_mask(char *dst, size_t size, const char *word);
+
+/* Whether the URL may have a password; a user that stands alone is none. */
+bool address_has_password(const char *url);
 
 /* Overwrites the password in url itself, if it may have one. */
 void address_wipe(char *url);
+
+/* Removes the password from the URL; false if there is none. */
+bool address_cut(char *url);
 
 #endif

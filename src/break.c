@@ -103,23 +103,6 @@ runs_here(const struct owner *o)
 	    (kill(o->pid, 0) == 0 || errno == EPERM);
 }
 
-/* Cuts the password out of a URL; false if it has none. */
-static bool
-cut_password(char *word)
-{
-	char *user = strstr(word, "://"), *at = strrchr(word, '@'), *colon;
-
-	if (user == NULL || at == NULL || at < user + 3)
-		return false;
-	colon = memchr(user + 3, ':', (size_t)(at - user - 3));
-	if (colon == NULL)
-		return false;
-	if (colon == user + 3)
-		at++; /* nor has it a user */
-	memmove(colon, at, strlen(at) + 1);
-	return true;
-}
-
 /* As a shell reads it back. */
 static void
 print_quoted(const char *word)
@@ -155,7 +138,7 @@ print_command(const struct options *opt, const char *token)
 	for (char **w = opt->argv + 1; *w != NULL; w++) {
 		word = need(strdup(*w));
 		if (strcmp(word, opt->names[0]) != 0)
-			cut |= cut_password(word);
+			cut |= address_cut(word);
 		putchar(' ');
 		print_quoted(word);
 		free(word);

@@ -65,6 +65,13 @@ user_of(const struct facts *f)
 	return user[0] != '\0' ? user : "default";
 }
 
+/* The same for a user that the server refuses: it may be a password. */
+static const char *
+refused_user(const struct facts *f)
+{
+	return f->address->user_alone ? "***" : user_of(f);
+}
+
 static bool
 local(const struct address *a)
 {
@@ -99,12 +106,12 @@ judge_failure(struct findings *v, const struct facts *f)
 		add(v, LEVEL_REFUSED,
 		    "the user %s has no password, and one was sent (%s); set "
 		    "that password there, or send none",
-		    user_of(f), f->why);
+		    refused_user(f), f->why);
 	else
 		add(v, LEVEL_REFUSED,
 		    "it refuses the user %s (%s); set the right password, in "
 		    "the URL, by --password-file or in REDISCLI_AUTH",
-		    user_of(f), f->why);
+		    refused_user(f), f->why);
 }
 
 /* What can be done without, a note for each consequence. */

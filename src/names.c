@@ -51,10 +51,10 @@ check_name(const char *name)
 
 	if (len == 0 || len > LOCK_NAME)
 		usage_error("-k: a name has 1 to %d bytes, '%.64s%s' has %zu",
-		    LOCK_NAME, name, len > 64 ? "..." : "", len);
+		    LOCK_NAME, quotable(name), len > 64 ? "..." : "", len);
 	wrong = names_wrong(name);
 	if (wrong != NULL)
-		usage_error("-k: '%s' %s", name, wrong);
+		usage_error("-k: '%s' %s", quotable(name), wrong);
 }
 
 void
@@ -73,7 +73,7 @@ names_add(struct options *opt, const char *name)
 	opt->names = names;
 	for (; i > 0 && strcmp(names[i - 1], name) >= 0; i--) {
 		if (strcmp(names[i - 1], name) == 0)
-			usage_error("-k: '%s' is named twice", name);
+			usage_error("-k: '%s' is named twice", quotable(name));
 		names[i] = names[i - 1];
 	}
 	names[i] = name;

@@ -318,6 +318,9 @@ reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 	};
 
 	if (r == NULL) {
+		/* hiredis quotes the byte that it cannot read. */
+		if (a.tag == TAG_AUTH && ac->err == REDIS_ERR_PROTOCOL)
+			set_why(n, ANSWER_NONE, "malformed reply to AUTH");
 		a.kind = ANSWER_NONE;
 		a.text = n->why[0] != '\0' ? n->why : ac->c.errstr;
 	} else if (r->type == REDIS_REPLY_ERROR) {
@@ -325,7 +328,7 @@ reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 		if (moved(n, request, r->str))
 			return;
 		a.kind = reply_error_kind(r->str);
-		a.text = r->str;
+		a.text = a.tag == TAG_AUTH ? reply_auth_error(r->str) : r->str;
 	} else {
 		a.kind = ANSWER_REPLY;
 		n->heard = true;

@@ -168,6 +168,14 @@ usage_error(const char *fmt, ...)
 	die(EXIT_USAGE, "%s; see redlock-run --help", text);
 }
 
+const char *
+quotable(const char *word)
+{
+	static char text[ADDRESS_TEXT];
+
+	return address_mask(text, sizeof(text), word);
+}
+
 /* What -h and -V say must arrive. */
 static _Noreturn void
 print_and_exit(const char *text)
@@ -197,18 +205,9 @@ number(
 	for (; *p >= '0' && *p <= '9' && n <= most; p++)
 		n = n * 10 + (*p - '0');
 	if (p == text || *p != '\0' || n < least || n > most)
-		usage_error("%s: '%s' is not %s from %d to %d", option, text,
-		    what, least, most);
+		usage_error("%s: '%s' is not %s from %d to %d", option,
+		    quotable(text), what, least, most);
 	return n;
-}
-
-/* A word that was a mistake, and may all the same be a URL with a password. */
-static const char *
-masked(const char *word)
-{
-	static char text[ADDRESS_TEXT];
-
-	return address_mask(text, sizeof(text), word);
 }
 
 /* Whether getopt_long() means a long option by its optopt, not an unknown -c. */
@@ -240,7 +239,7 @@ bad_option(int c, char **argv)
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
 	if (optopt != 0)
 		usage_error("'%s': this option takes no value", name);
-	usage_error("unknown or ambiguous option '%s'", masked(name));
+	usage_error("unknown or ambiguous option '%s'", quotable(name));
 }
 
 static const char *const mode_names[] = { [MODE_STATUS] = "--status",
@@ -289,7 +288,7 @@ check_mode(const struct options *opt, const char *only_run)
 	if (opt->token != NULL && !owner_is_token(opt->token))
 		usage_error("--token: '%s' is no token, as --break and "
 			    "--status -v print them",
-		    opt->token);
+		    quotable(opt->token));
 	if (opt->json && (opt->mode == MODE_RUN || opt->mode == MODE_BREAK))
 		usage_error("--json goes with --status, --history or --check");
 	if (opt->mode == MODE_RUN) {
@@ -297,13 +296,19 @@ check_mode(const struct options *opt, const char *only_run)
 			usage_error("which lock? -k NAME is missing");
 		if (opt->command[0] == NULL)
 			usage_error("which command? COMMAND is missing");
+		/* It would be a name in messages and in Redis. */
+		if (strstr(opt->command[0], "://") != NULL ||
+		    address_has_password(opt->command[0]))
+			usage_error("'%s' is a URL and no command; -r names a "
+				    "server",
+			    quotable(opt->command[0]));
 		return;
 	}
 	if (only_run != NULL)
 		usage_error("%s does not go with %s", only_run, mode);
 	if (opt->command[0] != NULL)
-		usage_error(
-		    "'%s': %s runs no command", masked(opt->command[0]), mode);
+		usage_error("'%s': %s runs no command",
+		    quotable(opt->command[0]), mode);
 	if (opt->mode == MODE_BREAK && opt->nnames == 0)
 		usage_error("which lock? -k NAME is missing");
 	if (opt->mode == MODE_BREAK && opt->nnames > 1)
@@ -394,7 +399,7 @@ options_parse(struct options *opt, int argc, char **argv)
 			    strcmp(optarg, "warn") != 0)
 				usage_error("--on-loss: '%s' is neither 'stop' "
 					    "nor 'warn'",
-				    optarg);
+				    quotable(optarg));
 			opt->warn_on_loss = strcmp(optarg, "warn") == 0;
 			only_run = "--on-loss";
 			break;

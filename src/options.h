@@ -57,6 +57,12 @@ void options_parse(struct options *opt, int argc, char **argv);
 /* Says what is wrong, where to read on, and exits. */
 _Noreturn void usage_error(const char *, ...) PRINTF_LIKE(1, 2);
 
+/*
+ * The word as a usage error may quote it, whatever option it was meant for:
+ * without what would be a secret if it were a URL.  Valid until the next call.
+ */
+const char *quotable(const char *word);
+
 /* Frees what options_parse() allocated. */
 void options_release(struct options *opt);
 

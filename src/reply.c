@@ -132,6 +132,39 @@ reply_error_kind(const char *text)
 	return rule_denies(text) ? ANSWER_DENIED : ANSWER_UNABLE;
 }
 
+const char *
+reply_auth_error(const char *text)
+{
+	/* As the server's words begin; the whole is what Redis says. */
+	static const struct {
+		const char *begin;
+		const char *whole;
+	} known[] = {
+		{ "WRONGPASS", "WRONGPASS invalid username-password pair" },
+		{ "ERR invalid password", "ERR invalid password" },
+		{ "ERR AUTH",
+		    "ERR AUTH called without any password configured" },
+		{ "ERR Client sent AUTH",
+		    "ERR AUTH sent without any password set" },
+		{ "ERR wrong number of arguments",
+		    "ERR wrong number of arguments for 'auth': it knows no "
+		    "users" },
+		{ "ERR unknown command", "it does not know AUTH" },
+		{ "ERR max number of clients",
+		    "ERR max number of clients reached" },
+		{ "LOADING", "LOADING: it is still loading its data" },
+		{ "NOPERM", "NOPERM to use the 'auth' command" },
+		{ "NOAUTH", "NOAUTH Authentication required" },
+		{ "DENIED", "DENIED: it is in protected mode" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strncmp(text, known[i].begin, strlen(known[i].begin)) == 0)
+			return known[i].whole;
+	return "it answered AUTH with an error, which may quote the password "
+	       "and is not shown";
+}
+
 char *
 node_explain(const struct node *n, const char *why, char buf[NODE_WHY])
 {

@@ -16,4 +16,10 @@ void reply_limit(struct node *n, struct redisReader *);
  */
 enum answer_kind reply_error_kind(const char *text);
 
+/*
+ * The error with which a server answers AUTH, in our words: its own may quote
+ * the password.
+ */
+const char *reply_auth_error(const char *text);
+
 #endif

@@ -89,10 +89,10 @@ setting_duration(struct setting s, int64_t fallback_ms, int64_t least_ms)
 	if (duration_parse(s.value, &ms) == -1)
 		usage_error("%s: '%s' is not a duration (as 500ms, 1.5s, 10m, "
 			    "2h, 1d)",
-		    s.name, s.value);
+		    s.name, quotable(s.value));
 	if (ms < least_ms)
 		usage_error("%s: '%s' is too short, it must be at least %s",
-		    s.name, s.value, duration_format(least_ms, text));
+		    s.name, quotable(s.value), duration_format(least_ms, text));
 	return ms;
 }
 
@@ -103,7 +103,7 @@ use_log(struct setting s)
 
 	if (s.value != NULL && !syslog && strcmp(s.value, "stderr") != 0)
 		usage_error("%s: '%s' is neither 'stderr' nor 'syslog'", s.name,
-		    s.value);
+		    quotable(s.value));
 	log_to(syslog ? LOG_TO_SYSLOG : LOG_TO_STDERR);
 }
 
@@ -124,17 +124,16 @@ prefix_of(struct setting s)
 		return "redlock:";
 	if (strlen(s.value) > LOCK_NAME)
 		usage_error("%s: '%.64s...' is longer than %d bytes", s.name,
-		    s.value, LOCK_NAME);
+		    quotable(s.value), LOCK_NAME);
 	wrong = names_wrong(s.value);
 	if (wrong != NULL)
-		usage_error("%s: '%s' %s", s.name, s.value, wrong);
+		usage_error("%s: '%s' %s", s.name, quotable(s.value), wrong);
 	return s.value;
 }
 
 void
 site_add_server(struct options *opt, const char *name, const char *url)
 {
-	char masked[ADDRESS_TEXT];
 	struct address *a;
 	const char *why;
 
@@ -146,15 +145,14 @@ site_add_server(struct options *opt, const char *name, const char *url)
 		die(EXIT_OS, "%s", strerror(errno));
 	opt->addresses = a;
 	a += opt->naddresses;
-	address_mask(masked, sizeof(masked), url);
 	why = address_parse(a, url);
 	if (why != NULL)
-		usage_error("%s: '%s' %s", name, masked, why);
+		usage_error("%s: '%s' %s", name, quotable(url), why);
 	for (int i = 0; i < opt->naddresses; i++)
 		if (address_same(a, &opt->addresses[i]))
 			usage_error("%s: '%s' is named twice; each server has "
 				    "one vote",
-			    name, masked);
+			    name, quotable(url));
 	opt->naddresses++;
 }
 
@@ -215,14 +213,14 @@ read_password(struct setting file, char *password)
 
 	if (config_read(file.value, buf, sizeof(buf), &others) == -1)
 		usage_error("%s: '%s' cannot be read: %s", file.name,
-		    file.value, strerror(errno));
+		    quotable(file.value), strerror(errno));
 	if (others)
 		usage_error("%s: '%s' can be read by others; chmod 600 it",
-		    file.name, file.value);
+		    file.name, quotable(file.value));
 	buf[strcspn(buf, "\r\n")] = '\0';
 	if (buf[0] == '\0')
 		usage_error("%s: '%s' holds no password in its first line",
-		    file.name, file.value);
+		    file.name, quotable(file.value));
 	if (strlen(buf) >= ADDRESS_SECRET)
 		usage_error("%s: '%s' holds a password that is longer than "
 			    "%d bytes",
@@ -271,7 +269,8 @@ fill_passwords(struct options *opt, const struct site *site, bool in_file)
 			memcpy(a->password, password, sizeof(password));
 		if (a->user[0] != '\0' && a->password[0] == '\0')
 			usage_error("%s%s'%s' has a user but no password, nor "
-				    "is there one elsewhere",
+				    "is there one elsewhere (a password alone "
+				    "is written redis://:PASSWORD@host)",
 			    in_file ? place_of(&opt->config, i) : "",
 			    in_file ? ": " : "", a->text);
 	}
@@ -281,13 +280,10 @@ fill_passwords(struct options *opt, const struct site *site, bool in_file)
 static bool
 is_secret(const struct config *c, int i)
 {
-	const char *url = c->settings[i].value;
-	char masked[ADDRESS_TEXT];
-
 	if (strcmp(c->settings[i].name, keys[SITE_PASSWORD].line) == 0)
 		return true;
 	return strcmp(c->settings[i].name, keys[SITE_REDIS].line) == 0 &&
-	    strcmp(address_mask(masked, sizeof(masked), url), url) != 0;
+	    address_has_password(c->settings[i].value);
 }
 
 static size_t
@@ -360,7 +356,7 @@ read_config(struct options *opt, const struct site *site)
 			return;
 		usage_error("%s%s'%s' cannot be read: %s",
 		    file.value != NULL ? file.name : "",
-		    file.value != NULL ? ": " : "", opt->config_path,
+		    file.value != NULL ? ": " : "", quotable(opt->config_path),
 		    strerror(error));
 	}
 	if (len > CONFIG_SIZE)
@@ -373,15 +369,28 @@ read_config(struct options *opt, const struct site *site)
 	check_lines(c, opt->config_path);
 }
 
+/* For the TLS module, which quotes it as it is. */
+static const char *
+tls_setting(
+    const struct options *opt, const struct site *site, enum site_key key)
+{
+	struct setting s = find(opt, site, key);
+
+	if (s.value != NULL &&
+	    (strstr(s.value, "://") != NULL || address_has_password(s.value)))
+		usage_error("%s: '%s' is a URL", s.name, quotable(s.value));
+	return s.value;
+}
+
 /* What TLS needs, if any URL wants it. */
 static void
 load_tls(const struct options *opt, const struct site *site)
 {
 	const struct tls_files files = {
-		.ca = find(opt, site, SITE_TLS_CA).value,
-		.cert = find(opt, site, SITE_TLS_CERT).value,
-		.key = find(opt, site, SITE_TLS_KEY).value,
-		.server_name = find(opt, site, SITE_TLS_SERVER_NAME).value,
+		.ca = tls_setting(opt, site, SITE_TLS_CA),
+		.cert = tls_setting(opt, site, SITE_TLS_CERT),
+		.key = tls_setting(opt, site, SITE_TLS_KEY),
+		.server_name = tls_setting(opt, site, SITE_TLS_SERVER_NAME),
 	};
 	bool wanted = false;
 	char why[TLS_WHY];

@@ -152,7 +152,7 @@ lease() {
 	conf "password $(printf 's3cret%0600d' 1)"
 	wrong "$PWD/conf:1: password is longer than 511 bytes"
 	conf "redis $here" 'redis redis://me@h'
-	wrong "$PWD/conf:2: redis: 'redis://me@h:6379' has a user but no password"
+	wrong "$PWD/conf:2: redis: 'redis://***@h:6379' has a user but no password"
 	conf "redis $here" 'redis h' 'ttl 2m' 'restart-grace 1m'
 	wrong "$PWD/conf:3: ttl: 2m is more than the restart grace of 1m ($PWD/conf:4: restart-grace)"
 	wrong '--ttl: 3m is more than the restart grace of 2m (--restart-grace)' \

@@ -293,3 +293,114 @@ running() {
 	[ "$(grep -c "$tcp" said)" -eq 4 ]
 	not seen said
 }
+
+@test "no usage error shows a secret of a URL, whatever option it was meant for" {
+	local word option url
+	local options=(-k -w --slots --replicas -E -t --at-least --at-most
+	    --kill-after --on-loss --prefix --node-timeout --restart-grace
+	    --password-file --tls-ca --tls-cert --tls-key --tls-server-name
+	    --config --log)
+
+	for word in "-rredis://:s3cret@$tcp" "--redis=redis://me:s3cret@$tcp" \
+	    "redis://s3cret@$tcp" "redis://:s3cret" me:s3cret@h s3cret@h; do
+		for option in "${options[@]}"; do
+			# A file may be called user@host.
+			[[ $option != --tls-* || $word == *:* ]] || continue
+			url=redis://h
+			[[ $option != --tls-* ]] || url=rediss://h
+			run redlock -r "$url" -k b "$option" "$word:~}" -- true
+			[ "$status" -eq 64 ]
+			echo "$output" >>said
+		done
+		redlock -k a -k "$word" -k "$word" -- true 2>>said || true
+		redlock -k a -r "$word:x" -- true 2>>said || true
+		redlock --status "$word" 2>>said || true
+	done
+	redlock -k a -q "redis://:s3cret@$tcp" -- true 2>>said || true
+	cat said
+	[ "$(grep -c '^redlock-run: ' said)" -ge $((6 * 18)) ]
+	not seen said
+}
+
+@test "a user without a password is masked in messages: redis-cli takes it for one" {
+	local url="redis://s3cret@$tcp"
+
+	run -64 redlock -k a -r "$url" -- true
+	echo "$output" >said
+	grep -qF "'redis://***@$tcp' has a user but no password" said
+	export REDISCLI_AUTH=wrong
+	run -77 redlock -v -k a -r "$url" -- true
+	echo "$output" >>said
+	run -77 redlock --status -r "$url"
+	echo "$output" >>said
+	run -77 redlock --check -r "$url"
+	echo "$output" >>said
+	run -77 redlock --check --json -r "$url"
+	echo "$output" >>said
+	cat said
+	[ "$(grep -cF "redis://***@$tcp" said)" -ge 5 ]
+	not seen said
+	redis acl setuser s3cret on '>wrong' "${permitted[@]}"
+	redlock -k a -r "$url" -- true
+	redis acl deluser s3cret
+}
+
+# every_mode URL...: what a run and all that only asks print, into ./said.
+every_mode() {
+	local url how args=()
+	for url; do
+		args+=(-r "$url")
+	done
+	: >said
+	for how in '-v -k a' '-v -k a -w 200ms' '--status -v' '--status --json' \
+	    '--status -k a' '--history' '--break -k a' '--check' \
+	    '--check --json'; do
+		[[ $how != *'-v -k a'* ]] || how+=' -- true'
+		# shellcheck disable=SC2086
+		redlock "${args[@]}" --restart-grace 0 --node-timeout 2s \
+		    $how >>said 2>&1 && return 1
+		echo "-- $how: $?" >>said
+	done
+	cat said
+}
+
+# echo_server REPLY: one that wants a password, and answers AUTH with REPLY, in
+# which %s is the password.  Its port is in $echo_port, its pid in $echo_pid.
+echo_server() {
+	rm -f echo.port
+	/usr/bin/python3 -c '
+import os, socket, sys, threading
+s = socket.create_server(("127.0.0.1", 0))
+def serve(c):
+    while data := c.recv(65536):
+        if data.upper().startswith((b"*2\r\n$4\r\nAUTH", b"*3\r\n$4\r\nAUTH")):
+            word = data.split(b"\r\n")[-2]
+            c.sendall(sys.argv[1].encode().replace(b"%s", word) + b"\r\n")
+        else:
+            c.sendall(b"-NOAUTH Authentication required.\r\n")
+with open("echo.new", "w") as f:
+    print(s.getsockname()[1], file=f)
+os.rename("echo.new", "echo.port")
+while True:
+    threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
+' "$1" 3>&- 4>&- &
+	echo_pid=$!
+	eventually test -s echo.port
+	echo_port=$(<echo.port)
+}
+
+@test "nothing of a reply to AUTH is shown in the server's own words, nor in a Sentinel's" {
+	local reply
+
+	for reply in "-ERR unknown command 'AUTH', with args beginning with: '%s'" \
+	    '-%s' '-WRONGPASS %s' '-NOAUTH %s' '-ERR AUTH %s' '-LOADING %s' '%s'; do
+		echo_server "$reply"
+		every_mode "redis://:s3cret@127.0.0.1:$echo_port"
+		not seen said
+		not grep -q 'got "s"' said
+		every_mode "redis+sentinel://:s3cret@127.0.0.1:$echo_port/m"
+		not seen said
+		not grep -q 'got "s"' said
+		kill "$echo_pid"
+	done
+}

@@ -538,9 +538,9 @@ static void
 text_is_a_url(void)
 {
 	static const char *const urls[] = { "redis://h:1/2", "redis://[::1]:5",
-		"redis://u@h:6379", "redis://u@[fe80::1]:6379/7",
+		"redis://h:6379", "redis://[fe80::1]:6379/7",
 		"unix:///run/s?db=3", "unix:///run/s", "rediss://h:1",
-		"redis+sentinel://u@h:1,[::1]:2/m/3",
+		"redis+sentinel://h:1,[::1]:2/m/3",
 		"rediss+cluster://h:1,[::1]:2" };
 	struct address a;
 
@@ -556,34 +556,33 @@ text_has_no_password(void)
 	static const char *const urls[] = { "redis://u:secret@h",
 		"redis://:secret@h", "redis://u:x/secret@h:1/2",
 		"redis://u:x@secret@h", "redis://u:x://secret@h",
-		"redis://u:%73ecret@[::1]", "redis+sentinel://u:secret@h,i/m",
+		"redis://u:%73ecret@[::1]", "redis://secret@h",
+		"redis+cluster://secret@h,i", "redis+sentinel://u:secret@h,i/m",
 		"rediss+cluster://:secret,x@h,i" };
 	struct address a;
 
 	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
 		CHECK(parse(&a, urls[i]) == NULL);
-		CHECK(strstr(a.password, "secret") != NULL);
+		CHECK(strstr(a.user_alone ? a.user : a.password, "secret") !=
+		    NULL);
 		CHECK(strstr(a.text, "secret") == NULL);
 	}
 }
 
+/* Its password, if it has one, is cut, wiped and known as such. */
 static void
-masks(const char *url, const char *want)
+wipes(const char *url, const char *want, bool password)
 {
-	char *buf = malloc(ADDRESS_TEXT);
+	const char *stars = password ? strstr(want, "***") : NULL;
 	size_t before, after, hidden;
-	const char *got, *stars;
+	char *buf = malloc(ADDRESS_TEXT);
 
 	if (buf == NULL)
 		abort();
-	got = address_mask(buf, ADDRESS_TEXT, url);
-	CHECK(got == buf);
-	if (strcmp(got, want) != 0)
-		tap_fail("'%s' is shown as '%s', not '%s'", url, got, want);
-	/* Wiped, it is the same but for the password. */
 	snprintf(buf, ADDRESS_TEXT, "%s", url);
 	address_wipe(buf);
-	stars = strstr(want, "***");
+	if (stars == NULL)
+		want = url;
 	before = stars == NULL ? strlen(want) : (size_t)(stars - want);
 	after = stars == NULL ? 0 : strlen(stars + 3);
 	hidden = strlen(url) - before - after;
@@ -591,7 +590,30 @@ masks(const char *url, const char *want)
 	    strspn(buf + before, "*") != hidden ||
 	    strcmp(buf + before + hidden, stars == NULL ? "" : stars + 3) != 0)
 		tap_fail("'%s' is wiped to '%s'", url, buf);
+	CHECK(address_has_password(url) == (stars != NULL));
 	free(buf);
+}
+
+static void
+shows(const char *url, const char *want)
+{
+	char *buf = malloc(ADDRESS_TEXT);
+	const char *got;
+
+	if (buf == NULL)
+		abort();
+	got = address_mask(buf, ADDRESS_TEXT, url);
+	CHECK(got == buf);
+	if (strcmp(got, want) != 0)
+		tap_fail("'%s' is shown as '%s', not '%s'", url, got, want);
+	free(buf);
+}
+
+static void
+masks(const char *url, const char *want)
+{
+	shows(url, want);
+	wipes(url, want, true);
 }
 
 static void
@@ -622,14 +644,67 @@ masking(void)
 	masks("redis:u:secret@h", "redis:***@h");
 	masks("redis:/u:secret@h", "redis:***@h");
 	masks("redis//u:secret@h", "redis//u:***@h");
+	masks("-rredis://:secret@h", "-rredis://:***@h");
+	masks("--redis=redis://u:secret@h", "--redis=redis://u:***@h");
+	masks("redis://:secret", "redis://:***");
+	masks("redis://:secret/0", "redis://:***");
+}
+
+/* A user without a colon: redis-cli takes it for a password. */
+static void
+masking_users(void)
+{
+	static const struct {
+		const char *url, *want;
+	} users[] = {
+		{ "redis://user@h:1", "redis://***@h:1" },
+		{ "redis://us/er@h", "redis://***@h" },
+		{ "redis://us@er@h", "redis://***@h" },
+		{ "rediss+sentinel://user@h,i/m",
+		    "rediss+sentinel://***@h,i/m" },
+		{ "-rredis://user@h", "-rredis://***@h" },
+		{ "user@h", "***@h" },
+	};
+
+	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++) {
+		shows(users[i].url, users[i].want);
+		wipes(users[i].url, users[i].want, false);
+	}
+}
+
+static void
+cuts(const char *url, const char *want)
+{
+	char buf[ADDRESS_TEXT];
+	bool cut;
+
+	snprintf(buf, sizeof(buf), "%s", url);
+	cut = address_cut(buf);
+	CHECK(cut == (want != NULL));
+	SAME_TEXT(buf, want != NULL ? want : url);
+}
+
+static void
+cutting(void)
+{
+	cuts("redis://u:secret@h:1/2", "redis://u@h:1/2");
+	cuts("redis://:secret@h", "redis://h");
+	cuts("-rredis://:se@cr:et@h", "-rredis://h");
+	cuts("--redis=rediss://u:secret@h", "--redis=rediss://u@h");
+	cuts("redis://u@h", NULL);
+	cuts("redis://h:1", NULL);
+	cuts("redis://h/0?password=secret", NULL);
+	cuts("a:b", NULL);
+	cuts("", NULL);
 }
 
 static void
 not_masked(void)
 {
 	static const char *const urls[] = { "", "h", "h:1", ADDRESS_DEFAULT,
-		"redis://u@h:1", "redis://[::1]:7000/3", "unix:///a:b/c?db=3",
-		"://", "@", "redis://", "redis://@", "nonsense" };
+		"redis://h:1", "redis://[::1]:7000/3", "/a@h", "./b/a@h",
+		"unix:///a@h/s", "unix:///a:b/c?db=3", "://", "@", "redis://",
+		"redis://@", "nonsense" };
 
 	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++)
 		masks(urls[i], urls[i]);
@@ -684,7 +759,9 @@ static const struct tap_test tests[] = {
 	{ "the address is shown as a URL that means the same", text_is_a_url },
 	{ "the address is shown without its password", text_has_no_password },
 	{ "a URL as it was typed is shown with its password masked", masking },
+	{ "a URL with a user alone is shown with that masked", masking_users },
 	{ "a URL without a password is shown as it is", not_masked },
+	{ "a password is cut out of a URL, and of nothing else", cutting },
 	{ "a mask that has to be cut shows no password either", mask_sizes },
 };
 
