@@ -91,18 +91,29 @@ config_parse(struct config *c, char *text, size_t len)
 	return NULL;
 }
 
+const char *
+config_distrust(const struct stat *st)
+{
+	if (S_ISCHR(st->st_mode))
+		return NULL;
+	if (st->st_uid != 0 && st->st_uid != geteuid())
+		return "belongs neither to root nor to you; chown it";
+	if (st->st_mode & (S_IWGRP | S_IWOTH))
+		return "can be written by others than its owner; chmod go-w it";
+	return NULL;
+}
+
 ssize_t
-config_read(const char *path, char *buf, size_t size, bool *others)
+config_read(const char *path, char *buf, size_t size, struct stat *st)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
 	size_t used = 0;
 	ssize_t n = -1;
 	int saved;
 
 	if (fd == -1)
 		return -1;
-	if (fstat(fd, &st) == 0)
+	if (fstat(fd, st) == 0)
 		/* A pipe may bring it in pieces. */
 		while ((n = read(fd, buf + used, size - 1 - used)) > 0)
 			used += (size_t)n;
@@ -111,7 +122,6 @@ config_read(const char *path, char *buf, size_t size, bool *others)
 	errno = saved;
 	if (n == -1)
 		return -1;
-	*others = (st.st_mode & S_IROTH) != 0;
 	buf[used] = '\0';
 	return (ssize_t)used;
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #define CONFIG_DEFAULT  "/etc/redlock-run.conf"
@@ -36,10 +37,17 @@ const char *config_parse(struct config *c, char *text, size_t len);
 
 /*
  * Reads at most size - 1 bytes of the file at path, which may be a pipe, and
- * puts a NUL behind them; tells whether others may read it.  Returns how many,
- * or -1 with errno.
+ * puts a NUL behind them; *st is that of the file that was read.  Returns how
+ * many, or -1 with errno.
  */
-ssize_t config_read(const char *path, char *buf, size_t size, bool *others);
+ssize_t config_read(const char *path, char *buf, size_t size, struct stat *st);
+
+/*
+ * Why we must not follow what the file says, as ssh_config(5) has it: somebody
+ * else may have written it.  Returns NULL or the end of a sentence ("belongs to
+ * user 7, ...").  A device, as /dev/null, says the same to everybody.
+ */
+const char *config_distrust(const struct stat *st);
 
 /* Frees what *c points to. */
 void config_release(struct config *c);

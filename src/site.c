@@ -209,12 +209,12 @@ static void
 read_password(struct setting file, char *password)
 {
 	char buf[ADDRESS_SECRET + 2];
-	bool others;
+	struct stat st;
 
-	if (config_read(file.value, buf, sizeof(buf), &others) == -1)
+	if (config_read(file.value, buf, sizeof(buf), &st) == -1)
 		usage_error("%s: '%s' cannot be read: %s", file.name,
 		    quotable(file.value), strerror(errno));
-	if (others)
+	if (st.st_mode & S_IROTH)
 		usage_error("%s: '%s' can be read by others; chmod 600 it",
 		    file.name, quotable(file.value));
 	buf[strcspn(buf, "\r\n")] = '\0';
@@ -345,8 +345,7 @@ read_config(struct options *opt, const struct site *site)
 	c->text = malloc(CONFIG_SIZE + 2);
 	if (c->text == NULL)
 		die(EXIT_OS, "%s", strerror(errno));
-	len =
-	    config_read(opt->config_path, c->text, CONFIG_SIZE + 2, &c->others);
+	len = config_read(opt->config_path, c->text, CONFIG_SIZE + 2, &st);
 	if (len == -1) {
 		int error = errno;
 
@@ -359,6 +358,10 @@ read_config(struct options *opt, const struct site *site)
 		    file.value != NULL ? ": " : "", quotable(opt->config_path),
 		    strerror(error));
 	}
+	c->others = (st.st_mode & S_IROTH) != 0;
+	wrong = config_distrust(&st);
+	if (wrong != NULL)
+		usage_error("'%s' %s", opt->config_path, wrong);
 	if (len > CONFIG_SIZE)
 		usage_error("'%s' is larger than %d KB", opt->config_path,
 		    CONFIG_SIZE / 1024);

@@ -219,6 +219,45 @@ lease() {
 	redlock -k a -- true
 }
 
+@test "a file that others can write is refused, whatever it says" {
+	local mode
+	conf "redis $here"
+	for mode in 620 602 664 666; do
+		chmod "$mode" conf
+		wrong "'$PWD/conf' can be written by others than its owner"
+		wrong "'$PWD/conf' can be written by others than its owner" \
+		    -r "$here"
+	done
+	chmod 644 conf
+	redlock -k a -- true
+	mkfifo -m 622 pipe
+	echo "redis $here" >pipe 3>&- &
+	wrong "'pipe' can be written by others than its owner" --config pipe
+	wait $!
+}
+
+@test "a file of somebody else is refused, one of root is not" {
+	((EUID == 0)) || skip "needs root, to be somebody else"
+	conf "redis $here"
+	chown 65534 conf
+	wrong "'$PWD/conf' belongs neither to root nor to you"
+	wrong "'$PWD/conf' belongs neither to root nor to you" -r "$here"
+	cp "$run_path" program
+	chmod 711 .
+	chmod 644 conf
+	export REDLOCK_CONFIG=conf
+	for owner in 65534 0; do
+		chown "$owner" conf
+		run -69 --separate-stderr setpriv --reuid 65534 --clear-groups \
+		    ./program -k a -r unix:///nowhere -- true
+		says 'unix:///nowhere: No such file'
+	done
+	chown 65533 conf
+	run -64 --separate-stderr setpriv --reuid 65534 --clear-groups \
+	    ./program -k a -r unix:///nowhere -- true
+	says "'conf' belongs neither to root nor to you"
+}
+
 @test "--config is /etc/redlock-run.conf where it is not given" {
 	host_make
 	unset REDLOCK_CONFIG
