@@ -40,8 +40,8 @@ nested_run(const struct options *opt, const struct signals *s)
 	struct options inherited = *opt;
 	char parent[16];
 
-	if (names == NULL || token == NULL || site == NULL ||
-	    strcmp(site, opt->site) != 0)
+	if (names == NULL || token == NULL || !owner_is_token(token) ||
+	    site == NULL || strcmp(site, opt->site) != 0)
 		return;
 	inherited.names = held;
 	inherited.nnames = 0;

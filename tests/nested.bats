@@ -21,6 +21,19 @@ teardown_file() { redis_stop_all; }
 	not held a
 }
 
+@test "a REDLOCK_TOKEN that is empty, or none of ours, is that of no holder" {
+	local site word
+
+	site=$(redlock -k a -- sh -c 'echo "$REDLOCK_SITE"')
+	for word in '' x; do
+		redis set redlock:a "redlock-run/1 token=$word try=1 since=1 pid=1 host=h user=u command=c" px 60000
+		run -75 --separate-stderr env REDLOCK_TOKEN="$word" \
+		    REDLOCK_KEY=a REDLOCK_SITE="$site" \
+		    "$REDLOCK_RUN" -k a -- touch ran
+		[ ! -e ran ]
+	done
+}
+
 @test "the inner run becomes its command: no second lease, no release" {
 	redlock -k a -- sh -c '
 		outer=$($ADMIN_CLI -s "$1" get redlock:a)
