@@ -3,8 +3,8 @@
  * suspended machine; so the only time-out is a timerfd on CLOCK_BOOTTIME.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,7 +15,8 @@
 int
 loop_init(struct loop *l)
 {
-	*l = (struct loop){ .armed_ms = CLOCK_NEVER };
+	memset(l, 0, sizeof(*l));
+	l->armed_ms = CLOCK_NEVER;
 	l->timer_fd =
 	    timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 	return l->timer_fd == -1 ? -1 : 0;
@@ -71,8 +72,8 @@ void
 loop_turn(struct loop *l, int64_t wake_ms)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
-	struct pollfd fds[LOOP_WATCHES + 1];
-	struct loop_watch *turn[LOOP_WATCHES];
+	struct loop_watch **turn = l->turn;
+	struct pollfd *fds = l->fds;
 	int n = l->nwatches;
 	uint64_t fired;
 

@@ -6,6 +6,7 @@
 #ifndef LOOP_H
 #define LOOP_H
 
+#include <poll.h>
 #include <stdint.h>
 
 #define LOOP_WATCHES 1024
@@ -20,6 +21,9 @@ struct loop_watch {
 struct loop {
 	struct loop_watch *watches[LOOP_WATCHES];
 	int nwatches;
+	/* What loop_turn() works with; the stack may be small. */
+	struct loop_watch *turn[LOOP_WATCHES];
+	struct pollfd fds[LOOP_WATCHES + 1];
 	int timer_fd;
 	int64_t armed_ms; /* what the timer is set to */
 };

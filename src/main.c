@@ -347,7 +347,7 @@ look(const struct options *opt)
 int
 main(int argc, char **argv)
 {
-	struct run run = { 0 };
+	static struct run run; /* not on the stack, which may be small */
 	int status;
 
 	signals_init(&run.signals);

@@ -350,3 +350,20 @@ stopped_with() {
 	ends_with 124
 	free
 }
+
+## A small stack
+
+@test "a stack of 64 kB is enough to hold the lock, to stop COMMAND and to release" {
+	((slow == 1)) || skip "a sanitizer needs more"
+	local size
+	for size in 64 48; do
+		run -0 bash -c 'ulimit -s "$1"; exec redlock-run -v -k a -- true' \
+		    sh "$size"
+		free
+		run -124 --separate-stderr bash -c 'ulimit -s "$1"
+		    exec redlock-run --at-most 0.2 --kill-after 0.1 -k a -- sh -c \
+			"trap \"\" TERM; sleep 1000 & wait; wait"' sh "$size"
+		[[ $stderr == *--at-most* ]]
+		free
+	done
+}
