@@ -17,6 +17,7 @@
 #include "lock.h"
 #include "log.h"
 #include "owner.h"
+#include "procs.h"
 #include "scripts.h"
 #include "signals.h"
 #include "status.h"
@@ -92,15 +93,19 @@ possible_holder(const struct status *st, const char *token)
 	return votes >= st->survey.quorum ? first : NULL;
 }
 
-/* Whether the process is one of this host, and there. */
+/* Whether the process is on this host and runs; a zombie does not. */
 static bool
 runs_here(const struct owner *o)
 {
 	struct owner us;
+	struct proc p;
 
 	owner_init(&us, "", 0);
-	return !o->resting && o->pid > 0 && strcmp(o->host, us.host) == 0 &&
-	    (kill(o->pid, 0) == 0 || errno == EPERM);
+	if (o->resting || o->pid <= 0 || strcmp(o->host, us.host) != 0)
+		return false;
+	if (procs_visible() && proc_read(o->pid, &p) == 0)
+		return p.running;
+	return kill(o->pid, 0) == 0 || errno == EPERM;
 }
 
 /* As a shell reads it back. */

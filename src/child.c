@@ -17,17 +17,21 @@
 
 #include "child.h"
 #include "clock.h"
+#include "exitcode.h"
 #include "procs.h"
 
 #define LOOK_MS   50   /* between looks at what SIGCHLD cannot tell */
 #define LINGER_MS 5000 /* then those that live on are worth a word */
+
+#define WAIT_FAILURES 10 /* of waitid() in a row, then we do without it */
 
 static bool
 has_children(void)
 {
 	siginfo_t si;
 
-	return waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) == 0;
+	return waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) == 0 ||
+	    errno != ECHILD;
 }
 
 int
@@ -44,7 +48,7 @@ child_init(struct child *c, const char *token, bool only_command)
 	c->session = getsid(0);
 	c->proc = procs_visible();
 	c->only_command = only_command;
-	c->kill_ms = CLOCK_NEVER;
+	c->kill_ms = c->reap_ms = CLOCK_NEVER;
 	snprintf(c->env, sizeof(c->env), "REDLOCK_TOKEN=%s", token);
 	/* Started by `job & exec redlock-run`, or with strangers' orphans. */
 	c->strangers = has_children() || c->self == 1;
@@ -142,24 +146,45 @@ all_gone(struct child *c)
 }
 
 static void
-command_exited(struct child *c, const siginfo_t *si)
+command_exited(struct child *c, int code, int status)
 {
-	c->code = si->si_code;
-	c->status = si->si_status;
+	c->code = code;
+	c->status = status;
 	c->exited = true;
 	c->exited_ms = clock_now_ms();
 	c->pid = 0;
+}
+
+/*
+ * waitid() failed, and COMMAND may have ended: no further SIGCHLD will come,
+ * so we try again.  If it goes on failing, a COMMAND that does not run any
+ * more has ended, and its status is lost.
+ */
+static void
+wait_failed(struct child *c, int error)
+{
+	struct proc p;
+
+	c->reap_ms = clock_now_ms() + LOOK_MS;
+	if (c->pid == 0 || ++c->wait_failures < WAIT_FAILURES)
+		return;
+	if (c->proc ? proc_read(c->pid, &p) == 0 && p.running :
+		      error != ECHILD && kill(c->pid, 0) == 0)
+		return;
+	c->wait_error = error;
+	command_exited(c, CLD_EXITED, EXIT_OS);
 }
 
 void
 child_reap(struct child *c)
 {
 	siginfo_t si;
+	int result;
 
 	/* WSTOPPED: `^Z` concerns us only when COMMAND did stop. */
 	while (si.si_pid = 0,
-	    waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WCONTINUED | WNOHANG) ==
-		    0 &&
+	    (result = waitid(P_ALL, 0, &si,
+		 WEXITED | WSTOPPED | WCONTINUED | WNOHANG)) == 0 &&
 		si.si_pid != 0) {
 		/* Orphans speak for COMMAND once it is gone. */
 		if (si.si_pid != c->pid && !c->exited)
@@ -169,8 +194,13 @@ child_reap(struct child *c)
 		else if (si.si_code == CLD_CONTINUED)
 			c->stopped_by = 0;
 		else if (si.si_pid == c->pid)
-			command_exited(c, &si);
+			command_exited(c, si.si_code, si.si_status);
 	}
+	c->reap_ms = CLOCK_NEVER;
+	if (result == 0)
+		c->wait_failures = 0;
+	else if (errno != ECHILD || c->pid != 0)
+		wait_failed(c, errno);
 	if (c->exited)
 		c->look_ms = 0;
 }
@@ -302,7 +332,9 @@ child_step(struct child *c)
 		kill_all(c);
 		c->kill_ms = now + LOOK_MS;
 	}
-	wake = c->kill_ms;
+	if (now >= c->reap_ms)
+		child_reap(c);
+	wake = c->kill_ms < c->reap_ms ? c->kill_ms : c->reap_ms;
 	if (!c->exited)
 		return wake;
 	if (now >= c->look_ms) {

@@ -41,7 +41,10 @@ struct child {
 	int status;
 	int stopped_by; /* the signal that stopped COMMAND, 0 if it runs */
 	int64_t exited_ms;
-	int64_t look_ms; /* when to look for the rest again */
+	int64_t look_ms;   /* when to look for the rest again */
+	int64_t reap_ms;   /* when to try again, since waitid() failed */
+	int wait_failures; /* in a row */
+	int wait_error;    /* its errno, if it never said how COMMAND ended */
 
 	bool stopping;   /* child_stop() was called */
 	int64_t kill_ms; /* SIGKILL from then on */

@@ -189,7 +189,11 @@ tell_end(struct run *run)
 	if (c->exited && !run->end_told) {
 		run->end_told = true;
 		duration_format(c->exited_ms - run->acquired_ms, ran);
-		if (c->code == CLD_EXITED)
+		if (c->wait_error != 0)
+			warn("%s: cannot find out how %s ended: waitid: %s",
+			    run->opt.name, run->owner.command,
+			    strerror(c->wait_error));
+		else if (c->code == CLD_EXITED)
 			info("%s: %s ended with status %d after %s",
 			    run->opt.name, run->owner.command, c->status, ran);
 		else

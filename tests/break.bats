@@ -404,6 +404,21 @@ script() {
 	[[ $output == *" --token $(cat token-one) "* ]]
 }
 
+@test "it does not warn of a process that is a zombie" {
+	local parent zombie
+	bash -c '"$REDLOCK_RUN" -k a -t 1h -- sleep 1000 & echo "$!" >"$1"
+	    exec sleep 1000' sh "$BATS_TEST_TMPDIR/pid" 3>&- 4>&- &
+	parent=$!
+	eventually held a
+	zombie=$(<"$BATS_TEST_TMPDIR/pid")
+	kill -KILL "$zombie"
+	eventually gone "$zombie"
+	[ -e "/proc/$zombie" ]		# so much for the test
+	offers -k a -q
+	[ -z "$stderr" ]
+	kill -KILL "$parent"
+}
+
 @test "with -q it is silent, with -v it says what each server did" {
 	writer one -t 1h
 	started one

@@ -367,3 +367,39 @@ stopped_with() {
 		free
 	done
 }
+
+## A kernel that fails
+
+# unwaited TIMES ARG...: redlock-run whose waitid() fails so many times.
+unwaited() {
+	((slow == 1)) || skip "a sanitizer wants to be loaded first"
+	[[ -e $BATS_FILE_TMPDIR/unwaited.so ]] ||
+		"${CC:-cc}" -D_GNU_SOURCE -shared -fPIC \
+		    -o "$BATS_FILE_TMPDIR/unwaited.so" \
+		    "$BATS_TEST_DIRNAME/helpers/unwaited.c"
+	begin env UNWAITED="$1" LD_PRELOAD="$BATS_FILE_TMPDIR/unwaited.so" \
+	    redlock-run -k a -- env -u LD_PRELOAD "${@:2}"
+}
+
+@test "a waitid that fails for a while delays the end of a run, and loses nothing of it" {
+	local times
+	for times in {1..5}; do
+		unwaited "$times" sh -c 'exit 3'
+		ends_with 3
+		free
+	done
+	for times in {1..5}; do
+		unwaited "$times" sh -c '(sleep 0.7; echo late) & exit 3'
+		ends_with 3
+		lines 1
+		free
+	done
+}
+
+@test "a waitid that always fails does not renew the lock for ever" {
+	unwaited 1000000 sh -c 'sleep 0.3; (sleep 0.7; echo late) & exit 3'
+	ends_with 71
+	[[ $(<"$err") == "redlock-run: a: cannot find out how env ended: "* ]]
+	lines 1
+	free
+}
