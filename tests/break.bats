@@ -406,10 +406,12 @@ script() {
 
 @test "it does not warn of a process that is a zombie" {
 	local parent zombie
-	bash -c '"$REDLOCK_RUN" -k a -t 1h -- sleep 1000 & echo "$!" >"$1"
-	    exec sleep 1000' sh "$BATS_TEST_TMPDIR/pid" 3>&- 4>&- &
+	bash -c '"$REDLOCK_RUN" -k a -t 1h -- sh -c "touch \$0; exec sleep 1000" "$2" &
+	    echo "$!" >"$1"
+	    exec sleep 1000' sh "$BATS_TEST_TMPDIR/pid" \
+	    "$BATS_TEST_TMPDIR/there" 3>&- 4>&- &
 	parent=$!
-	eventually held a
+	eventually test -e "$BATS_TEST_TMPDIR/there"
 	zombie=$(<"$BATS_TEST_TMPDIR/pid")
 	kill -KILL "$zombie"
 	eventually gone "$zombie"
