@@ -416,7 +416,7 @@ script() {
 	kill -KILL "$zombie"
 	eventually gone "$zombie"
 	[ -e "/proc/$zombie" ]		# so much for the test
-	offers -k a -q
+	run -1 --separate-stderr redlock --break -k a -q
 	[ -z "$stderr" ]
 	kill -KILL "$parent"
 }
