@@ -119,6 +119,44 @@ needed() {
 	[[ $status -eq 1 ]]
 }
 
+# flags_of DIRECTORY [ARG...]: what an object there is compiled with.
+flags_of() {
+	build "$1" -n -B build/clock.o "${@:2}" | grep ' -c -o build/clock.o '
+}
+
+@test "the program is built with all hardening that the compiler and libc have" {
+	local flag
+	flags_of "$tree" >flags
+	for flag in -fstack-protector-strong -fstack-clash-protection \
+	    -fcf-protection; do
+		gcc -Werror $flag -x c -c -o /dev/null /dev/null || continue
+		grep -q -- " $flag " flags
+	done
+	if gcc -Werror -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -x c -E \
+	    - <<<'#include <features.h>' -dM |
+	    grep -q '__USE_FORTIFY_LEVEL 3'; then
+		grep -q -- ' -D_FORTIFY_SOURCE=3 ' flags
+	fi
+	# Whatever CFLAGS are the user's own.
+	[[ $(uname -m) != x86_64 ]] ||
+		flags_of "$tree" CFLAGS=-O0 | grep -q -- ' -fcf-protection '
+}
+
+@test "make leaves out what the compiler or libc does not know" {
+	stub cc 'for flag; do
+		case $flag in
+		-fcf-protection | -fstack-clash-protection | *_FORTIFY_SOURCE=3)
+			exit 1 ;;
+		esac
+	done
+	exec gcc "$@"'
+	flags_of "$tree" CC="$PWD/stubs/cc" >flags
+	grep -q -- ' -D_FORTIFY_SOURCE=2 ' flags
+	not grep -q -e -fcf-protection -e -fstack-clash-protection flags
+	cp -a "$tree" copy
+	build copy build/clock.o CC="$PWD/stubs/cc"
+}
+
 @test "make install honours DESTDIR and PREFIX, make uninstall takes it away" {
 	local module=lib/redlock-run/redlock-run-tls.so
 
