@@ -115,6 +115,12 @@ $B/scripts.h: $(patsubst %,src/lua/%.lua,head $(SCRIPTS)) $B/flags
 			-e 's/[\\"]/\\&/g' -e 's/.*/	"&\\n"/' -e '$$s/$$/;/'; \
 	done >$@
 
+# Where the program finds its TLS module.
+$B/prefix.h: FORCE | $B/flags
+	@echo '#define TLS_DIR "$(PREFIX)/lib/redlock-run/"' >$@.new; \
+	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$B/tlsload.o: $B/prefix.h
+
 # Changes when the flags do, or what is linked or made into strings, and
 # everything is made anew.
 $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS))
@@ -196,7 +202,7 @@ bench: $(PROGRAM)
 	@for b in start memory requests quorum handover waiting; do \
 		REDLOCK_RUN='$(abspath $(PROGRAM))' tests/bench/$$b || exit; done
 
-lint: $B/scripts.h
+lint: $B/scripts.h $B/prefix.h
 	@tests/lint $(ALL_CFLAGS)
 
 DATA = $(DESTDIR)$(PREFIX)/share

@@ -52,9 +52,8 @@ struct tls_module {
 };
 
 /*
- * Loads the module, from where the program is or ../lib/redlock-run beside
- * that, and reads the files, which stay in place.  Returns 0, or -1 with why.
- * Once, before the first connection.
+ * Loads the module and reads the files, which stay in place.  Returns 0, or -1
+ * with why.  Once, before the first connection.
  */
 int tls_load(const struct tls_files *, char why[TLS_WHY]);
 

@@ -1,13 +1,19 @@
 /*
  * Finds the TLS module and keeps it: one a process, as libssl is.  What it
  * needs of hiredis comes with it.
+ *
+ * The module is code of ours, so nobody else may be able to put another in its
+ * place: a copy of the program may lie in a directory that others can write.
  */
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "prefix.h"
 #include "tls.h"
 
 #define MODULE "redlock-run-tls.so"
@@ -15,42 +21,93 @@
 static const struct tls_module *module;
 static struct tls *shared;
 
-/* The module beside the program, or where `make install` puts it. */
-static void *
-load(const char *program, char why[TLS_WHY])
+/*
+ * Whether root and owner alone can change what is at path.  In a directory with
+ * the sticky bit, as /tmp, others can add entries but not replace one.
+ */
+static bool
+guarded(const char *path, uid_t owner)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == -1 || (st.st_uid != 0 && st.st_uid != owner))
+		return false;
+	return (st.st_mode & (S_IWGRP | S_IWOTH)) == 0 ||
+	    (S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX) != 0);
+}
+
+/*
+ * Copies the module's real path to real.  Returns 1 if only root or the owner
+ * of the program can change it or a directory above it, 0 if others can, or -1
+ * if it is not there.
+ */
+static int
+find_guarded(const char *path, uid_t owner, char real[PATH_MAX])
+{
+	char above[PATH_MAX], *slash;
+
+	if (realpath(path, real) == NULL)
+		return -1;
+	memcpy(above, real, strlen(real) + 1);
+	while (guarded(above, owner)) {
+		if (strcmp(above, "/") == 0)
+			return 1;
+		slash = strrchr(above, '/');
+		slash[slash == above] = '\0';
+	}
+	return 0;
+}
+
+/*
+ * Finds the module of this program: in ../lib/redlock-run or beside it, where
+ * only those can write who can change the program anyway, or else where `make
+ * install` puts it.  Returns false with why.
+ */
+static bool
+find_module(
+    const char *program, uid_t owner, char real[PATH_MAX], char why[TLS_WHY])
 {
 	static const char *const places[] = { "/../lib/redlock-run/", "/" };
 	const char *slash = strrchr(program, '/');
 	char path[PATH_MAX + 64];
-	void *handle = NULL;
 
-	for (size_t i = 0; i < 2 && handle == NULL && slash != NULL; i++) {
+	snprintf(why, TLS_WHY,
+	    "rediss:// needs TLS, which this redlock-run was built or copied "
+	    "without (" MODULE "): to build it takes hiredis 1.0 or later with "
+	    "its SSL library (Debian 13: libhiredis-dev and libssl-dev)");
+	for (size_t i = 0; i < 2 && slash != NULL; i++) {
 		snprintf(path, sizeof(path), "%.*s%s" MODULE,
 		    (int)(slash - program), program, places[i]);
-		if (access(path, F_OK) == 0)
-			handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		switch (find_guarded(path, owner, real)) {
+		case 1:
+			return true;
+		case 0:
+			snprintf(why, TLS_WHY,
+			    "TLS cannot be used: others than root and the "
+			    "owner of the program can write '%.100s', or a "
+			    "directory above it",
+			    path);
+		}
 	}
-	if (handle == NULL && access(path, F_OK) == 0)
-		snprintf(why, TLS_WHY, "TLS cannot be used: %s", dlerror());
-	else if (handle == NULL)
-		snprintf(why, TLS_WHY,
-		    "rediss:// needs TLS, which this redlock-run was built or "
-		    "copied without (" MODULE "): to build it takes hiredis "
-		    "1.0 or later with its SSL library (Debian 13: "
-		    "libhiredis-dev and libssl-dev)");
-	return handle;
+	return realpath(TLS_DIR MODULE, real) != NULL;
 }
 
 int
 tls_load(const struct tls_files *files, char why[TLS_WHY])
 {
-	char program[PATH_MAX];
+	char program[PATH_MAX], real[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	struct stat st = { .st_uid = 0 };
 	void *handle;
 
 	program[len > 0 ? len : 0] = '\0';
-	if ((handle = load(program, why)) == NULL)
+	(void)stat("/proc/self/exe", &st);
+	if (!find_module(program, st.st_uid, real, why))
 		return -1;
+	if ((handle = dlopen(real, RTLD_NOW | RTLD_LOCAL)) == NULL) {
+		snprintf(why, TLS_WHY, "TLS cannot be used: %s", dlerror());
+		return -1;
+	}
 	module = dlsym(handle, "redlock_tls");
 	if (module == NULL) {
 		snprintf(why, TLS_WHY, "TLS cannot be used: %s", dlerror());

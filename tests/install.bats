@@ -182,6 +182,69 @@ flags_of() {
 	[[ -x default/usr/local/bin/redlock-run ]]
 }
 
+# loads: ./at/bin/redlock-run loads the module that is there, whatever it is.
+loads() {
+	rm -f loaded
+	run -64 env LOADED="$PWD/loaded" REDLOCK_CONFIG=/dev/null \
+	    at/bin/redlock-run -k a -r rediss://127.0.0.1:1 -- true
+	[[ -e loaded ]]
+}
+
+# loads_none: and says why.
+loads_none() {
+	! loads && [[ $output == *'others than root and the owner'* ]]
+}
+
+@test "a TLS module that others could have put there is not loaded" {
+	gcc -shared -fPIC -x c -o evil.so - <<-'END'
+		#include <fcntl.h>
+		#include <stdlib.h>
+		__attribute__((constructor)) static void load(void)
+		{
+			creat(getenv("LOADED"), 0600);
+		}
+	END
+	umask 022
+	mkdir -p at/bin at/lib/redlock-run
+	cp "$tree/redlock-run" at/bin
+	for place in bin lib/redlock-run; do
+		rm -f at/*/redlock-run-tls.so at/lib/redlock-run/*
+		cp evil.so "at/$place/redlock-run-tls.so"
+		loads
+		for part in "$place/redlock-run-tls.so" "$place" .; do
+			chmod g+w "at/$part"
+			loads_none
+			chmod g-w,o+w "at/$part"
+			loads_none
+			chmod o-w "at/$part"
+			((EUID == 0)) || continue
+			chown 65534 "at/$part"
+			loads_none
+			chown 0 "at/$part"
+		done
+		loads
+	done
+	mkdir -m 777 open
+	mv at/lib/redlock-run/redlock-run-tls.so open
+	ln -s ../../../open/redlock-run-tls.so at/lib/redlock-run
+	loads_none
+	# Nobody can replace what is not theirs in a directory as /tmp.
+	chmod 1777 open
+	loads
+}
+
+@test "the TLS module of PREFIX is loaded wherever the program lies" {
+	cp -a "$tree" copy
+	build copy all PREFIX="$PWD/prefix"
+	mkdir -p prefix/lib/redlock-run elsewhere
+	echo 'const int redlock_not_tls = 1;' | gcc -shared -fPIC -x c \
+	    -o prefix/lib/redlock-run/redlock-run-tls.so -
+	mv copy/redlock-run elsewhere
+	chmod 777 elsewhere
+	run -64 elsewhere/redlock-run -k a -r rediss://127.0.0.1:1 -- true
+	[[ $output == *'undefined symbol: redlock_tls'* ]]
+}
+
 @test "make install puts the completion for zsh where ZSH_DIR says" {
 	local where=(DESTDIR="$PWD/root" PREFIX=/usr
 	    ZSH_DIR=zsh/vendor-completions)
