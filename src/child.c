@@ -102,7 +102,7 @@ is_ours(const struct proc *p, void *arg)
 			return true;
 		foreign = foreign && up.sid != c->session &&
 		    up.sid != c->command && !sessions_has(&c->others, up.sid);
-		marked = marked || up.pgid == c->group ||
+		marked = marked || (c->group != 0 && up.pgid == c->group) ||
 		    proc_has_env(up.pid, c->env);
 		if (up.ppid == c->self)
 			return marked && !foreign;

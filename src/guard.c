@@ -48,7 +48,8 @@ struct ward {
  * is no line of parents to rely on, so it is one if it or an ancestor of it
  * carries a mark of COMMAND's; unless it belongs to a daemon.  Which sessions
  * are daemons' cannot be seen any more: it is known from earlier looks, and
- * what is younger than the last look does not count as a daemon.
+ * what is younger than the last look does not count as a daemon.  A session or
+ * group from outside our pid namespace reads as 0, and marks nothing.
  */
 static bool
 is_ward(const struct proc *p, void *arg)
@@ -65,7 +66,9 @@ is_ward(const struct proc *p, void *arg)
 			return true;
 		if (up.sid != c->command && sessions_has(&w->daemons, up.sid))
 			return false;
-		ward = ward || (up.pgid == c->group && up.sid == c->session) ||
+		ward = ward ||
+		    (c->group != 0 && up.pgid == c->group &&
+			up.sid == c->session) ||
 		    sessions_has(&w->others, up.sid) ||
 		    proc_has_env(up.pid, c->env);
 		if (up.ppid <= 1 || proc_read(up.ppid, &up) == -1)

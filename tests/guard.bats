@@ -179,6 +179,30 @@ guard_gone() {
 	done
 }
 
+@test "the guard kills no stranger in a pid namespace, where sessions and groups from outside read as 0" {
+	unshare -pf --mount-proc true 2>/dev/null ||
+		skip "no pid namespace can be made"
+	cat >"$BATS_TEST_TMPDIR/inside" <<-'END'
+		redlock-run -k a -- sleep 1000 &
+		ours=$!
+		until pgrep -x redlock-guard >/dev/null; do sleep 0.02; done
+		sleep 2000 &
+		stranger=$!
+		echo "stranger" $(ps -o pgid=,sid= -p "$stranger")
+		kill -KILL "$ours"
+		# It is gone when it has killed them all.
+		while pgrep -x -r S,R,D redlock-guard >/dev/null; do
+		    sleep 0.02
+		done
+		kill -0 "$stranger" && echo "lives on"
+	END
+	begin "${limited[@]}" script -qec "unshare -pf --mount-proc bash \
+	    '$BATS_TEST_TMPDIR/inside'" /dev/null
+	ends_with 0
+	grep -q '^stranger 0 0' "$out"		# so much for the test
+	grep -q '^lives on' "$out"
+}
+
 # only_witnesses: COMMAND and its sleep are dead.
 only_witnesses() {
 	(($(marked | wc -l) == 3))
