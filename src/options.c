@@ -228,7 +228,7 @@ static _Noreturn void
 bad_option(int c, char **argv)
 {
 	const char *word = argv[optind - 1];
-	char name[64];
+	int len;
 
 	if (c == ':' && strncmp(word, "--", 2) != 0)
 		usage_error("option '-%c' needs a value", optopt);
@@ -236,10 +236,12 @@ bad_option(int c, char **argv)
 		usage_error("option '%s' needs a value", word);
 	if (!names_long_option(optopt))
 		usage_error("unknown option '-%c'", optopt);
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	/* Masked before it is cut, which may leave half of a URL. */
+	word = quotable(word);
+	len = (int)strcspn(word, "=");
 	if (optopt != 0)
-		usage_error("'%s': this option takes no value", name);
-	usage_error("unknown or ambiguous option '%s'", quotable(name));
+		usage_error("'%.*s': this option takes no value", len, word);
+	usage_error("unknown or ambiguous option '%.*s'", len, word);
 }
 
 static const char *const mode_names[] = { [MODE_STATUS] = "--status",

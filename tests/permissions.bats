@@ -295,7 +295,7 @@ running() {
 }
 
 @test "no usage error shows a secret of a URL, whatever option it was meant for" {
-	local word option url
+	local word option url long
 	local options=(-k -w --slots --replicas -E -t --at-least --at-most
 	    --kill-after --on-loss --prefix --node-timeout --restart-grace
 	    --password-file --tls-ca --tls-cert --tls-key --tls-server-name
@@ -317,6 +317,10 @@ running() {
 		redlock --status "$word" 2>>said || true
 	done
 	redlock -k a -q "redis://:s3cret@$tcp" -- true 2>>said || true
+	# Half of a URL is a mistake that does not look like one.
+	printf -v long '%080d' 0
+	redlock -k a "--redis-redis://me:s3cret$long@h" -- true 2>>said || true
+	redlock -k a "--redis-redis://me:s3cret=$long@h" -- true 2>>said || true
 	cat said
 	[ "$(grep -c '^redlock-run: ' said)" -ge $((6 * 18)) ]
 	not seen said
