@@ -18,7 +18,7 @@
 bool
 facts_read_info(struct facts *f, const char *info)
 {
-	int64_t uptime_s = info_number(info, "uptime_in_seconds", -1);
+	int64_t uptime_s = info_uptime_s(info);
 
 	f->valkey =
 	    info_field(info, "valkey_version", f->version, sizeof(f->version));

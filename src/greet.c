@@ -130,8 +130,7 @@ informed(struct node *n, const struct answer *a)
 		snprintf(n->info_error, sizeof(n->info_error), "%s", a->text);
 		return;
 	}
-	uptime_s =
-	    text == NULL ? -1 : info_number(text, "uptime_in_seconds", -1);
+	uptime_s = text == NULL ? -1 : info_uptime_s(text);
 	if (uptime_s < 0) {
 		snprintf(n->info_error, sizeof(n->info_error),
 		    "it does not say how long it has been up");

@@ -26,16 +26,33 @@ info_field(const char *info, const char *name, char *buf, size_t size)
 	return false;
 }
 
+static bool
+info_integer(const char *info, const char *name, int64_t *number)
+{
+	char text[32], *end;
+
+	if (!info_field(info, name, text, sizeof(text)))
+		return false;
+	*number = strtoll(text, &end, 10);
+	return end != text && *end == '\0';
+}
+
 int64_t
 info_number(const char *info, const char *name, int64_t fallback)
 {
-	char text[32], *end;
-	long long n;
+	int64_t n;
 
-	if (!info_field(info, name, text, sizeof(text)))
-		return fallback;
-	n = strtoll(text, &end, 10);
-	if (end == text || *end != '\0' || n < 0)
+	if (!info_integer(info, name, &n) || n < 0)
 		return fallback;
 	return n < INFO_MAX ? n : INFO_MAX;
+}
+
+int64_t
+info_uptime_s(const char *info)
+{
+	int64_t n;
+
+	if (!info_integer(info, "uptime_in_seconds", &n))
+		return -1;
+	return n < 0 ? 0 : n < INFO_MAX ? n : INFO_MAX;
 }

@@ -14,4 +14,12 @@ int64_t info_number(const char *info, const char *name, int64_t fallback);
 
 #define INFO_MAX (INT64_MAX / 1000000)
 
+/*
+ * For how many seconds the server has been up, or -1 if it does not say.
+ * Redis subtracts two readings of its wall clock, so a clock that was set back
+ * by more than that makes the difference negative.  0 is then the only uptime
+ * that is certain.
+ */
+int64_t info_uptime_s(const char *info);
+
 #endif

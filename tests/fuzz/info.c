@@ -21,6 +21,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	n = info_number(info, "a", -7);
 	if (n != -7 && (n < 0 || n > INFO_MAX))
 		abort();
+	n = info_uptime_s(info);
+	if (n < -1 || n > INFO_MAX)
+		abort();
 	free(info);
 	return 0;
 }
