@@ -463,6 +463,7 @@ options_parse(struct options *opt, int argc, char **argv)
 
 	site_read(opt, &site);
 	opt->at_least_ms = setting_duration(at_least, 0, 0);
+	site_check_grace(opt, &site, at_least.name, opt->at_least_ms);
 	opt->at_most_ms = setting_duration(at_most, 0, 0);
 	check_site(opt);
 	/* Who only asks is there to read the answer. */

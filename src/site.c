@@ -428,19 +428,19 @@ site_of(const struct options *opt)
 	return fingerprint(servers ^ basis, opt->prefix);
 }
 
-/* A server that has restarted votes again when all leases have ended. */
-static void
-check_grace(const struct options *opt, struct setting ttl, struct setting grace)
+void
+site_check_grace(const struct options *opt, const struct site *site,
+    const char *name, int64_t ms)
 {
+	struct setting grace = find(opt, site, SITE_RESTART_GRACE);
 	char text[2][DURATION_TEXT];
 
 	if ((opt->mode == MODE_RUN || opt->mode == MODE_CHECK) &&
-	    opt->grace_ms > 0 && opt->ttl_ms > opt->grace_ms)
+	    opt->grace_ms > 0 && ms > opt->grace_ms)
 		usage_error("%s: %s is more than the restart grace of %s "
 			    "(%s): a server that restarts could forget the "
 			    "lock",
-		    ttl.value != NULL ? ttl.name : keys[SITE_TTL].option,
-		    duration_format(opt->ttl_ms, text[0]),
+		    name, duration_format(ms, text[0]),
 		    duration_format(opt->grace_ms, text[1]),
 		    grace.value != NULL ? grace.name :
 					  keys[SITE_RESTART_GRACE].option);
@@ -474,7 +474,8 @@ site_read(struct options *opt, const struct site *site)
 	load_tls(opt, site);
 	opt->grace_ms =
 	    setting_duration(grace, opt->naddresses > 1 ? 60000 : 0, 0);
-	check_grace(opt, ttl, grace);
+	site_check_grace(opt, site,
+	    ttl.value != NULL ? ttl.name : keys[SITE_TTL].option, opt->ttl_ms);
 	snprintf(opt->site, sizeof(opt->site), "%016" PRIx64, site_of(opt));
 }
 

@@ -57,6 +57,14 @@ void site_add_server(struct options *, const char *name, const char *url);
  */
 void site_read(struct options *, const struct site *);
 
+/*
+ * Exits if ms, the value of the setting name, is more than the restart grace.
+ * A server that restarts empty votes again after the grace; by then whatever it
+ * could have forgotten must be over.
+ */
+void site_check_grace(const struct options *, const struct site *,
+    const char *name, int64_t ms);
+
 /* Frees what the others allocated. */
 void site_release(struct options *);
 

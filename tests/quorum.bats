@@ -330,6 +330,18 @@ free_at_tcp() {
 	REDLOCK_TTL=1h run -1 redlock --status -k a
 }
 
+@test "with several servers --at-least above the restart grace is a usage error" {
+	unset REDLOCK_RESTART_GRACE
+	run -64 --separate-stderr redlock -k a --at-least 61s -- touch started
+	says '--at-least: 1m1s is more than the restart grace of 1m'
+	run -64 --separate-stderr redlock -k a -t 1s --at-least 3s \
+	    --restart-grace 2s -- touch started
+	says '--at-least: 3s' '--restart-grace'
+	[ ! -e started ]
+	redlock -k a --at-least 61s --restart-grace 0 -- true
+	redlock -k b --at-least 61s -r "$(url 1)" -- true
+}
+
 @test "servers that started only just now have no vote: 69, and it says until when" {
 	local i
 
