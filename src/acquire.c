@@ -236,9 +236,9 @@ replicated(struct lock *l, int64_t now)
 
 	if (l->replicas == 0)
 		return true;
-	if (!l->replicating && now + l->node_timeout_ms > l->phase_end_ms)
+	if (!l->extended && now + l->node_timeout_ms > l->phase_end_ms)
 		l->phase_end_ms = now + l->node_timeout_ms;
-	l->replicating = true;
+	l->replicating = l->extended = true;
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
@@ -340,6 +340,7 @@ static void
 ask_finally(struct lock *l, int64_t now)
 {
 	l->asked_finally = true;
+	l->extended = false;
 	l->phase_end_ms = now + l->node_timeout_ms;
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];

@@ -346,6 +346,8 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 		else if (!ending && s->unproven_ms != 0)
 			why = "it lost the lock, and its vote does not count "
 			      "yet";
+		else if (l->replicating && s->replicas < l->replicas)
+			why = "its replicas have not confirmed the lock yet";
 		else
 			why = "";
 		break;

@@ -70,6 +70,7 @@ struct lock {
 	int releases;         /* and how many have to answer, at most */
 	bool cancelled;
 	bool asked_finally;  /* at the end of a wait */
+	bool extended;       /* phase_end_ms was put off, for the last time */
 	bool replicating;    /* all is there but the replicas' word */
 	int changes;         /* from one slot to another, without waiting */
 	int64_t slowest_ms;  /* answer so far; -1: none */

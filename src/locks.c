@@ -91,6 +91,9 @@ acquire_next(struct locks *ls, const struct owner *owner)
 			wake = l->phase_end_ms;
 		if (clock_now_ms() < l->wait_end_ms && l->wait_end_ms < wake)
 			wake = l->wait_end_ms;
+		/* At the end of the wait the outcome tells. */
+		if (l->wait_end_ms <= ls->tell_ms)
+			ls->tell_ms = CLOCK_NEVER;
 		if (clock_now_ms() >= ls->tell_ms) {
 			ls->waiting_cb(l);
 			ls->tell_ms = CLOCK_NEVER;

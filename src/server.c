@@ -18,6 +18,8 @@
 
 #define REOPEN_MS 200 /* between tries to reach a server that is down */
 #define RETRY_MS  10  /* between tries of an acquire that was cut */
+#define PACE_MS   20  /* between requests to a server on average, */
+#define BURST     16  /* after so many without a pause */
 #define RECORD    (LOCK_HOW + 32)
 
 void
@@ -339,7 +341,9 @@ server_down(struct server *s, int64_t now)
 	const struct lock *l = s->lock;
 	const struct node *n = &s->node;
 
-	note_failure(s, n->why);
+	/* The next request shows what is wrong with the server, if anything. */
+	if (s->asked != ASK_WAIT)
+		note_failure(s, n->why);
 	if (s->asked == ASK_ACQUIRE && n->established)
 		server_may_have(s);
 	/* WAIT knows only of what was written on its own connection. */
@@ -379,6 +383,16 @@ server_open(struct server *s, int64_t now)
 	node_open(&s->node);
 }
 
+/*
+ * When the next request may be sent.  Whatever a server answers, and however
+ * fast, it cannot make us ask without end and without pause.
+ */
+static int64_t
+floor_ms(const struct server *s)
+{
+	return s->paced_ms - BURST * PACE_MS;
+}
+
 /* One server's turn.  Returns when it wants the next one. */
 int64_t
 server_step(struct server *s, int64_t now)
@@ -408,18 +422,26 @@ server_step(struct server *s, int64_t now)
 			return s->next_ms;
 		ask = ASK_WAIT;
 	}
+	if (now < floor_ms(s))
+		return floor_ms(s);
 	if (s->node.state == NODE_DOWN) {
 		server_open(s, now);
 		if (s->node.state == NODE_DOWN)
 			return now; /* judged in the next turn */
 	}
-	if (s->node.state == NODE_READY && server_send(s, ask) == 0) {
-		s->asked = ask;
-		if (ask == ASK_WAIT)
-			s->give_up_ms = s->next_ms;
-		else if (node_connected(&s->node))
-			s->give_up_ms = now + l->node_timeout_ms;
+	if (s->node.state != NODE_READY)
+		return s->give_up_ms;
+	if (server_send(s, ask) == -1) {
+		/* No memory for it; there may be some soon. */
+		s->block_ms = 0;
+		return s->next_ms = now + clock_about(RETRY_MS);
 	}
+	s->asked = ask;
+	s->paced_ms = (s->paced_ms > now ? s->paced_ms : now) + PACE_MS;
+	if (ask == ASK_WAIT)
+		s->give_up_ms = s->next_ms;
+	else if (node_connected(&s->node))
+		s->give_up_ms = now + l->node_timeout_ms;
 	return s->give_up_ms;
 }
 

@@ -15,6 +15,7 @@
 #define CONTEST_TIMEOUTS 3     /* node timeouts that a split vote may take, */
 #define BEAT_TIMEOUTS    2     /* and after which a candidate counts as dead */
 #define HEARTBEAT_MS     15000 /* without a word a waiter counts as dead */
+#define FENCE_END        INT64_C(9000000000000000) /* no fence or time, in us */
 
 struct lock;
 
@@ -47,6 +48,7 @@ struct server {
 	} asked;
 	int64_t give_up_ms;  /* when what was asked counts as unanswered */
 	int64_t next_ms;     /* when something is to be asked again */
+	int64_t paced_ms;    /* when all requests so far had their PACE_MS */
 	int64_t valid_ms;    /* v_i */
 	int64_t yours_ms;    /* when what was last answered "yours" was sent */
 	int64_t unproven_ms; /* since when our key is there but does not count;

@@ -3,6 +3,7 @@
  * for when it is asked again.  For callbacks; nothing is sent from here.
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,27 +18,49 @@
 #define FOREIGN_MS     25   /* at first, under a holder that wakes nobody */
 #define FOREIGN_MAX_MS 250
 
+/* What PTTL says, where a lease without end is as good as one of 3000 years. */
+static bool
+read_ttl(const struct answer *a, size_t i, int64_t *ttl_ms)
+{
+	long long ms = answer_int(a, i);
+
+	*ttl_ms = ms < DURATION_MAX_MS ? ms : DURATION_MAX_MS;
+	return ms >= -2;
+}
+
+static bool
+read_number(
+    const struct answer *a, size_t i, long long min, long long max, int *number)
+{
+	long long n = answer_int(a, i);
+
+	*number = n < min || n > max ? 0 : (int)n;
+	return n >= min && n <= max;
+}
+
 int
 lock_view_read(struct lock_view *v, const struct answer *a)
 {
 	const char *value;
 	size_t len = 0;
 
-	if (a->kind != ANSWER_REPLY || answer_count(a) < 7)
+	if (a->kind != ANSWER_REPLY || answer_count(a) < 7 ||
+	    answer_int(a, 0) != 0)
 		return -1;
 	value = answer_string(a, 1, &len);
 	v->taken = value != NULL;
 	v->len = len < sizeof(v->value) ? len : sizeof(v->value);
 	if (v->taken)
 		memcpy(v->value, value, v->len);
-	v->ttl_ms = answer_int(a, 2);
 	v->now_us = answer_int(a, 3);
-	v->readers = (int)answer_int(a, 4);
-	v->best = (int)answer_int(a, 5);
-	v->best_ms = answer_int(a, 6);
 	v->queued = answer_int(a, 8) == 1;
-	v->waiting = (int)answer_int(a, 9);
-	return 0;
+	return read_ttl(a, 2, &v->ttl_ms) && read_ttl(a, 6, &v->best_ms) &&
+		v->now_us >= 0 && v->now_us < FENCE_END &&
+		read_number(a, 4, 0, INT_MAX, &v->readers) &&
+		read_number(a, 5, 1, LOCK_SLOTS, &v->best) &&
+		read_number(a, 9, 0, INT_MAX, &v->waiting) ?
+	    0 :
+	    -1;
 }
 
 void
@@ -286,6 +309,10 @@ replicas_answered(struct server *s, const struct answer *a)
 	const struct lock *l = s->lock;
 	char text[DURATION_TEXT], why[NODE_WHY];
 
+	if (answer_number(a) < 0 || answer_number(a) > INT_MAX) {
+		server_nonsense(s, a);
+		return;
+	}
 	s->replicas = (int)answer_number(a);
 	if (s->replicas >= l->replicas)
 		return;

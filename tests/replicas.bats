@@ -117,6 +117,17 @@ both="$(redis_cli r2 exists redlock:a); $(redis_cli r3 exists redlock:a)"
 	eventually redlock -k a --replicas 2 -- true
 }
 
+@test "a wait for replicas says that the replicas have not confirmed the lock" {
+	redis_freeze r2
+	run -69 --separate-stderr redlock -k a --replicas 2 -w 2s \
+	    --node-timeout 10s -- touch started
+	says 'a: waiting for the servers: ' \
+	    'its replicas have not confirmed the lock yet'
+	[[ $stderr != *'no answer yet'* ]]
+	[ ! -e started ]
+	only_fence r1
+}
+
 @test "a connection that is lost while it waits for replicas proves nothing" {
 	redis_freeze r2
 	redlock_bg -k a --replicas 2 --node-timeout 4s -- touch started

@@ -237,6 +237,14 @@ teardown_file() { redis_stop_all; }
 	[ ! -s 2.err ]
 }
 
+@test "a wait of one second ends with who holds the lock, and nothing else" {
+	hold a
+	run -75 --separate-stderr redlock -k a -w 1 -- true
+	says "a: held by" "pid $bg_pid"
+	[ "$(wc -l <<<"$stderr")" = 1 ]
+	let_go
+}
+
 @test "a short wait says nothing" {
 	local began_us
 

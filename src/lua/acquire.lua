@@ -76,7 +76,7 @@ if not ours and (first or over or value and not (limit == 0 and value == SHARED)
 	local owner = (value or ''):match('^redlock%-run/1 token=(%S+)')
 	answer[8] = first and 1 or 0
 	answer[9] = (n > 0 and queued == n or owner and redis.call('ZSCORE', queue, owner)) and 1 or 0
-	answer[10] = redis.call('ZCARD', queue) - (heartbeat > 0 and 1 or 0)
+	answer[10] = redis.call('ZCARD', queue) - (redis.call('ZSCORE', queue, token) and 1 or 0)
 	return answer
 elseif not ours then
 	local failed = hold(token, limit, value_of(id, now_us, details), ttl)

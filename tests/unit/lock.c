@@ -261,6 +261,34 @@ errors_change_nothing(void)
 	}
 }
 
+static void
+no_memory(void)
+{
+	static const struct {
+		int64_t at_ms;
+		int times;
+		int64_t most_ms;
+	} rows[] = { { 0, 1, 20 }, { 0, 3, 60 }, { 300, 1, 353 },
+		{ 300, 5, 433 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin(1, 1000, 100);
+		if (rows[i].at_ms > 0) {
+			SAME_INT(acquire(), LOCK_HELD);
+			hold(rows[i].at_ms);
+		}
+		world.servers[0].unsent = rows[i].times;
+		if (rows[i].at_ms == 0)
+			SAME_INT(acquire(), LOCK_HELD);
+		hold(rows[i].most_ms);
+		CHECK(deadline() > rows[i].at_ms + 988);
+		world.servers[0].unsent = 1;
+		SAME_INT(released(0), RELEASE_DONE);
+		SAME_INT(count(0, RELEASE), 1);
+		lock_close(&world.lock);
+	}
+}
+
 /* Whatever goes wrong, what was won stays until its time is over. */
 static void
 failures_change_nothing(void)
@@ -1744,6 +1772,7 @@ static const struct tap_test tests[] = {
 	{ "less than half of the lease is no lock", half_of_the_lease },
 	{ "an error changes nothing, and the renewal is repeated",
 	    errors_change_nothing },
+	{ "a request for which there is no memory is sent soon", no_memory },
 	{ "no failure ends the lease before its time",
 	    failures_change_nothing },
 	{ "a lock that is not ours any more is lost at once", not_yours },

@@ -61,6 +61,7 @@ struct made_up {
 	const char *connects; /* "now", "refused" or "never" */
 	int greeting_ms;      /* AUTH and SELECT take that long */
 	bool unresolved;
+	int unsent; /* so many requests find no memory */
 	int connection; /* how many there have been */
 	int npending;
 	struct {
@@ -896,6 +897,10 @@ node_eval(struct node *n, int tag, const char *script, int nkeys, int argc,
 
 	if (n->state != NODE_READY || m->npending == NODE_PENDING)
 		return -1;
+	if (m->unsent > 0) {
+		m->unsent--;
+		return -1;
+	}
 	if (world.nrequests++ == REQUESTS) {
 		printf("# it asks without end\n");
 		exit(1);

@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# Servers that answer what no Redis would, or when no Redis would.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+
+load lib
+load servers
+
+setup_file() { five_servers; }
+setup() { fresh_servers; }
+
+teardown() {
+	[ -z "${liar_pid:-}" ] || kill -KILL "$liar_pid"
+	nothing_left
+}
+
+teardown_file() { redis_stop_all; }
+
+# liar N LINE...: $liar is the URL of a server that passes all on to server N,
+# but for what these lines of Python say; see helpers/liar.py.
+liar() {
+	local real=$BATS_FILE_TMPDIR/s$1.sock
+	shift
+	printf '%s\n' "$@" >lies.py
+	: >asked
+	env -u TEST_MARK /usr/bin/python3 "$BATS_TEST_DIRNAME/helpers/liar.py" \
+	    liar.sock "$real" lies.py >liar.log 2>&1 3>&- 4>&- &
+	liar_pid=$!
+	eventually test -S liar.sock
+	liar=unix://$PWD/liar.sock
+}
+
+# These begin a lie, and write each request to the file "asked".
+asks='def ask(words):
+    open("asked", "a").write(words[0] + "\n")'
+answers='import re
+def answer(words, reply):
+    open("asked", "a").write(words[0] + "\n")
+    refused = isinstance(reply, list) and reply[:1] == [0] and len(reply) > 6'
+
+# asked [COMMAND]: how many requests there were.
+asked() {
+	grep -cx "${1:-.*}" asked || true
+}
+
+# at_first NAME: the key of the lock is on server 1.
+at_first() {
+	[ "$(redis_at s1 exists "redlock:$1")" = 1 ]
+}
+
+# taken: another run has the lock called "a" on server 1, until let_go.
+taken() {
+	REDLOCK_REDIS=$(url 1) held_at_first
+}
+
+held_at_first() {
+	held() { at_first "$1"; }
+	hold a
+}
+
+## Age
+
+@test "a server whose uptime is negative is young: 69, and -w waits for it" {
+	liar 1 "$answers" \
+	    '    if words[0] == "INFO":' \
+	    '        reply = re.sub(rb"uptime_in_seconds:\d+",' \
+	    '            b"uptime_in_seconds:-86400", reply)' \
+	    '    return reply'
+	tell "$liar"
+	run -69 --separate-stderr redlock -k a -t 1s --restart-grace 1s -- \
+	    touch started
+	says 'a: not run: ' 'it started only ' 'ms ago' '(--restart-grace)'
+	[ ! -e started ]
+	run -0 redlock -q -k a -t 1s --restart-grace 1s -w inf -- true
+	run -69 --separate-stderr redlock --check -t 1s --restart-grace 1h
+	[[ $output == *'it started only 0ms ago'* ]]
+}
+
+## Haste
+
+@test "a server that wakes a waiter again and again is not asked without pause" {
+	taken
+	liar 1 "$asks" \
+	    '    return [b"list", b"1"] if words[0] == "BLPOP" else FORWARD'
+	run -75 redlock -k a -r "$liar" -w 3s -- touch started
+	echo "$(asked) requests in 3 s"
+	(($(asked BLPOP) > 5 && $(asked) < 250))
+	[ ! -e started ]
+	let_go
+}
+
+@test "a lease of 292 million years is waited for like any other" {
+	taken
+	liar 1 "$answers" \
+	    '    if refused: reply[2] = reply[6] = 2 ** 63 - 1' \
+	    '    return reply'
+	run -75 redlock -k a -r "$liar" -w 2s -- touch started
+	echo "$(asked) requests in 2 s"
+	(($(asked) < 20))
+	run -75 --separate-stderr redlock -k a -r "$liar" -- touch started
+	says 'a: held by'
+	[ ! -e started ]
+	let_go
+}
+
+@test "a server whose lease always ends now is not asked without pause" {
+	taken
+	liar 1 "$answers" \
+	    '    if refused: reply[2] = reply[6] = 0' \
+	    '    return reply'
+	run -75 redlock -k a -r "$liar" -w 3s -- touch started
+	echo "$(asked) requests in 3 s"
+	(($(asked) > 5 && $(asked) < 250))
+	[ ! -e started ]
+	let_go
+}
+
+@test "a server that hangs up at each WAIT: 69 after two node timeouts" {
+	local took
+
+	liar 1 "$asks" '    return CLOSE if words[0] == "WAIT" else FORWARD'
+	took=$(now_us)
+	redlock_bg -k a -r "$liar" --replicas 1 --node-timeout 1s -- \
+	    touch started
+	redlock_ended 69
+	took=$(($(now_us) - took))
+	grep -q '^redlock-run: a: not run: ' "$bg_err"
+	echo "$(asked WAIT) times in $((took / 1000)) ms"
+	((took < 8000000 && $(asked WAIT) > 1 && $(asked) < 250))
+	[ ! -e started ]
+	only_fences 1
+}
+
+@test "a server that hangs up after each answer is not asked without pause" {
+	liar 1 "$answers" '    return Last(reply)'
+	redlock_bg -k a -r "$liar" -t 20s -- sleep 2
+	redlock_ended 0
+	echo "$(asked) requests in 2 s"
+	(($(asked) > 5 && $(asked) < 200))
+}
