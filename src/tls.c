@@ -113,8 +113,9 @@ use_files(SSL_CTX *ctx, const struct tls_files *f, char why[TLS_WHY])
 }
 
 /*
- * Its certificate has to be for that name, or that address.  A name that begins
- * with a dot would be any name that ends so.
+ * Its certificate has to be for that name, or that address, as an alternative
+ * name of its subject (RFC 6125); the subject's common name counts for nothing.
+ * A name that begins with a dot would be any name that ends so.
  */
 static bool
 expect_name(SSL *ssl, const char *name)
@@ -127,7 +128,9 @@ expect_name(SSL *ssl, const char *name)
 	    inet_pton(AF_INET6, name, buf) == 1)
 		return X509_VERIFY_PARAM_set1_ip_asc(
 			   SSL_get0_param(ssl), name) == 1;
-	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	SSL_set_hostflags(ssl,
+	    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+		X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
 	return SSL_set_tlsext_host_name(ssl, name) == 1 &&
 	    SSL_set1_host(ssl, name) == 1;
 }
@@ -178,9 +181,13 @@ tls_ready(struct ssl_st *ssl)
 	return SSL_is_init_finished(ssl) == 1;
 }
 
-/* The alerts with which a server refuses a client's certificate. */
+/*
+ * Whether the alert refuses our certificate, or that there is none.  A failed
+ * handshake may have another cause, as that no cipher is common to both sides:
+ * before the server has shown its own certificate it asks for none of ours.
+ */
 static bool
-refused(unsigned long code)
+refused(const SSL *ssl, unsigned long code)
 {
 	switch (ERR_GET_REASON(code)) {
 	case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
@@ -190,8 +197,9 @@ refused(unsigned long code)
 	case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
 	case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
 	case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
-	case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
 		return true;
+	case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
+		return SSL_get_peer_cert_chain(ssl) != NULL;
 	}
 	return false;
 }
@@ -220,6 +228,19 @@ first_error(SSL *ssl)
 	return code;
 }
 
+/* What the error may mean. */
+static const char *
+advice(int reason)
+{
+	switch (reason) {
+	case SSL_R_WRONG_VERSION_NUMBER:
+		return " (does this port speak TLS?)";
+	case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
+		return " (is there a cipher that both sides support?)";
+	}
+	return "";
+}
+
 static enum tls_trouble
 tls_trouble(struct ssl_st *ssl, char why[TLS_WHY])
 {
@@ -234,7 +255,7 @@ tls_trouble(struct ssl_st *ssl, char why[TLS_WHY])
 	}
 	if (code == 0)
 		return TLS_FINE;
-	if (refused(code)) {
+	if (refused(ssl, code)) {
 		snprintf(why, TLS_WHY,
 		    "it does not accept our certificate, or wants one "
 		    "(--tls-cert): %s",
@@ -242,9 +263,7 @@ tls_trouble(struct ssl_st *ssl, char why[TLS_WHY])
 		return TLS_REFUSED;
 	}
 	snprintf(why, TLS_WHY, "TLS: %s%s", reason != NULL ? reason : "failed",
-	    ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER ?
-		" (does this port speak TLS?)" :
-		"");
+	    advice(ERR_GET_REASON(code)));
 	return TLS_FAILED;
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 #
 # The Makefile: building, installing, and getting what is missing.
+# shellcheck disable=SC2016,SC2030,SC2031
 
 load lib
 

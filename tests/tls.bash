@@ -19,12 +19,12 @@ authority() {
 }
 
 # certificate NAME ALTNAMES AUTHORITY [DAYS]: for that many days from now, or
-# until so many days ago.
+# until so many days ago.  NAME is its common name.
 certificate() {
 	local days=${4:-10} from=now
 	((days > 0)) || from='2 months ago'
 	openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \
-	    -subj "/CN=$1" -addext "subjectAltName=$2" \
+	    -subj "/CN=$1" ${2:+-addext "subjectAltName=$2"} \
 	    -keyout "$1.key" -out "$1.csr"
 	openssl ca -batch -notext -config ca.conf -in "$1.csr" -out "$1.crt" \
 	    -cert "$3.crt" -keyfile "$3.key" \
@@ -57,6 +57,7 @@ make_certificates() {
 		certificate server IP:127.0.0.1,DNS:localhost ca &&
 		certificate expired IP:127.0.0.1,DNS:localhost ca -1 &&
 		certificate other DNS:redis.example ca &&
+		certificate localhost '' ca &&
 		certificate client DNS:client.example ca &&
 		certificate alien DNS:client.example stranger
 	) >"$certs/log" 2>&1 || { cat "$certs/log" >&2 && return 1; }

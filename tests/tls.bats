@@ -74,6 +74,14 @@ refused() {
 	redis_kill other
 }
 
+@test "a certificate without alternative names is for nobody, whatever its common name" {
+	tls_start named localhost
+	refused 69 "$(tls_url named localhost)" 'hostname mismatch'
+	REDLOCK_TLS_SERVER_NAME=localhost refused 69 "$(tls_url named)" \
+	    'hostname mismatch'
+	redis_kill named
+}
+
 @test "--tls-server-name is a whole name: a part of one is a usage error" {
 	local name
 
@@ -179,6 +187,32 @@ refused() {
 @test "rediss:// to a port without TLS, and redis:// to one with it: a hint" {
 	refused 69 "rediss://127.0.0.1:$redis_port" 'does this port speak TLS?'
 	refused 69 "redis://127.0.0.1:$(tls_port redis)" rediss://
+}
+
+@test "a server without a cipher or a version in common is no refusal: 69" {
+	local url how
+
+	for how in '--tls-protocols TLSv1.2 --tls-ciphers PSK' \
+	    '--tls-protocols TLSv1.2 --tls-ciphers aRSA' \
+	    '--tls-ciphersuites TLS_AES_128_CCM_8_SHA256 --tls-protocols TLSv1.3'; do
+		# shellcheck disable=SC2086
+		tls_start odd server --tls-auth-clients yes $how
+		url=$(tls_url odd)
+		refused 69 "$url" "$url" TLS 'cipher that both sides support'
+		redis_kill odd
+	done
+}
+
+@test "a server with TLS 1.2 alone that wants a certificate of ours: without one 77" {
+	local url
+
+	tls_start strict server --tls-auth-clients yes --tls-protocols TLSv1.2
+	url=$(tls_url strict)
+	refused 77 "$url" "$url" '--tls-cert'
+	REDLOCK_TLS_CERT=$certs/client.crt REDLOCK_TLS_KEY=$certs/client.key \
+	    redlock -k a -r "$url" -- touch ran
+	[ -e ran ]
+	redis_kill strict
 }
 
 @test "a server that says nothing to the handshake: no answer in time" {
