@@ -16,7 +16,7 @@ SRCS = main.c run.c options.c site.c config.c names.c nested.c report.c \
 	signals.c loop.c clock.c address.c survey.c status.c show.c watch.c \
 	screen.c history.c runs.c tell.c break.c check.c facts.c findings.c \
 	rule.c table.c json.c escape.c log.c
-SCRIPTS = acquire renew release status history break
+SCRIPTS = lock status history break
 
 B = build
 PROGRAM = redlock-run
@@ -105,14 +105,25 @@ $(MODULE): src/tls.c src/tls.h $B/flags
 $B/%.o: src/%.c $B/flags $B/scripts.h
 	$(call say,compile)$(COMPILE) -c -o $@ $<
 
-# The scripts as C strings, without comments and indentation, head.lua first.
-$B/scripts.h: $(patsubst %,src/lua/%.lua,head $(SCRIPTS)) $B/flags
+# The scripts without comments and indentation, head.lua first; and as C
+# strings.  A run sends one of several parts, which are one script: the server
+# gets it once on each connection, and then its digest.
+LOCK_PARTS = acquire renew release
+strip_lua = sed -e 's/^[[:space:]]*//' -e '/^--/d' \
+	-e "s/[[:space:]]*--[^\"']*$$//" -e '/^$$/d'
+$B/lua/%.lua: src/lua/head.lua src/lua/%.lua $B/flags
+	$(call say,make)cat $(filter %.lua,$^) | $(strip_lua) >$@
+
+$B/lua/lock.lua: src/lua/head.lua $(LOCK_PARTS:%=src/lua/%.lua) $B/flags
+	$(call say,make){ cat $<; for s in $(LOCK_PARTS); do \
+		echo "if ARGV[#ARGV] == '$$s' then"; cat src/lua/$$s.lua; \
+		echo end; done; } | $(strip_lua) >$@
+
+$B/scripts.h: $(SCRIPTS:%=$B/lua/%.lua)
 	$(call say,make)for s in $(SCRIPTS); do \
-		echo "static const char script_$$s[] ="; \
-		cat src/lua/head.lua src/lua/$$s.lua | sed \
-			-e 's/^[[:space:]]*//' -e '/^--/d' \
-			-e "s/[[:space:]]*--[^\"']*$$//" -e '/^$$/d' \
-			-e 's/[\\"]/\\&/g' -e 's/.*/	"&\\n"/' -e '$$s/$$/;/'; \
+		echo "static const struct script script_$$s = {"; \
+		sed -e 's/[\\"]/\\&/g' -e 's/.*/	"&\\n"/' $B/lua/$$s.lua; \
+		echo "	,\"$$(sha1sum <$B/lua/$$s.lua | cut -c 1-40)\" };"; \
 	done >$@
 
 # Where the program finds its TLS module.
@@ -124,7 +135,7 @@ $B/tlsload.o: $B/prefix.h
 # Changes when the flags do, or what is linked or made into strings, and
 # everything is made anew.
 $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS))
-	@mkdir -p $B/unit; \
+	@mkdir -p $B/unit $B/lua; \
 	echo '$(FLAGS)' | cmp -s - $@ && exit; echo '$(FLAGS)' >$@
 	$(call find_missing,$(BUILD_TOOLS)); rm -f $@; \
 	echo "redlock-run cannot be built without$$missing (their names in" \

@@ -236,7 +236,7 @@ ask_removal(struct source *s, size_t i)
 	lock_keys(key, beside, r->opt->prefix, r->opt->names[0]);
 	snprintf(slots, sizeof(slots), "%d", LOCK_SLOTS);
 	r->asked[s - s->survey->sources]++;
-	return node_eval(&s->node, (int)i, script_break, 2, 7, argv);
+	return node_eval(&s->node, (int)i, &script_break, 2, 7, argv);
 }
 
 static bool

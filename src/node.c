@@ -329,6 +329,11 @@ reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 			return;
 		a.kind = reply_error_kind(r->str);
 		a.text = a.tag == TAG_AUTH ? reply_auth_error(r->str) : r->str;
+		if (answer_wants_eval(&a)) {
+			n->no_evalsha =
+			    n->no_evalsha || a.kind == ANSWER_DENIED;
+			n->script = NULL;
+		}
 	} else {
 		a.kind = ANSWER_REPLY;
 		n->heard = true;
@@ -444,6 +449,7 @@ hop(struct node *n)
 	n->hopping = true;
 	redisAsyncFree(n->ac);
 	n->hopping = n->established = false;
+	n->script = NULL;
 	n->why[0] = '\0';
 	n->at_sentinel = false;
 	follow(n);
@@ -460,6 +466,7 @@ node_open(struct node *n)
 	n->why[0] = '\0';
 	n->head = n->tail = 0;
 	n->again = n->established = n->good = false;
+	n->script = NULL;
 	if (n->untried > 0)
 		n->untried--;
 	n->at_sentinel = n->address.kind == ADDRESS_SENTINEL;
@@ -567,18 +574,22 @@ node_command(struct node *n, int tag, int argc, const char *const argv[])
 }
 
 int
-node_eval(struct node *n, int tag, const char *script, int nkeys, int argc,
-    const char *const argv[])
+node_eval(struct node *n, int tag, const struct script *script, int nkeys,
+    int argc, const char *const argv[])
 {
+	bool known = n->script == script && !n->no_evalsha;
 	const char *words[3 + NODE_ARGS];
 	char keys[16];
 
 	if (argc > NODE_ARGS)
 		return -1;
 	snprintf(keys, sizeof(keys), "%d", nkeys);
-	words[0] = "EVAL";
-	words[1] = script;
+	words[0] = known ? "EVALSHA" : "EVAL";
+	words[1] = known ? script->sha1 : script->text;
 	words[2] = keys;
 	memcpy(words + 3, argv, (size_t)argc * sizeof(*argv));
-	return node_command(n, tag, 3 + argc, words);
+	if (node_command(n, tag, 3 + argc, words) == -1)
+		return -1;
+	n->script = script;
+	return 0;
 }

@@ -48,6 +48,12 @@ typedef void node_answer_cb(void *arg, const struct answer *);
 
 struct redisAsyncContext;
 
+/* A script, and its SHA-1 in hexadecimal, by which EVALSHA names it. */
+struct script {
+	const char *text;
+	const char *sha1;
+};
+
 /* What a server has been asked and has not answered yet. */
 struct node_request {
 	int tag;
@@ -97,6 +103,8 @@ struct node {
 	struct node_request moved[NODE_PENDING]; /* to be sent elsewhere */
 	int nmoved;
 	long long budget; /* bytes that the reply may still take */
+	const struct script *script; /* the last one sent on this connection */
+	bool no_evalsha;             /* the server does not permit it */
 };
 
 /* answer_cb(arg, ...) is called once for each request. */
@@ -154,12 +162,23 @@ void node_finish(struct node *);
 void node_release(struct node *);
 
 /*
- * Sends EVAL script with argc arguments, the first nkeys of them keys.  They
- * are copied.  Returns 0, or -1 if the node is not ready or too much is on
- * its way.  The answer carries tag, which is not negative.
+ * Sends EVAL with script and argc arguments, the first nkeys of them keys; or
+ * EVALSHA, if this connection was last sent the same script.  The arguments
+ * are copied, the script stays.  Returns 0, or -1 if the node is not ready or
+ * too much is on its way.  The answer carries tag, which is not negative.
+ *
+ * A release that follows its acquire unanswered must be short: Redis reads 16
+ * kB at a time, and drops the rest of the requests if it cannot write the
+ * answers to the first of them because we are gone.
  */
-int node_eval(struct node *, int tag, const char *script, int nkeys, int argc,
-    const char *const argv[]);
+int node_eval(struct node *, int tag, const struct script *script, int nkeys,
+    int argc, const char *const argv[]);
+
+/*
+ * Whether an error says that EVALSHA is not possible, so that nothing was
+ * executed.  The next node_eval() sends EVAL.
+ */
+bool answer_wants_eval(const struct answer *);
 
 /* The same for a command, all of whose words are in argv. */
 int node_command(struct node *, int tag, int argc, const char *const argv[]);

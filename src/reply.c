@@ -165,6 +165,14 @@ reply_auth_error(const char *text)
 	       "and is not shown";
 }
 
+bool
+answer_wants_eval(const struct answer *a)
+{
+	return (a->kind == ANSWER_UNABLE &&
+		   strncmp(a->text, "NOSCRIPT", 8) == 0) ||
+	    (a->kind == ANSWER_DENIED && strstr(a->text, "'evalsha'") != NULL);
+}
+
 char *
 node_explain(const struct node *n, const char *why, char buf[NODE_WHY])
 {

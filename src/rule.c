@@ -25,9 +25,15 @@ static const char no_list[] = "--status and --history need -k";
 static const char no_need[] = ""; /* where there is, it comes first of all */
 static const char no_history[] = "there is no history";
 static const char no_replicas[] = "--replicas cannot be used";
+static const char no_digest[] =
+    "renewals are 30 times as long, and a lock that a stalled server grants "
+    "too late can stay until its lease ends";
+static const char unknown_digest[] =
+    "0000000000000000000000000000000000000000";
 
 const struct right rights[RIGHTS] = {
 	{ "eval", { "EVAL", "return 0", "1", "KEY" }, NULL },
+	{ "evalsha", { "EVALSHA", unknown_digest, "?" }, no_digest },
 	{ "info", { "INFO", "server" }, NULL },
 	{ "scan", { "SCAN", "?" }, no_list },
 	{ "select", { "SELECT", "?" }, no_need },

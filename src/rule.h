@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define RULE_TEXT   2560
-#define RIGHTS      26
+#define RIGHTS      27
 #define RIGHT_WORDS 7
 
 /*

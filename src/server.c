@@ -76,13 +76,13 @@ server_wants(const struct server *s, int64_t now)
 }
 
 /*
- * Sends a script with n arguments behind those that all have.  Its answer
- * counts only while nothing else has been sent since.  At the end whatever an
- * attempt of ours has left is given back.
+ * Sends a part of the script with n arguments behind those that all have.  Its
+ * answer counts only while nothing else has been sent since.  At the end
+ * whatever an attempt of ours has left is given back.
  */
 static int
 send_script(
-    struct server *s, const char *script, int n, const char *const args[])
+    struct server *s, const char *part, int n, const char *const args[])
 {
 	const struct lock *l = s->lock;
 	char id[OWNER_ID], limit[12], slot[12];
@@ -93,7 +93,9 @@ send_script(
 	snprintf(limit, sizeof(limit), "%d", l->limit);
 	snprintf(slot, sizeof(slot), "%d", l->slot);
 	memcpy(argv + 6, args, (size_t)n * sizeof(*args));
-	return node_eval(&s->node, ++s->sequence, script, 2, 6 + n, argv);
+	argv[6 + n] = part;
+	return node_eval(
+	    &s->node, ++s->sequence, &script_lock, 2, 7 + n, argv);
 }
 
 /* One server hands the lock over; several could disagree to whom. */
@@ -139,7 +141,7 @@ send_release(struct server *s, bool leave)
 		record(l, l->how, end);
 	else if (!l->started && starts_run(s))
 		record(l, " ended=not-run", end);
-	return send_script(s, script_release, 5, args);
+	return send_script(s, "release", 5, args);
 }
 
 /* To be woken, or to be told that it is time to ask again. */
@@ -196,7 +198,7 @@ send_acquire(struct server *s)
 		record(l, "", start);
 		s->recorded = true;
 	}
-	return send_script(s, script_acquire, 7, args);
+	return send_script(s, "acquire", 7, args);
 }
 
 /* Once in a run it says that this has started; an answer may be lost. */
@@ -212,7 +214,7 @@ send_renew(struct server *s)
 	snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
 	if (starts)
 		record(l, "", start);
-	if (send_script(s, script_renew, 4, args) == -1)
+	if (send_script(s, "renew", 4, args) == -1)
 		return -1;
 	s->recorded = s->recorded || starts;
 	return 0;

@@ -340,15 +340,18 @@ release_answered(struct server *s, const struct answer *a)
 }
 
 /*
- * Whether the lock's slot is on its way between two nodes of a cluster, most
- * often for milliseconds.  Nothing was executed, so while there is time for an
- * answer it is asked for again.
+ * Whether nothing was executed, and the request is worth another try soon: the
+ * server wants the whole script, or the lock's slot is on its way between two
+ * nodes of a cluster, most often for milliseconds.
  */
 static bool
 tries_again(struct server *s, enum ask asked, const struct answer *a)
 {
-	if (a->kind != ANSWER_UNABLE || s->lock->phase == PHASE_HOLD ||
-	    strncmp(a->text, "TRYAGAIN", 8) != 0)
+	bool moving = a->kind == ANSWER_UNABLE &&
+	    s->lock->phase != PHASE_HOLD &&
+	    strncmp(a->text, "TRYAGAIN", 8) == 0;
+
+	if (!moving && !answer_wants_eval(a))
 		return false;
 	if (asked == ASK_RELEASE)
 		s->releases--;

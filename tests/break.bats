@@ -333,7 +333,7 @@ script() {
 	says "'${nobody^^}'"
 	run -64 --separate-stderr redlock --break -k a --token ''
 	says "''"
-	[ "$(redis info commandstats | grep -c cmdstat_eval)" = 0 ]
+	[ "$(scripts_run)" = 0 ]
 }
 
 ## Without a token

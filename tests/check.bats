@@ -174,7 +174,7 @@ allow_as_told() {
 	local url=redis://me:x@127.0.0.1:$redis_port
 	redis acl setuser me reset on '>x'
 	check 77 -r "$url"
-	finds 'NOT OK' 'so nothing can be vouched for; allow it by: ACL SETUSER me ~redlock:* ~{redlock:* +eval +info '
+	finds 'NOT OK' 'so nothing can be vouched for; allow it by: ACL SETUSER me ~redlock:* ~{redlock:* +eval +evalsha +info '
 	allow_as_told
 	check 0 -r "$url"
 	redlock -r "$url" -k a -- true
@@ -197,12 +197,12 @@ allow_as_told() {
 	check 77 -r "$url"
 	rule=$(grep -oE 'ACL SETUSER me .*' <<<"$output")
 	rule=${rule#* * * }
-	[[ $(wc -w <<<"$rule") -eq 27 ]]
+	[[ $(wc -w <<<"$rule") -eq 28 ]]
 	for right in $rule; do
 		# shellcheck disable=SC2086
 		redis acl setuser me reset on '>x' ${rule/"$right"/} >/dev/null
 		case $right in
-		+scan | +xadd | +xrevrange | +wait) check 0 -r "$url" ;;
+		+evalsha | +scan | +xadd | +xrevrange | +wait) check 0 -r "$url" ;;
 		*) check 77 -r "$url" ;;
 		esac
 		[[ $right != +eval ]] || right='+eval +lpush'

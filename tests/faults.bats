@@ -129,6 +129,25 @@ fence_exists() {
 	ghostless
 }
 
+@test "an attempt that a stalled server did not answer leaves no lock behind, however long its name" {
+	local name prefix
+
+	name=$(printf 'a%.0s' {1..512})
+	prefix=redlock:$(printf 'p%.0s' {1..504})
+	redis_freeze
+	run -69 redlock --prefix "$prefix" -k "$name" -t 1h \
+	    --node-timeout 500ms -- touch started
+	[ ! -e started ]
+	redis_thaw
+	eventually only_side_keys
+}
+
+# only_side_keys: no key but those that a lock leaves.
+only_side_keys() {
+	[ -z "$(redis --scan | grep -v ':~\(fence\|runs\)$')" ] &&
+		[ -n "$(redis --scan --pattern '*:~fence')" ]
+}
+
 @test "an attempt over TCP that a stalled server did not answer leaves no lock behind" {
 	ghostless -r "$tcp"
 }

@@ -263,6 +263,13 @@ redis() {
 	redis_at redis "$@"
 }
 
+# scripts_run [SERVER]: how many scripts clients have had it execute.
+scripts_run() {
+	redis_at "${1:-redis}" info commandstats |
+		awk -F '[:=,]' '/^cmdstat_(eval|evalsha):/ { n += $3 }
+		END { print n + 0 }'
+}
+
 # cli WORD...: the same as shell text, for a COMMAND that is a script.
 cli() {
 	# shellcheck disable=SC2086

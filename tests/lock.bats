@@ -183,12 +183,12 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 		$(cli info commandstats) >stats"
 	[ "$(cat exists)" = 1 ]
 	took=$((($(cat end) - $(cat start)) / 1000000))
-	calls=$(sed -n 's/^cmdstat_eval:calls=\([0-9]*\),.*/\1/p' stats)
+	calls=$(sed -n 's/^cmdstat_evalsha:calls=\([0-9]*\),.*/\1/p' stats)
 	echo "$calls renewals in $took ms"
 	((calls <= took / 800 + 2))
 	((calls >= took / 1600))
 	# what our own questions and the script's inside need, and no more
-	run -1 grep -vE '^(# Commandstats.*|cmdstat_(eval|get|pexpire|set|time|pttl|zrange|auth|exists|config.resetstat|info):.*|.?)$' \
+	run -1 grep -vE '^(# Commandstats.*|cmdstat_(evalsha|get|pexpire|set|time|pttl|zrange|auth|exists|config.resetstat|info):.*|.?)$' \
 	    <(tr -d '\r' <stats)
 	[ -z "$output" ]
 }
@@ -556,4 +556,30 @@ fence() {
 	redis set redlock:a somebody px 60000
 	run -75 redlock -k a -- true
 	[ "$(redis get '{redlock:a}:~fence')" = "$before" ]
+}
+
+@test "a renewal sends the digest of its script, and the script where the server has forgotten it" {
+	run -0 redlock -k a -t 1s -- sh -c "
+		$(cli config resetstat) >/dev/null
+		$(cli script flush) >/dev/null
+		until $(cli info commandstats) | grep -q '^cmdstat_eval:'; do
+			sleep 0.02
+		done
+		$(cli config resetstat) >/dev/null
+		until $(cli info commandstats) | grep -q '^cmdstat_evalsha:'; do
+			sleep 0.02
+		done"
+	not held a
+	# Nothing may come between the two requests of a short run.
+	run -0 redlock -k a -- sh -c "$(cli script flush) >/dev/null"
+	not held a
+}
+
+@test "a user who may not send digests can hold a lock" {
+	redis acl setuser default -evalsha
+	run -0 --separate-stderr redlock -k a -t 1s -- sleep 1
+	[ -z "$stderr" ]
+	not held a
+	redis acl setuser default +evalsha
+	[ "$(redis info commandstats | grep -c '^cmdstat_eval:')" = 1 ]
 }

@@ -155,8 +155,8 @@ teardown_file() { redis_stop_all; }
 	redis replicaof no one
 	eventually not held a
 	watch -t 3s
-	after_renewal 3000 'redis acl setuser default -eval' \
-	    'redis acl setuser default +eval'
+	after_renewal 3000 'redis acl setuser default -eval -evalsha' \
+	    'redis acl setuser default +eval +evalsha'
 	dead_in_time
 }
 

@@ -318,7 +318,7 @@ time.sleep(1000)' 3>&- 4>&- &
 @test "a server that closes every connection is not asked without end" {
 	local calls
 
-	redis_at s3 acl setuser default -eval
+	redis_at s3 acl setuser default -eval -evalsha
 	redlock_bg -k a -t 20s -- sh -c \
 	    'touch started; until [ -e let-go ]; do sleep 0.02; done'
 	eventually test -e started

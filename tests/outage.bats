@@ -174,7 +174,7 @@ teardown_file() { redis_stop_all; }
 
 # answers_left: the server has done what it was asked, and nothing is left.
 answers_left() {
-	(($(calls eval) > 0)) && left
+	(($(scripts_run) > 0)) && left
 }
 
 @test "a server that freezes while we are in its queue: 69 when the wait ends, and no place is left" {

@@ -549,8 +549,8 @@ rules(void)
 	    "~{a\\*\\?\\[b]\\\\*");
 	SAME_TEXT(rule_part(text, "", PATTERN_ALL, 0), "~*");
 	SAME_TEXT(
-	    rule_part(text, "{tag}:", PATTERN_BESIDE, 2), "~{tag}:* +info");
-	SAME_TEXT(rule_part(text, "p", 0, 3), "+eval +info");
+	    rule_part(text, "{tag}:", PATTERN_BESIDE, 2), "~{tag}:* +evalsha");
+	SAME_TEXT(rule_part(text, "p", 0, 3), "+eval +evalsha");
 	memset(prefix, '*', LOCK_NAME);
 	prefix[LOCK_NAME] = '\0';
 	SAME_INT(strlen(rule_text(text, prefix)),

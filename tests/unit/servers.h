@@ -886,14 +886,15 @@ node_command(struct node *n, int tag, int argc, const char *const argv[])
 }
 
 int
-node_eval(struct node *n, int tag, const char *script, int nkeys, int argc,
-    const char *const argv[])
+node_eval(struct node *n, int tag, const struct script *script, int nkeys,
+    int argc, const char *const argv[])
 {
 	struct made_up *m = made_up(n);
 	struct request *r = &requests[world.nrequests];
-	enum ask ask = strcmp(script, script_acquire) == 0 ? ASK_ACQUIRE :
-	    strcmp(script, script_renew) == 0              ? ASK_RENEW :
-							     ASK_RELEASE;
+	const char *part = argv[argc - 1];
+	enum ask ask = strcmp(part, "acquire") == 0 ? ASK_ACQUIRE :
+	    strcmp(part, "renew") == 0              ? ASK_RENEW :
+						      ASK_RELEASE;
 
 	if (n->state != NODE_READY || m->npending == NODE_PENDING)
 		return -1;
@@ -916,7 +917,8 @@ node_eval(struct node *n, int tag, const char *script, int nkeys, int argc,
 	CHECK(strcmp(argv[3], "TOKEN") == 0);
 	CHECK(strcmp(argv[4], "1") == 0);
 	CHECK(strcmp(argv[5], "1") == 0);
-	CHECK(argc == 6 + (ask == ASK_ACQUIRE ? 7 : ask == ASK_RENEW ? 4 : 5));
+	CHECK(script == &script_lock);
+	CHECK(argc == 7 + (ask == ASK_ACQUIRE ? 7 : ask == ASK_RENEW ? 4 : 5));
 	m->pending[m->npending].tag = tag;
 	m->pending[m->npending].ask = ask;
 	m->pending[m->npending++].sent_ms = world.now_ms;
@@ -926,7 +928,7 @@ node_eval(struct node *n, int tag, const char *script, int nkeys, int argc,
 		.ask = ask,
 		.label = label_of(ask, argv + 6) };
 	snprintf(r->id, sizeof(r->id), "%s", argv[2]);
-	for (int i = 6; i < argc; i++)
+	for (int i = 6; i < argc - 1; i++)
 		snprintf(r->args[i - 6], sizeof(r->args[0]), "%s", argv[i]);
 	trace_send(r, argv + 6);
 	if (n->established)
@@ -965,6 +967,14 @@ answer_count(const struct answer *a)
 	const struct reply *r = a->reply;
 
 	return r != NULL ? r->count : 0;
+}
+
+/* Every server knows the script here. */
+bool
+answer_wants_eval(const struct answer *a)
+{
+	(void)a;
+	return false;
 }
 
 /* A world of n old servers that say yes to everything, at once. */
