@@ -3,26 +3,31 @@
 # Completion for bash.  What follows the options is a command of its own and is
 # completed as such.
 
-# Names of locks, if the servers answer at once; arguments say which servers.
+# Names of locks, if the servers answer at once; $1 are their URLs, if the line
+# names any, the rest are options.  URLs may have passwords, so they are in the
+# environment: ps shows arguments to everybody.
 _redlock_run_names()
 {
-	timeout 0.5 redlock-run "$@" --node-timeout 0.4 --restart-grace 0 \
-	    --status --json 2>/dev/null |
-		grep -o '{"name":"[^"\\]*"' | cut -d '"' -f 4
+	(
+		[[ -z $1 ]] || export REDLOCK_REDIS=$1
+		shift
+		timeout 0.5 redlock-run "$@" --node-timeout 0.4 \
+		    --restart-grace 0 --status --json 2>/dev/null
+	) | grep -o '{"name":"[^"\\]*"' | cut -d '"' -f 4
 }
 
-# Adds a word of the line to those that say which servers, without its quotes.
-# What else the shell would expand stays as it is: that is no server's name.
-_redlock_run_server()
+# Puts a word of the line into $word, without its quotes.  What else the shell
+# would expand stays as it is: that is no server's name.
+_redlock_run_word()
 {
-	local word=$1 quoted='^(--[a-z-]+=)?(["'\''])(.*)\2$'
+	local quoted='^(--[a-z-]+=)?(["'\''])(.*)\2$'
 
+	word=$1
 	if [[ $word =~ $quoted ]]; then
 		word=${BASH_REMATCH[1]}${BASH_REMATCH[3]}
 	elif [[ $word == \~/* ]]; then
 		word=$HOME${word#\~}
 	fi
-	server+=("$word")
 }
 
 # The command is at word $1.
@@ -45,6 +50,7 @@ _redlock_run_command()
 _redlock_run()
 {
 	local words=() at=() server=() n=-1 i option='' asks='' value name
+	local urls='' word
 	local piece=${COMP_WORDS[COMP_CWORD]} glue='^[:=@]+$'
 	COMPREPLY=()
 
@@ -69,15 +75,25 @@ _redlock_run()
 			[[ $asks ]] || _redlock_run_command "${at[i + 1]}"
 			return
 			;;
-		-r | --redis | --prefix | --password-file | --config | \
-		    --tls-ca | --tls-cert | --tls-key | --tls-server-name)
+		-r | --redis)
 			((++i == n)) && option=${words[i - 1]} && break
-			_redlock_run_server "${words[i - 1]}"
-			_redlock_run_server "${words[i]}"
+			_redlock_run_word "${words[i]}"
+			urls+=" $word"
 			;;
-		-r?* | --redis=* | --prefix=* | --password-file=* | --config=* | \
-		    --tls-*=*)
-			_redlock_run_server "${words[i]}"
+		-r?* | --redis=*)
+			_redlock_run_word "${words[i]}"
+			word=${word#--redis=}
+			urls+=" ${word#-r}"
+			;;
+		--prefix | --password-file | --config | --tls-ca | --tls-cert | \
+		    --tls-key | --tls-server-name)
+			((++i == n)) && option=${words[i - 1]} && break
+			_redlock_run_word "${words[i]}"
+			server+=("${words[i - 1]}" "$word")
+			;;
+		--prefix=* | --password-file=* | --config=* | --tls-*=*)
+			_redlock_run_word "${words[i]}"
+			server+=("$word")
 			;;
 		-[kwEt] | --key | --wait | --conflict-exit-code | --ttl | --at-least | \
 		    --at-most | --kill-after | --on-loss | --node-timeout | \
@@ -107,7 +123,7 @@ _redlock_run()
 			[[ $name == "$value"* ]] || continue
 			name=${name#"${value%"${piece##[:=@]*}"}"}
 			COMPREPLY+=("$(printf '%q' "$name")")
-		done < <(_redlock_run_names "${server[@]}")
+		done < <(_redlock_run_names "$urls" "${server[@]}")
 		return
 		;;
 	-w | --wait)

@@ -38,22 +38,29 @@ function __redlock_run_has_command
     __redlock_run_command >/dev/null
 end
 
-# Names of locks, if the servers answer at once.
+# Names of locks, if the servers answer at once.  Their URLs may have passwords,
+# so they are in the environment: ps shows arguments to everybody.
 function __redlock_run_names
     set -l words (commandline -opc)
     set -l server
+    set -l urls
     while set -q words[1]
         set -l word (string replace -r '^-[nosqv]+(r.*)$' -- '-$1' $words[1])
         switch $word
-            case -r --redis --prefix --password-file --config --tls-ca \
-                    --tls-cert --tls-key --tls-server-name
+            case -r --redis
+                set -a urls "$words[2]"
+            case '-r*' '--redis=*'
+                set -a urls (string replace -r '^(-r|--redis=)' '' -- $word)
+            case --prefix --password-file --config --tls-ca --tls-cert \
+                    --tls-key --tls-server-name
                 set -a server $word (string replace -r '^~/' $HOME/ -- "$words[2]")
-            case '-r*' '--redis=*' '--prefix=*' '--password-file=*' '--config=*' \
-                    '--tls-*=*'
+            case '--prefix=*' '--password-file=*' '--config=*' '--tls-*=*'
                 set -a server $word
         end
         set -e words[1]
     end
+    set -q urls[1]
+    and set -lx REDLOCK_REDIS "$urls"
     timeout 0.5 redlock-run $server --node-timeout 0.4 --restart-grace 0 \
             --status --json 2>/dev/null |
         string match -ra '\{"name":"([^"\\\\]*)"' -g

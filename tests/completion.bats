@@ -202,6 +202,58 @@ taken() {
 	done
 }
 
+# watched: from now on what timeout and redlock-run are called with is in args.
+watched() {
+	local name
+	for name in timeout redlock-run; do
+		mv "bin/$name" "bin/real-$name"
+		printf '#!/bin/bash\necho "%s $*" >>%q\nexec %q "$@"\n' \
+		    "$name" "$PWD/args" "$PWD/bin/real-$name" >"bin/$name"
+		chmod +x "bin/$name"
+	done
+}
+
+# unseen: they were called, and have not shown the password.
+unseen() {
+	cat args
+	grep -q '^timeout 0.5 redlock-run ' args
+	grep -q '^redlock-run ' args
+	not grep -qE '^(timeout 0.5|redlock-run) .*s3cret' args
+	rm args
+}
+
+@test "completion shows no password of the line in the arguments of a process" {
+	local how url
+	redis_start_tcp secret
+	redis_at secret set redlock:hidden somebody
+	redis_at secret acl setuser default resetpass '>s3cret'
+	# shellcheck disable=SC2154
+	url=redis://:s3cret@127.0.0.1:$redis_port
+	watched
+	for how in '-r redis : //' '-rredis : //' '--redis = redis : //' \
+	    '-qr redis : //'; do
+		# shellcheck disable=SC2086
+		bash_complete redlock-run $how : s3cret @ 127.0.0.1 : \
+		    "$redis_port" -k h
+		[[ $(<reply) == hidden ]]
+		unseen
+	done
+	if command -v zsh; then
+		for how in "-r $url" "-r$url" "--redis=$url"; do
+			zsh_complete "redlock-run $how -k " hidden
+			unseen
+		done
+	fi
+	if command -v fish; then
+		for how in "-r $url" "-r$url" "--redis=$url" "-qr $url"; do
+			fish_complete "redlock-run $how -k h"
+			[[ $(cut -f 1 reply) == hidden ]]
+			unseen
+		done
+	fi
+	redis_kill secret
+}
+
 @test "bash completes no command where none can be" {
 	local how
 	for how in '--status' '--history -k k' '--break -k k' '--check' \
