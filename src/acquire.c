@@ -63,8 +63,8 @@ contested(const struct lock *l)
 }
 
 /*
- * The vote is split.  Our ticket is the latest of the times at which servers
- * refused us; presented everywhere, it makes all servers agree on an order.
+ * The vote is split.  Our ticket is the latest that a server which refused us
+ * would give us; presented everywhere, it makes all servers agree on an order.
  */
 static void
 begin_contest(struct lock *l, int64_t now)
@@ -75,8 +75,8 @@ begin_contest(struct lock *l, int64_t now)
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (s->verdict == VERDICT_NO && s->view.now_us > l->ticket)
-			l->ticket = s->view.now_us;
+		if (s->verdict == VERDICT_NO && s->view.ticket_us > l->ticket)
+			l->ticket = s->view.ticket_us;
 		/* A single server has us in its queue with that ticket. */
 		if (l->quorum > 1 &&
 		    (s->verdict == VERDICT_YES || s->verdict == VERDICT_NO))

@@ -22,6 +22,8 @@
 #define BURST     16  /* after so many without a pause */
 #define RECORD    (LOCK_HOW + 32)
 
+#define PROPOSAL_US 1000000 /* for that long the proposal of a fence is new */
+
 void
 server_init(struct server *s, struct lock *l, const struct address *address,
     bool ask_info)
@@ -179,7 +181,7 @@ send_wait_replicas(struct server *s)
 static int
 send_acquire(struct server *s)
 {
-	const struct lock *l = s->lock;
+	struct lock *l = s->lock;
 	char ttl[24], fence[24], ticket[24], heartbeat[24], start[RECORD] = "";
 	const char *const args[] = { l->details, ttl, fence, ticket, heartbeat,
 		only_server(s), start };
@@ -187,6 +189,9 @@ send_acquire(struct server *s)
 	    HEARTBEAT_MS :
 	    BEAT_TIMEOUTS * l->node_timeout_ms;
 
+	/* After a long wait an old proposal is less than a lost counter was. */
+	if (clock_wall_us() > l->proposal + PROPOSAL_US)
+		l->proposal = clock_wall_us();
 	s->heals = l->phase == PHASE_HOLD;
 	s->placed = l->ticket != 0;
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
@@ -254,6 +259,7 @@ give_back(struct server *s, bool leave)
 {
 	send_release(s, leave);
 	s->asked = ASK_NOTHING;
+	s->give_up_ms = CLOCK_NEVER; /* the next request has a time of its own */
 	s->ours = s->maybe_ours = false;
 	s->valid_ms = s->unproven_ms = 0;
 	s->try++;

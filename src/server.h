@@ -31,6 +31,7 @@ struct lock_view {
 	int64_t best_ms; /* and when; -1: never, -2: it is free */
 	bool queued;     /* its owner is in the queue: no holder yet */
 	int waiting;     /* how many others do so */
+	int64_t ticket_us; /* ours there, or the one that it would give us */
 };
 
 /* A server and its part in the lock. */

@@ -54,8 +54,10 @@ lock_view_read(struct lock_view *v, const struct answer *a)
 		memcpy(v->value, value, v->len);
 	v->now_us = answer_int(a, 3);
 	v->queued = answer_int(a, 8) == 1;
+	v->ticket_us = answer_int(a, 10);
 	return read_ttl(a, 2, &v->ttl_ms) && read_ttl(a, 6, &v->best_ms) &&
-		v->now_us >= 0 && v->now_us < FENCE_END &&
+		v->now_us >= 0 && v->now_us < FENCE_END && v->ticket_us >= 0 &&
+		v->ticket_us < FENCE_END &&
 		read_number(a, 4, 0, INT_MAX, &v->readers) &&
 		read_number(a, 5, 1, LOCK_SLOTS, &v->best) &&
 		read_number(a, 9, 0, INT_MAX, &v->waiting) ?

@@ -3,11 +3,18 @@
 -- (among several a vote does not leave the queue), and how the run starts, if
 -- it does with this lock.
 -- Answers 1, the fence, whether a living waiter comes before us, and the slot;
--- or a refusal, the same, whether the owner is itself in the queue, and how
--- many others wait.
+-- or a refusal, the same, whether the owner is itself in the queue, how many
+-- others wait, and our ticket.
 -- Repeating it is harmless.
 local details, ttl, proposal = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local ticket, heartbeat, only = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10] == '1'
+
+-- The ticket of a newcomer: the time, but later than the last in the queue, so
+-- that nobody passes the others when the server's clock is set back.
+local function next_ticket()
+	local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
+	return math.max(now_us, (tonumber(last) or 0) + 1)
+end
 
 -- Joins the queue or stays in it; without a ticket in the order of arrival.
 -- Where there is no memory for that we are refused all the same.
@@ -15,7 +22,7 @@ local function join()
 	if ticket > 0 then
 		attempt('ZADD', queue, string.format('%.0f', ticket), token)
 	else
-		attempt('ZADD', queue, 'NX', string.format('%.0f', now_us), token)
+		attempt('ZADD', queue, 'NX', string.format('%.0f', next_ticket()), token)
 	end
 	attempt('HSET', beat, token, lasting(heartbeat, limit .. ' ' .. id .. details))
 	local ms = math.max(2 * heartbeat, redis.call('PTTL', queue))
@@ -41,6 +48,20 @@ local function in_our_way()
 	end
 end
 
+-- Drops the dead among some of those that wait, others each time, so that they
+-- do not pile up behind the living.  Answers how many there are then.
+local function sweep()
+	local n = redis.call('ZCARD', queue)
+	local from = n > SWEEP and now_us % n or 0
+	for _, waiter in ipairs(redis.call('ZRANGE', queue, from, from + SWEEP - 1)) do
+		if not beat_parts(redis.call('HGET', beat, waiter)) then
+			leave(waiter)
+			n = n - 1
+		end
+	end
+	return n
+end
+
 -- What an attempt of ours that is over has left is ours to replace; what was
 -- sent for it and comes late gets nothing.
 local function try_of(its)
@@ -58,31 +79,35 @@ end
 if ours then
 	prolong(ttl)
 end
--- The counter is raised once in a tenure; what was handed to us is a new one.
-local handed = ours and only and redis.call('ZSCORE', queue, token)
-if heartbeat > 0 and ticket > 0 and not handed then
+if heartbeat > 0 and ticket > 0 and not (ours and only or over) then
 	join()
 end
 local first = in_our_way()
-if not ours and (first or over or value and not (limit == 0 and value == SHARED)) then
+local refused = not ours and (first or over or value and not (limit == 0 and value == SHARED))
+if not ours and not refused then
+	local held = hold(token, limit, value_of(id, now_us, details), ttl)
+	if type(held) == 'table' then
+		return held
+	elseif not held then
+		refused, value, values[slot] = true, '?', '?'
+	end
+end
+if refused then
 	if first and not value then
 		wake(first)
+		hurry(first)
 	end
-	if heartbeat > 0 and ticket == 0 then
+	if heartbeat > 0 and ticket == 0 and not over then
 		join()
 	end
-	local answer = refusal()
+	local waiting, answer, ticket_here = sweep(), refusal(), redis.call('ZSCORE', queue, token)
 	local _, n, queued = sharing()
 	local owner = (value or ''):match('^redlock%-run/1 token=(%S+)')
 	answer[8] = first and 1 or 0
 	answer[9] = (n > 0 and queued == n or owner and redis.call('ZSCORE', queue, owner)) and 1 or 0
-	answer[10] = redis.call('ZCARD', queue) - (redis.call('ZSCORE', queue, token) and 1 or 0)
+	answer[10] = waiting - (ticket_here and 1 or 0)
+	answer[11] = tonumber(ticket_here or next_ticket())
 	return answer
-elseif not ours then
-	local failed = hold(token, limit, value_of(id, now_us, details), ttl)
-	if failed then
-		return failed
-	end
 end
 if only then
 	leave(token)
@@ -90,11 +115,15 @@ if only then
 elseif heartbeat > 0 then
 	join()
 end
+-- One server raises the counter with each yes, and may skip numbers: COMMAND
+-- has not begun while the answer is on its way.  Several raise it once in a
+-- tenure, since they have to agree.
 local last = fence()
-if not ours or handed or last == 0 then
-	last = fence_raise(last, math.max(last + 1, math.min(proposal, now_us + 6e7)))
+if only or not ours or last == 0 then
+	local most = now_us + (last == 0 and 864e8 or 6e7)
+	last = fence_raise(last, math.max(last + 1, math.min(proposal, most)))
 end
-if (not ours or handed) and ARGV[11] ~= '' then
+if (unconfirmed or not ours) and ARGV[11] ~= '' then
 	record('start', ours and mine or value_of(id, now_us, details), ARGV[11])
 end
 return {1, last, first and 1 or 0, slot}

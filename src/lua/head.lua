@@ -14,10 +14,15 @@
 -- server's time at the taking, then who that is.  The id alone is compared.
 -- While readers share the lock its value is one word, and it lives as long as
 -- the last of them.  A key of another type is a value that is nobody's.
+-- A value that a release has handed to a waiter ends with a mark until that
+-- waiter confirms it.  The mark decides whose tenure begins, not the queue: a
+-- waiter that was stopped may be out of the queue by then.
 local id, token, limit, slot = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local queue, beat, readers = KEYS[2] .. 'queue', KEYS[2] .. 'beat', KEYS[2] .. 'readers'
-local SHARED = '~shared'
+local SHARED, MARK = '~shared', ' unconfirmed'
 local GRANT_MS = 2000
+-- What one call spends on dead waiters and readers, at most.
+local DROPS, SWEEP = 200, 64
 local time = redis.call('TIME')
 local now_us = time[1] * 1e6 + time[2]
 
@@ -91,9 +96,20 @@ if limit > 1 then
 	for n = 2, limit do
 		keys[n - 1] = slot_key(n)
 	end
+	local absent = {}
 	for n, its in ipairs(redis.call('MGET', unpack(keys))) do
 		values[n + 1] = its
+		absent[#absent + 1] = not its and keys[n] or nil
 	end
+	-- MGET does not show keys of another type.
+	if #absent > 0 and redis.call('EXISTS', unpack(absent)) > 0 then
+		for n = 2, limit do
+			values[n] = values[n] or redis.call('EXISTS', slot_key(n)) == 1 and '?'
+		end
+	end
+end
+if slot > math.max(limit, 1) then
+	return redis.error_reply('ERR there is no slot ' .. slot .. ' of ' .. limit)
 end
 for n, its in ipairs(values) do
 	local owner = (its or ''):match('^redlock%-run/1 token=(%S+)')
@@ -120,6 +136,10 @@ local mine = limit > 0 and slot_of[token] and values[slot_of[token]]
 if values[1] == SHARED and limit == 0 then
 	mine = alive(redis.call('HGET', readers, token))
 end
+local unconfirmed = mine and mine:sub(-#MARK) == MARK
+if unconfirmed then
+	mine = mine:sub(1, -#MARK - 1)
+end
 local ours = mine and mine:sub(1, #id) == id
 if ours and limit > 0 then
 	slot = slot_of[token]
@@ -129,13 +149,17 @@ end
 local lock, value = slot_key(slot), values[slot]
 
 -- The last of the living readers, how many they are, how many of them are in
--- the queue, and until when the last holds.
+-- the queue, and until when the last holds.  Drops some of the dead, but not
+-- for a query.
 local function sharing()
-	local last, n, queued, last_us = nil, 0, 0, 0
+	local last, n, queued, last_us, drops = nil, 0, 0, 0, id == '' and 0 or DROPS
 	local all = value == SHARED and redis.call('HGETALL', readers) or {}
 	for i = 1, #all, 2 do
 		local its, until_us = alive(all[i + 1])
-		if its then
+		if not its and drops > 0 then
+			redis.call('HDEL', readers, all[i])
+			drops = drops - 1
+		elseif its then
 			n = n + 1
 			queued = queued + (redis.call('ZSCORE', queue, all[i]) and 1 or 0)
 			if until_us > last_us then
@@ -167,51 +191,60 @@ local function share_until_last()
 end
 
 -- Makes who the holder for ms, with that value: alone, or with other readers.
--- Answers an error as a table.
+-- Returns true; false if the key exists after all; or an error as a table.
 local function hold(who, its_limit, its, ms)
-	local done
-	if its_limit > 0 then
-		value, done = its, redis.pcall('SET', lock, its, 'PX', ms)
-	elseif value == SHARED then
-		done = redis.pcall('HSET', readers, who, lasting(ms, its))
-	else
-		done = redis.pcall('SET', lock, SHARED, 'PX', ms)
-		redis.call('DEL', readers)
-		if not done.err then
-			value, done = SHARED, redis.pcall('HSET', readers, who, lasting(ms, its))
+	local shared = its_limit == 0
+	if not (shared and value == SHARED) then
+		local done = redis.pcall('SET', lock, shared and SHARED or its, 'NX', 'PX', ms)
+		if not done or done.err then
+			return done
 		end
-		if type(done) == 'table' and done.err then
-			redis.call('DEL', lock)
-			value = false
+		value = shared and SHARED or its
+		if shared then
+			redis.call('DEL', readers)
 		end
 	end
-	if type(done) == 'table' and done.err then
-		return done
-	elseif its_limit == 0 then
+	if shared then
+		local done = redis.pcall('HSET', readers, who, lasting(ms, its))
+		if type(done) == 'table' then
+			if redis.call('EXISTS', readers) == 0 then
+				redis.call('DEL', lock)
+				value = false
+			end
+			return done
+		end
 		share_for(ms)
 	end
+	return true
 end
 
--- Ours, for ms from now.
+-- Extends our lease to ms from now, and confirms a grant.
 local function prolong(ms)
 	if limit == 0 then
 		share_for(ms)
 		redis.call('HSET', readers, token, lasting(ms, mine))
 	else
 		redis.call('PEXPIRE', lock, ms)
+		if unconfirmed then
+			redis.call('SET', lock, mine, 'XX', 'KEEPTTL')
+		end
 	end
 end
 
--- Tells a waiter to ask.  If it does not do so in time, it counts as dead.
+-- Tells a waiter to ask.
 local function wake(waiter)
 	local list = KEYS[2] .. 'wake:' .. waiter
-	local its, until_us = alive(redis.call('HGET', beat, waiter))
-	if its and until_us > now_us + GRANT_MS * 1e3 then
-		attempt('HSET', beat, waiter, lasting(GRANT_MS, its))
-	end
 	if redis.call('EXISTS', list) == 0 then
 		attempt('LPUSH', list, 1)
 		redis.pcall('PEXPIRE', list, 5 * GRANT_MS)
+	end
+end
+
+-- Counts a waiter whose turn it is as dead if it does not ask in time.
+local function hurry(waiter)
+	local its, until_us = alive(redis.call('HGET', beat, waiter))
+	if its and until_us > now_us + GRANT_MS * 1e3 then
+		attempt('HSET', beat, waiter, lasting(GRANT_MS, its))
 	end
 end
 
@@ -226,28 +259,42 @@ local function leave(waiter)
 end
 
 -- The parts of a beat: limit, id and details of a living waiter.
-local function beat_of(waiter)
-	local its_limit, its_id, details = (alive(redis.call('HGET', beat, waiter)) or ''):match(
+local function beat_parts(entry)
+	local its_limit, its_id, details = (alive(entry) or ''):match(
 		'^(%d+) (redlock%-run/1 token=%S+ try=%d+ )(.*)$')
 	return tonumber(its_limit), its_id, details
 end
 
--- The living waiters with their beats, in their turn; the dead are dropped.
+-- The living waiters with the parts of their beats, in their turn; the dead are
+-- dropped.  Behind too many dead it finds nobody: a living waiter there is
+-- passed over, so that no call blocks the server for long.
 local function waiters()
-	local n = 0
+	local n, drops = 0, DROPS
 	return function()
-		while true do
+		while drops > 0 do
 			local waiter = redis.call('ZRANGE', queue, n, n)[1]
 			if not waiter then
 				return nil
 			end
-			local its_limit, its_id, details = beat_of(waiter)
+			local its_limit, its_id, details = beat_parts(redis.call('HGET', beat, waiter))
 			if its_limit then
 				n = n + 1
 				return waiter, its_limit, its_id, details
 			end
 			leave(waiter)
+			drops = drops - 1
 		end
+	end
+end
+
+-- Hands to a waiter what is free, until it confirms that, or its time is over.
+-- Its beat ends with the grant, not sooner: a place that it loses before would
+-- be another's while the lock is its own.
+local function grant(waiter, its_limit, its_id, details)
+	local its = value_of(its_id, now_us, details)
+	if hold(waiter, its_limit, its .. MARK, GRANT_MS) == true then
+		slot_of[waiter] = slot
+		attempt('HSET', beat, waiter, lasting(GRANT_MS, its_limit .. ' ' .. its_id .. details))
 	end
 end
 
@@ -260,10 +307,12 @@ local function pass_on(hand_over)
 		local has = slot_of[waiter] or
 			shares and value and alive(redis.call('HGET', readers, waiter))
 		if not has then
+			local turn = shares or not value
 			wake(waiter)
-			if hand_over and (shares or not value and its_limit >= slot) then
-				hold(waiter, its_limit, value_of(its_id, now_us, details), GRANT_MS)
-				slot_of[waiter] = slot
+			if hand_over and turn and its_limit >= (shares and 0 or slot) then
+				grant(waiter, its_limit, its_id, details)
+			elseif turn then
+				hurry(waiter)
 			end
 			if not shares then
 				return
@@ -272,7 +321,7 @@ local function pass_on(hand_over)
 	end
 end
 
--- What the refused learn: whose it is, for how long yet (-1: for ever, -2: it
+-- What a refusal tells: whose it is, for how long yet (-1: for ever, -2: it
 -- is free), the server's time in us, how many share it, which slot is free or
 -- will be so first, and how long that takes.
 local function refusal()

@@ -4,8 +4,16 @@
 -- Answers 1, or a refusal.
 -- A resting lock has a value that is no longer our id, so that a renewal
 -- which comes late cannot prolong it.
-local rest = tonumber(ARGV[5])
-if ours and rest > 0 then
+local rest, leaving, only = tonumber(ARGV[5]), ARGV[6] == '1', ARGV[7] == '1'
+if ours and only and not leaving then
+	-- A waiter gives back an attempt, and asks again: it has its turn.
+	local ms = math.min(redis.call('PTTL', lock), GRANT_MS)
+	if limit == 0 then
+		redis.call('HSET', readers, token, lasting(ms, mine))
+	else
+		redis.call('PEXPIRE', lock, ms)
+	end
+elseif ours and rest > 0 then
 	redis.call('PEXPIRE', lock, rest)
 	if limit == 0 then
 		redis.call('HSET', readers, token, lasting(rest, 'rest ' .. mine))
@@ -21,9 +29,15 @@ end
 if ours and limit == 0 then
 	share_until_last()
 end
-local left = ARGV[6] == '1' and leave(token)
-if ours or left then
-	pass_on(ours and ARGV[7] == '1')
+local function go()
+	if leaving and leave(token) or ours then
+		pass_on(ours and leaving and only)
+	end
+end
+if ours then
+	pcall(go) -- the lock is given back already, whatever is wrong here
+else
+	go()
 end
 if ARGV[8] ~= '' and ours then
 	record('end', mine, ARGV[8])

@@ -23,6 +23,8 @@
 #define EVENTS   512
 #define FOREVER  INT64_C(1000000000)
 
+#define SECOND_US INT64_C(1000000)
+
 /* NO, OTHER and QUEUED refuse for three owners, the last one in the queue. */
 enum word {
 	YES,
@@ -109,7 +111,7 @@ struct request {
 /* What answer_int() and the others look into. */
 struct reply {
 	size_t count;
-	long long ints[10];
+	long long ints[11];
 	const char *text;
 };
 
@@ -277,13 +279,14 @@ static struct reply
 reply_in_words(const struct made_up *m, const struct step *s, enum ask ask)
 {
 	const int server = (int)(m - world.servers);
-	struct reply r = { ask == ASK_ACQUIRE ? 10 : 7, { 0 }, NULL };
+	struct reply r = { ask == ASK_ACQUIRE ? 11 : 7, { 0 }, NULL };
 
 	r.ints[2] = s->word == FREE ? -2 : 700;
 	r.ints[3] = server_us(m) + s->number;
 	r.ints[5] = 1;
 	r.ints[6] = r.ints[2];
 	r.ints[7] = s->ahead;
+	r.ints[10] = r.ints[3];
 	switch (s->word) {
 	case YES:
 		return (struct reply){ ask == ASK_ACQUIRE ? 4 :
@@ -360,7 +363,7 @@ execute_acquire(
     struct made_up *m, const struct request *r, const char *value, bool ours)
 {
 	int64_t ttl_ms = atoll(r->args[1]), proposal = atoll(r->args[2]);
-	int64_t ticket_us = atoll(r->args[3]), most = server_us(m) + 60000000;
+	int64_t ticket_us = atoll(r->args[3]);
 	bool heartbeat = atoll(r->args[4]) > 0, before;
 	struct waiter *us = &m->us;
 	struct reply answer;
@@ -375,22 +378,29 @@ execute_acquire(
 	    (us->ticket_us == 0 || m->candidate.ticket_us < us->ticket_us);
 	if (!ours && (value != NULL || before)) {
 		answer = refusal(m, value);
-		answer.count = 10;
+		answer.count = 11;
 		answer.ints[7] = before;
 		answer.ints[8] = value != NULL &&
 		    (strstr(value, "TOKEN") != NULL ?
 			    us->ticket_us != 0 :
 			    strstr(value, "candidate") != NULL &&
 				m->candidate.ticket_us != 0);
+		answer.ints[10] = us->ticket_us != 0 ? us->ticket_us :
+		    waits(m, &m->candidate) &&
+			m->candidate.ticket_us >= server_us(m) ?
+						       m->candidate.ticket_us + 1 :
+						       server_us(m);
 		return answer;
 	}
 	if (!ours && heartbeat && us->ticket_us == 0) {
 		us->ticket_us = server_us(m);
 		us->beat_us = server_us(m) + atoll(r->args[4]) * 1000;
 	}
-	if (!ours || m->fence == 0) {
-		int64_t f = proposal < most ? proposal : most;
+	if (!ours || m->fence == 0 || r->args[5][0] == '1') {
+		int64_t f, most;
 
+		most = server_us(m) + (m->fence == 0 ? 86400 : 60) * SECOND_US;
+		f = proposal < most ? proposal : most;
 		m->fence = f > m->fence + 1 ? f : m->fence + 1;
 	}
 	snprintf(m->value, sizeof(m->value), "%s", r->id);
@@ -426,7 +436,10 @@ execute(struct made_up *m, const struct request *r)
 			m->us.ticket_us = 0;
 		if (!ours)
 			break;
-		m->until_ms = 0;
+		if (r->args[2][0] == '0' || r->args[1][0] == '1')
+			m->until_ms = 0;
+		else if (m->until_ms > world.now_ms + GRANT_MS)
+			m->until_ms = world.now_ms + GRANT_MS;
 		return (struct reply){ 1, { 1 }, NULL };
 	}
 	return refusal(m, value);
