@@ -50,8 +50,7 @@ holding(char buf[HOLDING], const struct opinion *o, const struct holder *h)
 		    owner_who(who, h->value, h->len));
 	if (h->ours && !h->owner.resting)
 		used += snprintf(buf + used, HOLDING - (size_t)used, " for %s",
-		    duration_format(
-			o->now_us / 1000 - h->owner.since_ms, text));
+		    duration_format(owner_age_ms(&h->owner, o->now_us), text));
 	if (h->ttl_ms < 0)
 		snprintf(
 		    buf + used, HOLDING - (size_t)used, ", without expiry");

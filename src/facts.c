@@ -13,7 +13,8 @@
 #include "lock.h"
 #include "rule.h"
 
-#define SAMPLES 5 /* of the time that an answer takes */
+#define SAMPLES    5          /* of the time that an answer takes */
+#define TIME_END_S 9000000000 /* the year 2255: no server's clock is there */
 
 bool
 facts_read_info(struct facts *f, const char *info)
@@ -126,7 +127,7 @@ time_us(const struct answer *a)
 	if (seconds == NULL || us == NULL)
 		return -1;
 	s = strtoll(seconds, NULL, 10);
-	if (s < 0 || s > INFO_MAX)
+	if (s < 0 || s >= TIME_END_S)
 		return -1;
 	return s * 1000000 + strtol(us, NULL, 10) % 1000000;
 }

@@ -212,6 +212,14 @@ owner_parse(struct owner *o, const char *value, size_t len)
 	return -1;
 }
 
+int64_t
+owner_age_ms(const struct owner *o, int64_t now_us)
+{
+	int64_t now_ms = now_us / 1000;
+
+	return now_ms > o->since_ms ? now_ms - o->since_ms : 0;
+}
+
 char *
 owner_who(char buf[OWNER_WHO], const char *value, size_t len)
 {

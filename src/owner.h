@@ -59,6 +59,12 @@ char *owner_details(const struct owner *, char buf[OWNER_DETAILS]);
 int owner_parse(struct owner *o, const char *value, size_t len);
 
 /*
+ * For how long it has had the lock when the server's clock says now_us; 0 if it
+ * has it since a later time.
+ */
+int64_t owner_age_ms(const struct owner *, int64_t now_us);
+
+/*
  * Writes "deploy@web1 pid 4242 (backup.sh)", or for a value that is not ours
  * "another client (its value)".  Returns buf.
  */

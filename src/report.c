@@ -114,7 +114,7 @@ report_busy(const struct lock *l)
 		    v->readers > 2 ? "s" : "");
 	else if (o.token[0] != '\0')
 		snprintf(held, sizeof(held), " for %s",
-		    duration_format(v->now_us / 1000 - o.since_ms, text));
+		    duration_format(owner_age_ms(&o, v->now_us), text));
 	if (l->limit > 1)
 		snprintf(
 		    slots, sizeof(slots), "all %d slots taken, one ", l->limit);

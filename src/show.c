@@ -20,12 +20,9 @@ static const char *const state_names[] = { "unknown", "free", "held", "shared",
 static int64_t
 held_ms(const struct entry *e, const struct holder *h)
 {
-	int64_t ms;
-
 	if (e->said == NULL || !h->ours || h->owner.resting)
 		return -1;
-	ms = e->said->now_us / 1000 - h->owner.since_ms;
-	return ms < 0 ? 0 : ms;
+	return owner_age_ms(&h->owner, e->said->now_us);
 }
 
 /* What stands in the row of a holder alone. */
@@ -173,14 +170,12 @@ json_holder(FILE *out, const struct entry *e, const struct holder *h)
 static void
 json_waiter(FILE *out, const struct opinion *o, const struct owner *w)
 {
-	int64_t ms = o->now_us / 1000 - w->since_ms;
-
 	putc('{', out);
 	json_string(out, "token", w->token);
 	putc(',', out);
 	json_string(out, "host", w->host);
 	fprintf(out, ",\"pid\":%d,\"waiting_ms\":%" PRId64 "}", (int)w->pid,
-	    ms > 0 ? ms : 0);
+	    owner_age_ms(w, o->now_us));
 }
 
 /* The lease of a server is that of the last of its holders. */

@@ -75,15 +75,16 @@ entry_answered(struct source *s, size_t i, const struct answer *a)
 
 	if (source_refused(s, a))
 		return false;
-	if (lock_view_read(&view, a) == -1) {
+	o->fence = answer_int(a, 7);
+	if (lock_view_read(&view, a) == -1 || o->fence < 0 ||
+	    o->fence >= FENCE_END) {
 		source_nonsense(s);
 		return false;
 	}
 	o->known = true;
 	o->now_us = view.now_us;
-	o->fence = answer_int(a, 7);
 	read_waiters(o, answer_sub(a, 8));
-	o->waiting = (int)answer_int(a, 9);
+	o->waiting = view.waiting;
 	read_holders(o, answer_sub(a, 10));
 	o->shared = view.readers > 0;
 	o->state = state_of(o->holders, o->nholders, o->shared);

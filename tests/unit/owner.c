@@ -508,7 +508,25 @@ who_else(void)
 		CHECK(isprint((unsigned char)*p));
 }
 
+static void
+ages(void)
+{
+	struct owner o = { .since_ms = 1763635200123 };
+
+	SAME_INT(owner_age_ms(&o, 1763635200123000), 0);
+	SAME_INT(owner_age_ms(&o, 1763635201623999), 1500);
+	SAME_INT(owner_age_ms(&o, 1763635200122999), 0);
+	SAME_INT(owner_age_ms(&o, INT64_MIN), 0);
+	o.since_ms = INT64_MAX;
+	SAME_INT(owner_age_ms(&o, INT64_MIN), 0);
+	SAME_INT(owner_age_ms(&o, INT64_MAX), 0);
+	o.since_ms = 0;
+	SAME_INT(owner_age_ms(&o, INT64_MAX), INT64_MAX / 1000);
+}
+
 static const struct tap_test tests[] = {
+	{ "how long a lock has been held is never negative, whatever the clocks say",
+	    ages },
 	{ "an owner is this process of this user on this host", initial },
 	{ "a token is a random UUID of its own", tokens },
 	{ "of the command there is only the base name of argv[0]", commands },
