@@ -43,6 +43,15 @@ names_wrong(const char *text)
 	return NULL;
 }
 
+bool
+names_shadow(const char *prefix, const char *name)
+{
+	const char *close = strchr(name, '}');
+
+	return prefix[strspn(prefix, "{")] == '\0' && name[0] == '{' &&
+	    close != NULL && close[1] == '\0';
+}
+
 static void
 check_name(const char *name)
 {

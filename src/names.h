@@ -11,6 +11,12 @@
 const char *names_wrong(const char *text);
 
 /*
+ * Whether name has the keys of another lock under the prefix beside it: those of
+ * "x" are in braces, so without a prefix they would be those of "{x}" as well.
+ */
+bool names_shadow(const char *prefix, const char *name);
+
+/*
  * One lock more, in its place: bytewise order, whatever order they are given
  * in.  Exits if the name, which stays, is none or is there already.
  */

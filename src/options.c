@@ -330,6 +330,12 @@ check_site(const struct options *opt)
 		usage_error("%s with an empty prefix needs -k: every key would "
 			    "be a lock",
 		    mode_names[opt->mode]);
+	for (int i = 0; i < opt->nnames; i++)
+		if (names_shadow(opt->prefix, opt->names[i]))
+			usage_error("-k: '%s' is all in braces; with --prefix "
+				    "'%s' it would have the queue of the lock "
+				    "without them",
+			    quotable(opt->names[i]), opt->prefix);
 	if (opt->naddresses % 2 == 0)
 		info("%d servers are no safer than %d: a majority of them is "
 		     "%d",

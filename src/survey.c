@@ -132,26 +132,32 @@ survey_ask(struct survey *sv, size_t n, survey_ask_cb *ask_cb,
 }
 
 /*
- * The name of the lock that a key belongs to, its length in *len (0: none of
- * ours), and what kind of key it is in *kind.  The lock's own key is prefix and
- * NAME; those beside it are that, in braces unless it has a tag, and ":~" and
- * their kind.
+ * Returns the name of the lock that a key belongs to, its length in *len (0:
+ * none of ours), and what kind of key it is in *kind.  The lock's own key is
+ * prefix and NAME; those beside it are that, in braces unless it has a tag, and
+ * ":~" and their kind.  NAME has no ":~" in it, but may begin with "~" behind a
+ * prefix that ends with ":".
  */
 static const char *
 name_in(const char *key, const char *prefix, size_t *len, const char **kind)
 {
-	const char *beside = strstr(key, ":~"), *name = key;
-	bool braces;
+	const char *name, *beside, *close = strchr(key, '}');
+	size_t n = strlen(prefix);
 
-	*kind = beside == NULL ? "" : beside + 2;
 	*len = 0;
-	braces = beside != NULL && key[0] == '{' && beside[-1] == '}' &&
-	    strncmp(key, prefix, strlen(prefix)) != 0;
-	name += braces;
-	if (strncmp(name, prefix, strlen(prefix)) != 0)
+	if (key[0] == '{' && close != NULL && strncmp(close, "}:~", 3) == 0 &&
+	    strncmp(key + 1, prefix, n) == 0) {
+		name = key + 1 + n;
+		*kind = close + 3;
+		*len = close > name ? (size_t)(close - name) : 0;
+		return name;
+	}
+	if (strncmp(key, prefix, n) != 0)
 		return key;
-	name += strlen(prefix);
-	*len = beside == NULL ? strlen(name) : (size_t)(beside - name) - braces;
+	name = key + n;
+	beside = strstr(name, ":~");
+	*kind = beside == NULL ? "" : beside + 2;
+	*len = beside == NULL ? strlen(name) : (size_t)(beside - name);
 	return name;
 }
 
@@ -185,11 +191,13 @@ add_subject(struct survey *sv, const char *name, size_t len, int slots)
 static void
 found_key(struct survey *sv, const char *key)
 {
-	const char *kind, *name;
+	const char *kind = "", *name;
 	size_t len;
 	int slot;
 
 	name = name_in(key, sv->opt->prefix, &len, &kind);
+	if (len > LOCK_NAME)
+		return;
 	slot = slot_number(kind);
 	for (const char *const *w = sv->wanted; len > 0 && *w != NULL; w++)
 		if (**w == '\0' ? slot > 0 : strcmp(kind, *w) == 0)

@@ -217,6 +217,16 @@ password() {
 	wrong 'a}b{' -k 'a}b{' -- true
 }
 
+@test "without a prefix NAME is not all in braces: another lock would have its queue" {
+	wrong "'{x}' is all in braces" -k '{x}' --prefix '' -- true
+	wrong "'{{x}' is all in braces" -k a -k '{{x}' --prefix '{' -- true
+	wrong "'{x}' is all in braces" --status -k '{x}' --prefix ''
+	may_use ''
+	redlock -k '{x}y' -k 'y{x}' --prefix '' -- true
+	may_use redlock:
+	redlock -k '{x}' -- true
+}
+
 ## DURATION
 
 @test "a DURATION is a number with ms, s, m, h or d" {

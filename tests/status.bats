@@ -115,6 +115,27 @@ ask() {
 	[ "$(wc -l <<<"$output")" -le 1 ]
 }
 
+@test "whatever NAME a lock has, it is in the table, and no key beside it is" {
+	local name names=(a '~' '~x' '~~' '~:' '{' 'a{b' '{t}' '{t}~' 'a{t}b'
+	    '{t}{u}' '{a}}' ':' "$(printf 'x%.0s' {1..512})")
+
+	for name in "${names[@]}"; do
+		redlock -k "$name" --at-least 1h -- true
+		redis zadd "{redlock:$name}:~queue" 1 nobody >/dev/null
+	done
+	# The second slot alone.
+	hold '~y' --slots 2
+	redlock -k '~y' --slots 2 --at-least 1h -- true
+	let_go
+	printf '%s\n' "${names[@]}" '~y' | sort >locks
+	ask --json
+	grep -o '"name":"[^"]*' <<<"$output" | cut -d '"' -f 4 | sort |
+		diff locks -
+	run --separate-stderr redlock --history --json
+	grep -o '"name":"[^"]*' <<<"$output" | cut -d '"' -f 4 | sort -u |
+		diff locks -
+}
+
 @test "--prefix is taken literally" {
 	may_use ''
 	redis set 'a*b:x' somebody px 60000
