@@ -130,6 +130,16 @@ kill_connections() {
 	done
 }
 
+# Requests that name their script by its digest meet a server without it.
+forget_scripts() {
+	local i
+	choose $((RANDOM % 5 + 1))
+	for i in "${chosen[@]}"; do
+		injected "forget the scripts of server $i"
+		ask "$i" script flush >/dev/null
+	done
+}
+
 # As if somebody whose clock is fast had had the lock there.  Whoever has it
 # next has the larger fence, and only the others can tell those who follow.
 raise_fence() {
@@ -307,7 +317,7 @@ ambush_healed() {
 # The kinds of faults.  None comes again until all have come; what is there twice
 # comes twice.
 list_faults() {
-	kinds=(freeze_servers cut_off kill_connections
+	kinds=(freeze_servers cut_off kill_connections forget_scripts
 		'strike STOP holder' 'strike STOP holder' 'strike STOP both'
 		'strike STOP both' 'strike STOP command' 'strike STOP any'
 		'strike KILL holder' 'strike KILL any')
