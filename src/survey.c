@@ -414,6 +414,11 @@ survey_init(struct survey *sv, const struct options *opt)
 		s->failure = ANSWER_REPLY;
 		node_init(
 		    &s->node, &sv->loop, &opt->addresses[i], answer_cb, s);
+		/*
+		 * Many questions are on their way at a time, and a cluster's
+		 * nodes do not share their scripts: none can be asked again.
+		 */
+		s->node.no_evalsha = true;
 		if (node_resolve(&s->node) == -1)
 			source_fail(s, ANSWER_NONE, s->node.why);
 	}

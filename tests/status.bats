@@ -218,6 +218,20 @@ ask() {
 	[[ $(line a) == 'a rest '* ]]
 }
 
+@test "--status and --history of many locks do not need the permission for EVALSHA" {
+	local name
+
+	for name in a b c; do
+		redlock -k "$name" --at-least 1h -- true
+	done
+	redis acl setuser default -evalsha
+	ask
+	[ "$status" -eq 0 ]
+	[ "$(wc -l <<<"$output")" -eq 4 ]
+	run -0 --separate-stderr redlock --history
+	[ "$(wc -l <<<"$output")" -eq 4 ]
+}
+
 @test "-v adds tokens and a line for the server" {
 	hold a
 	ask -v
