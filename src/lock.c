@@ -63,6 +63,12 @@ lock_keys(char key[LOCK_KEY], char beside[LOCK_KEY], const char *prefix,
 }
 
 int64_t
+lock_lease_ms(int64_t ttl_ms)
+{
+	return ttl_ms - (ttl_ms / 100 + 2);
+}
+
+int64_t
 lock_step(struct lock *l)
 {
 	int64_t now = clock_now_ms(), wake = CLOCK_NEVER, t;

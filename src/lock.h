@@ -93,6 +93,12 @@ struct lock {
 	char details[OWNER_DETAILS];
 };
 
+/*
+ * How long a grant for ttl_ms counts from the sending of its request: the TTL
+ * less what clocks may drift apart in that time.
+ */
+int64_t lock_lease_ms(int64_t ttl_ms);
+
 /* The q-th largest of n valid-until times. */
 int64_t lock_deadline_of(const int64_t valid_ms[], int n, int q);
 

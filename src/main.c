@@ -144,6 +144,7 @@ run_command(struct run *run)
 
 	run->deadline_ms = locks_deadline_ms(&run->locks);
 	run->acquired_ms = now;
+	run->voted_ms = run->deadline_ms - lock_lease_ms(opt->ttl_ms);
 	for (int i = 0; i < run->locks.n; i++)
 		report_acquired(&run->locks.lock[i], now - run->asked_ms);
 	signals_cb(run, 0); /* the last moment for one to be in time */
@@ -210,7 +211,7 @@ give_back(struct run *run, int status)
 
 	describe_end(run, status, how);
 	if (run->child.started && !run->lost)
-		rest_ms = run->acquired_ms + run->opt.at_least_ms - now;
+		rest_ms = run->voted_ms + run->opt.at_least_ms - now;
 	switch (locks_release(&run->locks, rest_ms > 0 ? rest_ms : 0, how)) {
 	case RELEASE_DONE:
 		if (rest_ms > 0)

@@ -168,7 +168,7 @@ server_yours(struct server *s, const struct answer *a)
 		info("%s: %s: its vote counts now", l->name,
 		    s->node.address.text);
 	s->unproven_ms = 0;
-	s->valid_ms = a->sent_ms + l->ttl_ms - (l->ttl_ms / 100 + 2);
+	s->valid_ms = a->sent_ms + lock_lease_ms(l->ttl_ms);
 }
 
 /*

@@ -280,6 +280,19 @@ later_than() {
 	(($(expiry redlock:a) < $(cat started) / 1000000 + 22000))
 }
 
+@test "--at-least counts from the request, not from a late answer" {
+	local sent
+
+	redis_freeze
+	redlock_bg -k a -t 60s --at-least 20s --node-timeout 20s -- true
+	eventually connected "$bg_pid"
+	sent=$(($(now_us) / 1000))
+	sleep 3
+	redis_thaw
+	redlock_ended 0
+	(($(expiry redlock:a) < sent + 22000))
+}
+
 @test "the lock is free when --at-least is over" {
 	local before
 
