@@ -59,6 +59,14 @@ number(const char *s, size_t len, int max)
 	return n <= max ? n : -1;
 }
 
+int
+address_port(const char *text)
+{
+	int port = number(text, strlen(text), 65535);
+
+	return port > 0 ? port : -1;
+}
+
 static const char *
 unix_parse(struct address *a, const char *rest)
 {

@@ -56,6 +56,9 @@ struct address {
  */
 const char *address_parse(struct address *a, const char *url);
 
+/* The port that the text is, 1 to 65535; -1 if it is none. */
+int address_port(const char *text);
+
 /* Whether both lead to the same place, whoever asks there for whatever db. */
 bool address_same(const struct address *, const struct address *);
 

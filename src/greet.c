@@ -91,11 +91,15 @@ master_named(struct node *n, const struct answer *a)
 		n->authenticated = true;
 		send_auth(n);
 	} else if (a->kind == ANSWER_REPLY && host != NULL && port != NULL &&
-	    strlen(host) < sizeof(n->sent_on.host)) {
+	    host[0] != '\0' && strlen(host) < sizeof(n->sent_on.host) &&
+	    address_port(port) != -1) {
 		snprintf(n->sent_on.host, sizeof(n->sent_on.host), "%s", host);
-		n->sent_on.port = atoi(port);
+		n->sent_on.port = address_port(port);
 		n->hop = true;
-	} else if (a->kind == ANSWER_REPLY)
+	} else if (a->kind == ANSWER_REPLY && host != NULL)
+		node_doom(n, ANSWER_UNABLE,
+		    "the Sentinel's reply is malformed: it has no address");
+	else if (a->kind == ANSWER_REPLY)
 		node_doom(n, ANSWER_UNABLE,
 		    "the Sentinel knows no master of that name");
 	else if (a->kind != ANSWER_NONE)

@@ -211,6 +211,7 @@ read_masters(struct source *s, const struct answer *a)
 	struct endpoint to;
 	struct answer node;
 	const char *host;
+	long long port;
 	int known;
 
 	for (size_t r = 0; r < answer_count(a); r++) {
@@ -218,11 +219,12 @@ read_masters(struct source *s, const struct answer *a)
 
 		node = answer_sub(&range, 2);
 		host = answer_string(&node, 0, NULL);
-		to.port = (int)answer_int(&node, 1);
+		port = answer_int(&node, 1);
 		if (host == NULL || host[0] == '\0' || strcmp(host, "?") == 0)
 			host = s->node.at.host; /* it cannot say */
-		if (strlen(host) >= sizeof(to.host) || to.port < 1)
+		if (strlen(host) >= sizeof(to.host) || port < 1 || port > 65535)
 			continue;
+		to.port = (int)port;
 		snprintf(to.host, sizeof(to.host), "%s", host);
 		for (known = 0; known < s->nmasters; known++)
 			if (s->masters[known].port == to.port &&

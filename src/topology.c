@@ -179,8 +179,7 @@ topology_moved(
     const char *text, const char *sayer, struct endpoint *to, bool *asking)
 {
 	const char *host, *colon;
-	char *end;
-	long port;
+	int port;
 
 	*asking = strncmp(text, "ASK ", 4) == 0;
 	if (!*asking && strncmp(text, "MOVED ", 6) != 0)
@@ -190,15 +189,14 @@ topology_moved(
 	if (colon == NULL || (size_t)(colon - host) > sizeof(to->host))
 		return -1;
 	host++;
-	port = strtol(colon + 1, &end, 10);
-	if (colon[1] < '0' || colon[1] > '9' || *end != '\0' || port < 1 ||
-	    port > 65535)
+	port = address_port(colon + 1);
+	if (port == -1)
 		return -1;
 	if (colon == host || strncmp(host, "?:", 2) == 0)
 		snprintf(to->host, sizeof(to->host), "%s", sayer);
 	else
 		snprintf(to->host, sizeof(to->host), "%.*s",
 		    (int)(colon - host), host);
-	to->port = (int)port;
+	to->port = port;
 	return 0;
 }

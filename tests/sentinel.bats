@@ -210,6 +210,40 @@ waits_at() {
 	redis_at t2 sentinel remove old
 }
 
+@test "a Sentinel that names no port, or no host, is malformed: 69" {
+	local it fake host=127.0.0.1
+	it=$(port "$(master)")
+
+	/usr/bin/python3 -c '
+import os, socket, threading
+s = socket.create_server(("127.0.0.1", 0))
+def serve(c):
+    while c.recv(65536):
+        with open("address") as f:
+            c.sendall(b"*2\r\n" + b"".join(
+                b"$%d\r\n%s\r\n" % (len(w), w) for w in
+                f.read().rstrip("\n").encode().split(b" ")))
+with open("new", "w") as f:
+    print(s.getsockname()[1], file=f)
+os.rename("new", "fake.port")
+while True:
+    threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
+' 3>&- 4>&- &
+	fake=$!
+	eventually test -s fake.port
+	echo "$host $it" >address
+	tell "redis+sentinel://127.0.0.1:$(<fake.port)/m"
+	run -0 redlock -k a -- true
+	for it in "$host ${it}x" "$host " "$host 0" "$host -1" "$host 65536" \
+	    "$host $((it + 65536))" "$host $((it + (1 << 32)))" " $it"; do
+		echo "$it" >address
+		run -69 --separate-stderr redlock -k a -- touch started
+		says 'Sentinel 127.0.0.1:' 'reply is malformed'
+	done
+	[ ! -e started ]
+	kill "$fake"
+}
+
 @test "a master that becomes a replica under our connection: its successor is asked" {
 	local name
 
