@@ -336,6 +336,7 @@ reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 		}
 	} else {
 		a.kind = ANSWER_REPLY;
+		a.size = (size_t)(REPLY_MAX - n->budget);
 		n->heard = true;
 		if (a.tag >= 0) {
 			n->untried = n->nips;

@@ -42,6 +42,7 @@ struct answer {
 	int64_t sent_ms;   /* when the request was handed over to be sent */
 	const char *text;  /* the error, unless ANSWER_REPLY */
 	const void *reply; /* see answer_int() and the like */
+	size_t size;       /* memory that it takes, at least */
 };
 
 typedef void node_answer_cb(void *arg, const struct answer *);
@@ -102,7 +103,7 @@ struct node {
 	unsigned int head, tail;
 	struct node_request moved[NODE_PENDING]; /* to be sent elsewhere */
 	int nmoved;
-	long long budget; /* bytes that the reply may still take */
+	long long budget;            /* bytes that the reply may still take */
 	const struct script *script; /* the last one sent on this connection */
 	bool no_evalsha;             /* the server does not permit it */
 };

@@ -16,12 +16,15 @@
 #include "show.h"
 #include "status.h"
 
+#define WAITERS_MAX 100 /* that status.lua tells of */
+
 static void
 read_waiters(struct opinion *o, const struct answer a)
 {
 	size_t n = answer_count(&a), len;
 	const char *value;
 
+	n = n < WAITERS_MAX ? n : WAITERS_MAX;
 	o->waiters = need(calloc(n + 1, sizeof(*o->waiters)));
 	for (size_t i = 0; i < n; i++) {
 		value = answer_string(&a, i, &len);

@@ -15,6 +15,11 @@
 #include "rule.h"
 #include "survey.h"
 
+/* What one server may tell us in a round: it may be broken, or an enemy. */
+#define BYTES_MAX     (128 * 1024 * 1024)
+#define NAMES_MAX     100000
+#define SCAN_TIMEOUTS 20 /* node timeouts that SCAN may take in all */
+
 void *
 need(void *memory)
 {
@@ -53,7 +58,12 @@ answer_cb(void *arg, const struct answer *a)
 	s->end_ms = clock_now_ms() + sv->opt->node_timeout_ms;
 	if (a->kind == ANSWER_NONE || s->failure != ANSWER_REPLY)
 		return; /* source_step() sees to it */
-	if (sv->answer_cb(s, s->answered, a))
+	s->bytes += a->size;
+	if (s->bytes > BYTES_MAX)
+		source_fail(s, ANSWER_UNABLE,
+		    "it has more to tell than fits in memory; -k names the "
+		    "locks to ask about");
+	else if (sv->answer_cb(s, s->answered, a))
 		s->asked = s->answered;
 	else
 		s->answered++;
@@ -175,7 +185,8 @@ slot_number(const char *kind)
 }
 
 static void
-add_subject(struct survey *sv, const char *name, size_t len, int slots)
+add_subject(struct survey *sv, const struct source *from, const char *name,
+    size_t len, int slots)
 {
 	struct subject *to;
 
@@ -186,11 +197,13 @@ add_subject(struct survey *sv, const char *name, size_t len, int slots)
 	to = &sv->subjects[sv->nsubjects++];
 	to->name = need(strndup(name, len));
 	to->slots = slots;
+	to->from = from;
 }
 
 static void
-found_key(struct survey *sv, const char *key)
+found_key(struct source *s, const char *key)
 {
+	struct survey *sv = s->survey;
 	const char *kind = "", *name;
 	size_t len;
 	int slot;
@@ -200,8 +213,10 @@ found_key(struct survey *sv, const char *key)
 		return;
 	slot = slot_number(kind);
 	for (const char *const *w = sv->wanted; len > 0 && *w != NULL; w++)
-		if (**w == '\0' ? slot > 0 : strcmp(kind, *w) == 0)
-			add_subject(sv, name, len, slot > 0 ? slot : 1);
+		if (**w == '\0' ? slot > 0 : strcmp(kind, *w) == 0) {
+			add_subject(sv, s, name, len, slot > 0 ? slot : 1);
+			s->names++;
+		}
 }
 
 /* Ranges of slots, each with its first and last one, and its master. */
@@ -269,6 +284,39 @@ ask_scan(struct source *s, size_t i)
 	return node_command(&s->node, (int)i, 6, argv);
 }
 
+/* Whether SCAN goes on: it has to come to an end, in time. */
+static bool
+scan_bounded(struct source *s)
+{
+	const struct survey *sv = s->survey;
+	char text[DURATION_TEXT], why[NODE_WHY];
+
+	if (s->names > NAMES_MAX)
+		snprintf(why, sizeof(why),
+		    "it lists more than %d locks; -k names those to ask about",
+		    NAMES_MAX);
+	else if (clock_now_ms() > sv->scan_end_ms)
+		snprintf(why, sizeof(why),
+		    "it has not listed all its keys within %s; -k names the "
+		    "locks to ask about",
+		    duration_format(
+			SCAN_TIMEOUTS * sv->opt->node_timeout_ms, text));
+	else
+		return true;
+	source_fail(s, ANSWER_UNABLE, why);
+	return false;
+}
+
+/* Whether it is one that can follow the last; "0" is the end. */
+static bool
+is_cursor(const struct source *s, const char *cursor)
+{
+	return cursor != NULL && cursor[0] != '\0' &&
+	    strlen(cursor) < sizeof(s->cursor) &&
+	    cursor[strspn(cursor, "0123456789")] == '\0' &&
+	    (strcmp(cursor, "0") == 0 || strcmp(cursor, s->cursor) != 0);
+}
+
 static bool
 scan_answered(struct source *s, size_t i, const struct answer *a)
 {
@@ -283,7 +331,7 @@ scan_answered(struct source *s, size_t i, const struct answer *a)
 		read_masters(s, a);
 		return s->nmasters > 0;
 	}
-	if (cursor == NULL || strlen(cursor) >= sizeof(s->cursor)) {
+	if (!is_cursor(s, cursor)) {
 		source_nonsense(s);
 		return false;
 	}
@@ -291,9 +339,29 @@ scan_answered(struct source *s, size_t i, const struct answer *a)
 	for (size_t k = 0; k < answer_count(&keys); k++) {
 		key = answer_string(&keys, k, &len);
 		if (key != NULL && strlen(key) == len)
-			found_key(s->survey, key);
+			found_key(s, key);
 	}
+	if (!scan_bounded(s))
+		return false;
 	return strcmp(cursor, "0") != 0 || ++s->master < s->nmasters;
+}
+
+/*
+ * Drops what a server has named that failed then: the others need not be asked
+ * about 100000 names that it has invented.
+ */
+static void
+drop_failed(struct survey *sv)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sv->nsubjects; i++) {
+		if (sv->subjects[i].from->failure == ANSWER_REPLY)
+			sv->subjects[n++] = sv->subjects[i];
+		else
+			free(sv->subjects[i].name);
+	}
+	sv->nsubjects = n;
 }
 
 static int
@@ -341,12 +409,16 @@ survey_subjects(struct survey *sv, const char *const wanted[])
 	const struct options *opt = sv->opt;
 
 	forget_subjects(sv);
+	for (int i = 0; i < sv->nsources; i++)
+		sv->sources[i].bytes = sv->sources[i].names = 0;
 	for (int i = 0; i < opt->nnames; i++)
 		add_subject(
-		    sv, opt->names[i], strlen(opt->names[i]), LOCK_SLOTS);
+		    sv, NULL, opt->names[i], strlen(opt->names[i]), LOCK_SLOTS);
 	if (opt->nnames > 0)
 		return; /* in order, and each once */
 	sv->wanted = wanted;
+	sv->scan_end_ms =
+	    clock_now_ms() + SCAN_TIMEOUTS * sv->opt->node_timeout_ms;
 	for (int i = 0; i < sv->nsources; i++) {
 		struct source *s = &sv->sources[i];
 
@@ -354,6 +426,7 @@ survey_subjects(struct survey *sv, const char *const wanted[])
 		s->nmasters = s->master = 0;
 	}
 	survey_ask(sv, 1, ask_scan, scan_answered);
+	drop_failed(sv);
 	sort_subjects(sv);
 }
 

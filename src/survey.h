@@ -28,6 +28,8 @@ struct source {
 	int64_t end_ms;           /* without an answer until then: failed */
 	enum answer_kind failure; /* ANSWER_REPLY: none so far */
 	char why[NODE_WHY];       /* it has failed */
+	size_t bytes;             /* of all its answers in this round */
+	size_t names;             /* that its SCAN has brought */
 	char cursor[24];          /* of SCAN */
 	struct endpoint *masters; /* of a cluster: who has keys */
 	int nmasters;
@@ -38,6 +40,7 @@ struct source {
 struct subject {
 	char *name;
 	int slots; /* those that there may be: 1 to LOCK_SLOTS */
+	const struct source *from; /* whose SCAN named it, while it goes on */
 };
 
 /* Sends question i; returns what node_eval() or node_command() does. */
@@ -61,7 +64,8 @@ struct survey {
 	void *arg; /* the asker's */
 	bool stop; /* survey_ask() returns at its next turn; for callbacks */
 
-	size_t questions; /* of the round under way */
+	int64_t scan_end_ms; /* no SCAN may take longer */
+	size_t questions;    /* of the round under way */
 	survey_ask_cb *ask_cb;
 	survey_answer_cb *answer_cb;
 	const char *const *wanted; /* ends of keys; see survey_subjects() */

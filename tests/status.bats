@@ -185,6 +185,105 @@ ask() {
 	not grep -q '^cmdstat_keys:' stats
 }
 
+# broken HOW: a server that answers SCAN as HOW has it, and each other question
+# with a lock that many hold.  Its URL is $broken, its pid $broken_pid.
+broken() {
+	rm -f broken.port
+	/usr/bin/python3 -c '
+import os, random, socket, sys, threading
+how = sys.argv[1]
+s = socket.create_server(("127.0.0.1", 0))
+def bulk(word):
+    return b"$%d\r\n%s\r\n" % (len(word), word)
+def array(items):
+    return b"*%d\r\n%s" % (len(items), b"".join(items))
+holder = bulk(b"x" * 1000) + b":1000\r\n"
+many = array([b":0\r\n", b"$-1\r\n", b":-2\r\n", b":1\r\n", b":0\r\n", b":1\r\n",
+    b":-2\r\n", b":0\r\n", b"*0\r\n", b":0\r\n", b"*1600\r\n" + 800 * holder])
+def scan():
+    cursor = b"%d" % random.randrange(1, 10 ** 12)
+    names = []
+    if how == "stuck":
+        cursor = b"7"
+    elif how == "garbled":
+        cursor = b"17\x1b[31m"
+    elif how == "empty":
+        cursor = b""
+    elif how == "names":
+        names = [b"redlock:%d" % random.randrange(10 ** 12) for i in range(1000)]
+    elif how == "large":
+        cursor = b"0"
+        names = [b"redlock:%d" % i for i in range(1000)]
+    return array([bulk(cursor), array([bulk(name) for name in names])])
+def serve(c):
+    while data := c.recv(65536):
+        for i in range(data.count(b"\r\nSCAN\r\n")):
+            c.sendall(scan())
+        for i in range(data.count(b"\r\nEVAL\r\n")):
+            c.sendall(many)
+with open("broken.new", "w") as f:
+    print(s.getsockname()[1], file=f)
+os.rename("broken.new", "broken.port")
+while True:
+    threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
+' "$1" 3>&- 4>&- &
+	broken_pid=$!
+	eventually test -s broken.port
+	broken=redis://127.0.0.1:$(<broken.port)
+}
+
+# most_memory FILE COMMAND...: run it, and write into FILE how many kB it had.
+most_memory() {
+	/usr/bin/python3 -c '
+import resource, subprocess, sys
+status = subprocess.run(sys.argv[2:]).returncode
+with open(sys.argv[1], "w") as f:
+    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=f)
+sys.exit(status)' "$@"
+}
+
+@test "a SCAN that has no end ends in time, and takes bounded memory: 69" {
+	local how mode
+	local -A said=([stuck]='makes no sense' [garbled]='makes no sense'
+	    [empty]='makes no sense' [names]='lists more than 100000 locks'
+	    [large]='more to tell than fits in memory'
+	    [endless]='not listed all its keys within 10s')
+
+	for how in "${!said[@]}"; do
+		broken "$how"
+		for mode in '--status' '--history' '--status --json'; do
+			# shellcheck disable=SC2086
+			run -69 --separate-stderr most_memory memory \
+			    timeout 40 "$REDLOCK_RUN" $mode -r "$broken" \
+			    --node-timeout 500ms
+			says "$broken: " "${said[$how]}"
+			clean
+			# A sanitizer keeps what was freed.
+			(($(<memory) < 300000)) ||
+				grep -q __asan_init "$REDLOCK_RUN"
+			# What it answers to EVAL is no history.
+			[[ $how != @(endless|large) ]] || break
+		done
+		kill "$broken_pid"
+	done
+}
+
+@test "names that one of several servers invents are not asked of the others" {
+	redis_start second
+	redis_reset second
+	redis set redlock:a somebody
+	redis_at second set redlock:a somebody
+	broken names
+	ask -r "$broken" -r "$REDLOCK_REDIS" \
+	    -r "unix://$BATS_FILE_TMPDIR/second.sock"
+	[ "$status" -eq 0 ]
+	says "$broken: it lists more than 100000 locks"
+	[ "$(wc -l <<<"$output")" -eq 2 ]
+	[[ $(line a) == "a held "* ]]
+	kill "$broken_pid"
+	redis_kill second
+}
+
 @test "--status changes nothing" {
 	local before
 
