@@ -21,6 +21,7 @@
 #include "procs.h"
 
 #define LOOK_MS   50   /* between looks at what SIGCHLD cannot tell */
+#define KILL_MS   1000 /* between attempts to kill what we may not */
 #define LINGER_MS 5000 /* then those that live on are worth a word */
 
 #define WAIT_FAILURES 10 /* of waitid() in a row, then we do without it */
@@ -106,8 +107,11 @@ is_ours(const struct proc *p, void *arg)
 		    proc_has_env(up.pid, c->env);
 		if (up.ppid == c->self)
 			return marked && !foreign;
-		if (up.ppid <= 1 || proc_read(up.ppid, &up) == -1)
-			break;
+		if (up.ppid <= 1)
+			return false;
+		if (proc_read_ours(up.ppid, &up) == -1)
+			/* Its parent is hidden. */
+			return !foreign && proc_has_env(p->pid, c->env);
 	}
 	return false;
 }
@@ -119,6 +123,35 @@ anything_left(const struct child *c)
 	if (c->strangers && c->self != 1)
 		return c->group != 0 && kill(-c->group, 0) == 0;
 	return has_children();
+}
+
+static bool
+lives(struct child *c, pid_t pid)
+{
+	struct proc p;
+
+	return proc_read_ours(pid, &p) == 0 && p.running && is_ours(&p, c);
+}
+
+/*
+ * Looks for one of COMMAND's processes, which is then watched instead of all:
+ * the last one again, the orphans among them, which are few and children of
+ * ours, and only then all processes that there are.
+ */
+static pid_t
+find_survivor(struct child *c)
+{
+	struct children orphans;
+	pid_t pid;
+
+	if (c->survivor != 0 && lives(c, c->survivor))
+		return c->survivor;
+	for (children_open(&orphans, c->self);
+	     (pid = children_next(&orphans)) != 0;)
+		if (lives(c, pid))
+			break;
+	children_close(&orphans);
+	return pid != 0 ? pid : procs_first(is_ours, c);
 }
 
 /*
@@ -136,7 +169,8 @@ all_gone(struct child *c)
 	if (!c->proc)
 		return !anything_left(c);
 	for (;;) {
-		if (procs_signal(is_ours, c, 0) > 0)
+		c->survivor = find_survivor(c);
+		if (c->survivor != 0)
 			return false;
 		si.si_pid = 0;
 		if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG) == -1 ||
@@ -283,19 +317,20 @@ child_stop(struct child *c, int64_t kill_ms)
 		c->kill_ms = kill_ms;
 }
 
-static void
+/* Returns whether there were any that we may kill. */
+static bool
 kill_all(struct child *c)
 {
 	if (!c->proc) {
 		signal_all(c, SIGKILL);
-		return;
+		return true;
 	}
 	/* What is quick to reach stands still while the rest is found. */
 	if (own_group(c) != 0)
 		kill(-c->pid, SIGSTOP);
 	else if (c->pid != 0)
 		kill(c->pid, SIGSTOP);
-	procs_kill(is_ours, c, &c->found);
+	return procs_kill(is_ours, c, &c->found) > 0;
 }
 
 char *
@@ -329,8 +364,11 @@ child_step(struct child *c)
 	if (c->start == 0 && proc_read(c->self, &us) == 0)
 		c->start = us.start;
 	if (now >= c->kill_ms) {
-		kill_all(c);
-		c->kill_ms = now + LOOK_MS;
+		c->kill_pause_ms =
+		    kill_all(c) ? LOOK_MS : 2 * c->kill_pause_ms + LOOK_MS;
+		if (c->kill_pause_ms > KILL_MS)
+			c->kill_pause_ms = KILL_MS;
+		c->kill_ms = now + c->kill_pause_ms;
 	}
 	if (now >= c->reap_ms)
 		child_reap(c);

@@ -42,13 +42,15 @@ struct child {
 	int stopped_by; /* the signal that stopped COMMAND, 0 if it runs */
 	int64_t exited_ms;
 	int64_t look_ms;   /* when to look for the rest again */
+	pid_t survivor;    /* one of the rest; 0: none is known */
 	int64_t reap_ms;   /* when to try again, since waitid() failed */
 	int wait_failures; /* in a row */
 	int wait_error;    /* its errno, if it never said how COMMAND ended */
 
 	bool stopping;   /* child_stop() was called */
 	int64_t kill_ms; /* SIGKILL from then on */
-	bool lingers;    /* some have lived on for 5 s after COMMAND */
+	int64_t kill_pause_ms;
+	bool lingers; /* some have lived on for 5 s after COMMAND */
 };
 
 enum child_spawned { CHILD_STARTED, CHILD_NO_FORK, CHILD_NO_EXEC };

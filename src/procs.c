@@ -5,10 +5,12 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "procs.h"
@@ -27,45 +29,141 @@ procs_visible(void)
 	return atoi(buf) == (int)getpid();
 }
 
+static int
+proc_open(pid_t pid, const char *file)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void
+numbers_open(struct numbers *n, const char *directory)
+{
+	n->used = n->filled = 0;
+	n->fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void
+numbers_close(struct numbers *n)
+{
+	if (n->fd != -1)
+		close(n->fd);
+	n->fd = -1;
+}
+
+/* Returns the next number, 0 at the end. */
+static int
+numbers_next(struct numbers *n)
+{
+	const struct dirent64 *entry;
+
+	while (n->fd != -1) {
+		if (n->used == n->filled) {
+			n->used = 0;
+			n->filled =
+			    getdents64(n->fd, n->entries, sizeof(n->entries));
+			if (n->filled <= 0) {
+				numbers_close(n);
+				break;
+			}
+		}
+		entry = (const struct dirent64 *)(n->entries + n->used);
+		n->used += entry->d_reclen;
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			return atoi(entry->d_name);
+	}
+	return 0;
+}
+
+void
+children_open(struct children *c, pid_t pid)
+{
+	char path[40];
+
+	c->pid = pid;
+	c->fd = -1;
+	c->used = c->filled = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	numbers_open(&c->threads, path);
+}
+
+void
+children_close(struct children *c)
+{
+	numbers_close(&c->threads);
+	if (c->fd != -1)
+		close(c->fd);
+	c->fd = -1;
+}
+
+/* Reads one character of the lists; -1 where one ends. */
+static int
+children_char(struct children *c)
+{
+	if (c->used == c->filled) {
+		c->used = 0;
+		c->filled = read(c->fd, c->text, sizeof(c->text));
+		if (c->filled <= 0) {
+			close(c->fd);
+			c->fd = -1;
+			c->filled = 0;
+			return -1;
+		}
+	}
+	return (unsigned char)c->text[c->used++];
+}
+
+pid_t
+children_next(struct children *c)
+{
+	char file[40];
+	pid_t child = 0;
+	int thread, digit;
+
+	for (;;) {
+		if (c->fd != -1) {
+			while ((digit = children_char(c)) >= '0')
+				child = child * 10 + digit - '0';
+			if (child != 0)
+				return child;
+			continue;
+		}
+		thread = numbers_next(&c->threads);
+		if (thread == 0)
+			return 0;
+		snprintf(file, sizeof(file), "task/%d/children", thread);
+		c->fd = proc_open(c->pid, file);
+	}
+}
+
 void
 procs_open(struct procs *w)
 {
-	w->used = w->filled = 0;
-	w->fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	children_open(&w->ours, getpid());
+	numbers_open(&w->numbers, "/proc");
+}
+
+void
+procs_close(struct procs *w)
+{
+	children_close(&w->ours);
+	numbers_close(&w->numbers);
 }
 
 bool
 procs_next(struct procs *w, struct proc *p)
 {
-	const struct dirent64 *entry;
+	pid_t pid;
 
-	while (w->fd != -1) {
-		if (w->used == w->filled) {
-			w->used = 0;
-			w->filled =
-			    getdents64(w->fd, w->entries, sizeof(w->entries));
-			if (w->filled <= 0) {
-				close(w->fd);
-				w->fd = -1;
-				break;
-			}
-		}
-		entry = (const struct dirent64 *)(w->entries + w->used);
-		w->used += entry->d_reclen;
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-		    proc_read(atoi(entry->d_name), p) == 0)
+	while ((pid = children_next(&w->ours)) != 0)
+		if (proc_read(pid, p) == -1 && proc_read_ours(pid, p) == 0)
 			return true;
-	}
+	while ((pid = numbers_next(&w->numbers)) != 0)
+		if (proc_read(pid, p) == 0)
+			return true;
 	return false;
-}
-
-static int
-proc_open(pid_t pid, const char *file)
-{
-	char path[40];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 int
@@ -104,6 +202,26 @@ proc_read(pid_t pid, struct proc *p)
 	return 0;
 }
 
+int
+proc_read_ours(pid_t pid, struct proc *p)
+{
+	siginfo_t si = { 0 };
+
+	if (proc_read(pid, p) == 0)
+		return 0;
+	/* Only a child of ours can be waited for. */
+	if (waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) == -1)
+		return -1;
+	*p = (struct proc){ .pid = pid,
+		.ppid = getpid(),
+		.pgid = getpgid(pid),
+		.sid = getsid(pid),
+		.running = si.si_pid == 0,
+		.start = ULLONG_MAX,
+		.name = "?" };
+	return 0;
+}
+
 bool
 proc_has_env(pid_t pid, const char *assignment)
 {
@@ -131,21 +249,10 @@ proc_has_env(pid_t pid, const char *assignment)
 void
 proc_child_sessions(pid_t pid, pid_t except, struct sessions *sessions)
 {
-	char file[32], buf[1024];
-	char *p = buf, *end;
+	struct children c;
 	pid_t sid;
-	ssize_t n;
-	int fd;
 
-	snprintf(file, sizeof(file), "task/%d/children", (int)pid);
-	if ((fd = proc_open(pid, file)) == -1)
-		return;
-	n = read(fd, buf, sizeof(buf) - 1);
-	close(fd);
-	buf[n > 0 ? n : 0] = '\0';
-	/* Each number ends with a blank; one that was cut off does not. */
-	for (pid = (pid_t)strtol(p, &end, 10); end != p && *end == ' ';
-	     p = end, pid = (pid_t)strtol(p, &end, 10))
+	for (children_open(&c, pid); (pid = children_next(&c)) != 0;)
 		if ((sid = getsid(pid)) != except)
 			sessions_add(sessions, sid);
 }
@@ -180,6 +287,20 @@ sessions_has(const struct sessions *s, pid_t sid)
 			return start == 0 || start == s->list[i].start;
 		}
 	return false;
+}
+
+pid_t
+procs_first(procs_member_cb *member, void *arg)
+{
+	struct procs w;
+	struct proc p;
+
+	for (procs_open(&w); procs_next(&w, &p);)
+		if (p.running && member(&p, arg)) {
+			procs_close(&w);
+			return p.pid;
+		}
+	return 0;
 }
 
 int

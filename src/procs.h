@@ -34,12 +34,41 @@ bool sessions_has(const struct sessions *, pid_t sid);
 /* Decides whether a process belongs to those that are meant. */
 typedef bool procs_member_cb(const struct proc *, void *arg);
 
-/* A walk over all processes: procs_open(), procs_next() until false. */
-struct procs {
-	int fd;
+/* A directory with numbers for names. */
+struct numbers {
+	int fd; /* -1: at its end */
 	long used;
 	long filled;
-	_Alignas(8) char entries[4096];
+	_Alignas(8) char entries[2048];
+};
+
+/*
+ * A process's children: children_open(), then children_next() until 0 or
+ * children_close().  Where the
+ * kernel does not list children, or hides the process, there are none; and
+ * some may be left out while others end.
+ */
+struct children {
+	pid_t pid;
+	struct numbers threads; /* each has its own */
+	int fd;                 /* of the thread's list; -1: none is open */
+	ssize_t used;
+	ssize_t filled;
+	char text[256];
+};
+
+void children_open(struct children *, pid_t);
+pid_t children_next(struct children *);
+void children_close(struct children *);
+
+/*
+ * A walk over all processes: procs_open(), then procs_next() until false or
+ * procs_close().  Children of ours that /proc hides from us (hidepid, and it
+ * is another user's) are met, too.
+ */
+struct procs {
+	struct children ours;
+	struct numbers numbers;
 };
 
 /*
@@ -50,18 +79,25 @@ bool procs_visible(void);
 
 void procs_open(struct procs *);
 bool procs_next(struct procs *, struct proc *);
+void procs_close(struct procs *);
 
 /* Reads one process.  Returns 0, or -1 if it is gone or hidden. */
 int proc_read(pid_t, struct proc *);
 
 /*
- * Adds the sessions of pid's own children (those of its first thread; where
- * the kernel does not list children, none), but for the session except.
+ * The same, but a hidden child of ours is read from other sources: its name is
+ * "?", and its start later than that of any other.
  */
+int proc_read_ours(pid_t, struct proc *);
+
+/* Adds the sessions of pid's children, but for the session except. */
 void proc_child_sessions(pid_t pid, pid_t except, struct sessions *);
 
 /* Whether pid was started with this "NAME=value" in its environment. */
 bool proc_has_env(pid_t, const char *assignment);
+
+/* Finds a living member.  Returns its number, 0 if there is none. */
+pid_t procs_first(procs_member_cb *, void *arg);
 
 /*
  * Sends signo to every living member.  Returns how many there are, whether

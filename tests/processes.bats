@@ -11,7 +11,7 @@ load helpers/process
 
 setup_file() {
 	redis_start --unixsocketperm 777
-	helpers witness hydra rooted headless linger zoo
+	helpers witness hydra rooted headless linger zoo crowd
 }
 
 setup() {
@@ -37,6 +37,7 @@ declare -gA ways=(
 	["with timeout"]='timeout 1000 linger &'
 	["with set -m"]='bash -c "set -m; linger &"'
 	["with setsid -w"]='(setsid -w linger; :) &'
+	["below a daemon"]='sh -c "linger & exec setsid sleep 4" &'
 	["without environment"]='env -i bash -c "set -m; $(command -v linger) &"'
 )
 ((EUID != 0)) ||
@@ -121,6 +122,46 @@ stopped_with() {
 		echo "$way"
 		in_time 100 release_after "$way"
 	done
+}
+
+# cpu_ms PID: the time that it has used.
+cpu_ms() {
+	local -a stat
+	read -ra stat <"/proc/$1/stat"
+	echo $(((stat[13] + stat[14]) * 1000 / $(getconf CLK_TCK)))
+}
+
+# idle_while SCRIPT: when SCRIPT, as COMMAND, has ended and left processes
+# behind, redlock-run uses $ms milliseconds of three seconds.
+idle_while() {
+	local before
+	begin redlock-run -k a -- sh -c "$1
+	    echo \$\$; exit 4"
+	eventually grep -qx '[0-9]*' "$out"
+	eventually gone "$(grep -x '[0-9]*' "$out")"
+	sleep 0.3			# it has had its first looks
+	before=$(cpu_ms "$pid")
+	sleep 3
+	ms=$(($(cpu_ms "$pid") - before))
+	held
+	echo go >&8
+	ends_with 4
+}
+
+@test "waiting for them takes less than one percent of a processor while 1000 others run" {
+	local crowd
+	# Whoever looks for what a test has left need not see all of them.
+	begin env -u TEST_MARK crowd 1000
+	crowd=$pid
+	eventually lines 1
+	in_time 29 idle_while 'linger &'
+	in_time 29 idle_while 'sh -c "linger & exec setsid sleep 8" &'
+	kill -KILL "$crowd"
+}
+
+@test "waiting for 1000 of them takes less than one percent of a processor" {
+	in_time 29 idle_while 'env -u TEST_MARK crowd 1000 & crowd=$!
+	    (linger; kill -KILL "$crowd") &'
 }
 
 @test "any number of them may end at the same time" {
@@ -348,6 +389,35 @@ stopped_with() {
 	not gone "$pid"
 	kill -KILL "$(tail -n 1 "$out")"
 	ends_with 124
+	free
+}
+
+# settled COMMAND...: it succeeds, or redlock-run has ended.
+settled() {
+	gone "$pid" || "$@"
+}
+
+@test "a process that /proc hides from us is waited for, and named" {
+	((EUID == 0)) || skip "needs root"
+	chmod u+s "$BATS_FILE_TMPDIR/bin/rooted"
+	begin unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc || exit 99
+	    exec "$@"' sh setpriv --reuid=nobody --regid=nogroup \
+	    --clear-groups redlock-run -k a -- sh -c '
+	    test -e /proc/1 && echo visible; echo "$$"
+	    rooted sh -c "id -u; echo \"\$\$\"; exec linger" & sleep 0.5; exit 4'
+	eventually settled lines 4
+	if gone "$pid" || grep -qx visible "$out" || ! grep -qx 0 "$out"; then
+		echo go >&8
+		eventually gone "$pid"
+		skip "no mount, no hidepid or no set-user-ID here"
+	fi
+	eventually gone "$(sed -n 1p "$out")"
+	eventually test -s "$err"
+	[[ $(<"$err") == "redlock-run: "*"$(sed -n 3p "$out")"* ]]
+	held
+	not gone "$pid"
+	echo go >&8
+	ends_with 4
 	free
 }
 

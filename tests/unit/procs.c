@@ -382,6 +382,68 @@ child_sessions(void)
 	SAME_INT(s.n, 0);
 }
 
+#define MANY 100 /* their numbers do not fit into one read */
+
+static void *
+fork_thread(void *arg)
+{
+	*(pid_t *)arg = sleeper(false);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* Where the kernel lists children at all. */
+static void
+each_child(void)
+{
+	pid_t pids[MANY + 1], pid;
+	int met[MANY + 1] = { 0 }, others = 0;
+	struct children c;
+	pthread_t thread;
+	char path[64];
+
+	snprintf(
+	    path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	if (access(path, R_OK) == -1)
+		return;
+	for (int i = 0; i < MANY; i++)
+		pids[i] = sleeper(false);
+	pids[MANY] = 0;
+	CHECK(pthread_create(&thread, NULL, fork_thread, &pids[MANY]) == 0);
+	while (*(volatile pid_t *)&pids[MANY] == 0)
+		usleep(1000);
+	for (children_open(&c, getpid()); (pid = children_next(&c)) != 0;) {
+		bool known = false;
+
+		for (int i = 0; i <= MANY; i++)
+			if (pids[i] == pid) {
+				met[i]++;
+				known = true;
+			}
+		others += !known;
+	}
+	SAME_INT(others, 0);
+	SAME_INT(children_next(&c), 0);
+	for (int i = 0; i <= MANY; i++) {
+		SAME_INT(met[i], 1);
+		end(pids[i]);
+	}
+	children_open(&c, pids[0]);
+	SAME_INT(children_next(&c), 0);
+}
+
+static void
+first(void)
+{
+	pid_t groups[2] = { sleeper(false), zombie() };
+
+	SAME_INT(procs_first(in_group_cb, groups), groups[0]);
+	end(groups[0]);
+	SAME_INT(procs_first(in_group_cb, groups), 0);
+	reap(groups[1]);
+}
+
 static void
 visible(void)
 {
@@ -399,6 +461,8 @@ static const struct tap_test tests[] = {
 	{ "a variable that a process was started with is found", has_env },
 	{ "only the whole assignment counts", has_not_env },
 	{ "only the environment at its start counts", env_at_start },
+	{ "each child of each thread is met once", each_child },
+	{ "a living member is found, and a zombie is not", first },
 	{ "a signal reaches all living members and nobody else", signals },
 	{ "a kill reaches stopped members too, and nobody else", kills },
 	{ "sessions are told apart by their leader's start", session_sets },
