@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,9 +21,10 @@
 #include "exitcode.h"
 #include "procs.h"
 
-#define LOOK_MS   50   /* between looks at what SIGCHLD cannot tell */
-#define KILL_MS   1000 /* between attempts to kill what we may not */
-#define LINGER_MS 5000 /* then those that live on are worth a word */
+#define LOOK_MS   50    /* between looks at what SIGCHLD cannot tell */
+#define KILL_MS   1000  /* between attempts to kill what we may not */
+#define NOTED_MS  10000 /* then COMMAND has survived the signal */
+#define LINGER_MS 5000  /* then those that live on are worth a word */
 
 #define WAIT_FAILURES 10 /* of waitid() in a row, then we do without it */
 
@@ -53,6 +55,10 @@ child_init(struct child *c, const char *token, bool only_command)
 	snprintf(c->env, sizeof(c->env), "REDLOCK_TOKEN=%s", token);
 	/* Started by `job & exec redlock-run`, or with strangers' orphans. */
 	c->strangers = has_children() || c->self == 1;
+	c->shared = mmap(NULL, sizeof(*c->shared), PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (c->shared == MAP_FAILED)
+		return -1;
 	return prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
@@ -96,13 +102,14 @@ is_ours(const struct proc *p, void *arg)
 	struct proc up = *p;
 	bool foreign = true, marked = !c->strangers;
 
-	if (p->pid == c->self || p->pid == 1)
+	if (p->pid == c->self || p->pid == 1 || p->pid == c->shared->guard)
 		return false;
 	while (up.start >= c->start) {
 		if (up.pid == c->pid)
 			return true;
 		foreign = foreign && up.sid != c->session &&
-		    up.sid != c->command && !sessions_has(&c->others, up.sid);
+		    up.sid != c->command &&
+		    !sessions_has(&c->shared->others, up.sid);
 		marked = marked || (c->group != 0 && up.pgid == c->group) ||
 		    proc_has_env(up.pid, c->env);
 		if (up.ppid == c->self)
@@ -179,14 +186,94 @@ all_gone(struct child *c)
 	}
 }
 
+/* Adds the sessions of all of COMMAND's processes, as a walk shows them. */
+static void
+note_processes(struct child *c, struct sessions *noted)
+{
+	procs_find(is_ours, c, &c->found);
+	for (int i = 0; i < c->found.n; i++)
+		sessions_add(noted, getsid(c->found.list[i]));
+}
+
+/*
+ * Adds the sessions that processes of COMMAND may have had when a signal came
+ * that did not come through us: those that the guard has seen lately, and
+ * those of orphans which the guard did not see as orphans before.
+ */
+static void
+note_late(struct child *c, struct sessions *noted)
+{
+	const struct child_shared *s = c->shared;
+	const struct child_look *last = &s->looks[s->turn % CHILD_LOOKS];
+	const struct child_look *before =
+	    &s->looks[(s->turn - 1) % CHILD_LOOKS];
+	struct sessions orphans = { .n = 0 };
+
+	sessions_merge(noted, &last->live);
+	sessions_merge(noted, &before->live);
+	proc_child_sessions(c->self, c->session, &orphans);
+	for (int i = 0; i < orphans.n; i++) {
+		pid_t sid = orphans.list[i].sid;
+
+		if (sid != s->guard && !sessions_has(&before->daemons, sid))
+			sessions_add(noted, sid);
+	}
+}
+
+/* Before a signal is passed on, or as soon as it came without us (late). */
+static void
+note_sessions(struct child *c, int signo, bool late)
+{
+	if (!c->proc)
+		return;
+	if (procs_list_children())
+		proc_tree_sessions(c->pid, c->session, &c->noted);
+	else
+		note_processes(c, &c->noted);
+	if (late)
+		note_late(c, &c->noted);
+	c->noted_ms = clock_now_ms();
+	c->told =
+	    c->told || signo == SIGTERM || signo == SIGINT || signo == SIGQUIT;
+}
+
+/*
+ * COMMAND lives on long after the signal.  Those that the signal has made
+ * orphans stay its processes; the others may yet become daemons.
+ */
+static void
+forget_sessions(struct child *c)
+{
+	struct sessions live = { .n = 0 }, orphans = { .n = 0 };
+
+	proc_tree_sessions(c->pid, c->session, &live);
+	proc_child_sessions(c->self, c->session, &orphans);
+	for (int i = 0; i < c->noted.n; i++) {
+		pid_t sid = c->noted.list[i].sid;
+
+		if (sessions_has(&orphans, sid) && !sessions_has(&live, sid))
+			sessions_add(&c->shared->others, sid);
+	}
+	c->noted.n = 0;
+	c->noted_ms = 0;
+	c->told = false;
+}
+
 static void
 command_exited(struct child *c, int code, int status)
 {
+	/* More than 128 is what shells make of a signal. */
+	bool killed = code != CLD_EXITED || status > 128;
+
 	c->code = code;
 	c->status = status;
 	c->exited = true;
 	c->exited_ms = clock_now_ms();
 	c->pid = 0;
+	if (killed && c->noted_ms == 0 && c->proc)
+		note_late(c, &c->noted);
+	if (killed || c->told)
+		sessions_merge(&c->shared->others, &c->noted);
 }
 
 /*
@@ -239,20 +326,6 @@ child_reap(struct child *c)
 		c->look_ms = 0;
 }
 
-/*
- * Before we stop COMMAND, which ends some of its processes and so makes
- * orphans of others: what has a parent now will not count as a daemon.
- */
-static void
-note_processes(struct child *c)
-{
-	if (!c->proc)
-		return;
-	procs_find(is_ours, c, &c->found);
-	for (int i = 0; i < c->found.n; i++)
-		sessions_add(&c->others, getsid(c->found.list[i]));
-}
-
 /* The group that is COMMAND's alone, 0 if there is none (any more). */
 static pid_t
 own_group(const struct child *c)
@@ -272,6 +345,8 @@ child_signal(struct child *c, const struct signalfd_siginfo *si)
 	if (c->pid != 0) {
 		if (si->ssi_code <= 0 && (pid_t)si->ssi_pid == c->pid)
 			return false; /* from COMMAND itself */
+		if (signals_terminates(signo))
+			note_sessions(c, signo, own_group(c) == 0);
 		if (own_group(c) != 0)
 			return kill(-c->pid, signo) == 0;
 		return (getpgid(c->pid) != ours ||
@@ -280,6 +355,11 @@ child_signal(struct child *c, const struct signalfd_siginfo *si)
 	}
 	if (!c->proc)
 		return c->group != 0 && kill(-c->group, signo) == 0;
+	if (signals_terminates(signo)) {
+		if (signals_from_keyboard(si))
+			note_late(c, &c->shared->others);
+		note_processes(c, &c->shared->others);
+	}
 	for (procs_open(&w); procs_next(&w, &p);)
 		if (p.running && is_ours(&p, c) &&
 		    (p.pgid != ours || !signals_from_keyboard(si)))
@@ -308,7 +388,8 @@ child_stop(struct child *c, int64_t kill_ms)
 {
 	if (!c->stopping) {
 		c->stopping = true;
-		note_processes(c);
+		if (c->proc)
+			note_processes(c, &c->shared->others);
 		signal_all(c, SIGTERM);
 		/* A stopped process sees the one only after the other. */
 		signal_all(c, SIGCONT);
@@ -373,6 +454,12 @@ child_step(struct child *c)
 	if (now >= c->reap_ms)
 		child_reap(c);
 	wake = c->kill_ms < c->reap_ms ? c->kill_ms : c->reap_ms;
+	if (!c->exited && c->noted_ms != 0) {
+		if (now >= c->noted_ms + NOTED_MS)
+			forget_sessions(c);
+		else if (c->noted_ms + NOTED_MS < wake)
+			wake = c->noted_ms + NOTED_MS;
+	}
 	if (!c->exited)
 		return wake;
 	if (now >= c->look_ms) {

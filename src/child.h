@@ -3,9 +3,12 @@
  *
  * COMMAND's processes are COMMAND and all its descendants, whatever group or
  * session they moved to; but not a daemon, that is one in a session of its
- * own whose parent is gone, unless it was we who stopped that.  We are their
- * subreaper: orphans become our children, and the line of parents from
- * any of them leads to us.
+ * own whose parent has ended by itself.  If a signal ended the parent, its
+ * children still are COMMAND's processes: therefore we note the sessions of
+ * all descendants before a signal is passed on, and the guard does so all the
+ * time, for signals that reach COMMAND without us.  We are their subreaper:
+ * orphans become our children, and the line of parents from any of them leads
+ * to us.
  */
 #ifndef CHILD_H
 #define CHILD_H
@@ -17,7 +20,22 @@
 #include "procs.h"
 #include "signals.h"
 
-#define CHILD_ENV 64
+#define CHILD_ENV   64
+#define CHILD_LOOKS 4
+
+/* What the guard has seen at one time. */
+struct child_look {
+	struct sessions live;    /* of descendants whose parents live */
+	struct sessions daemons; /* of orphans */
+};
+
+/* What we and the guard share. */
+struct child_shared {
+	pid_t guard;
+	struct sessions others;    /* of COMMAND's processes; written by us */
+	_Atomic unsigned int turn; /* the guard's last look */
+	struct child_look looks[CHILD_LOOKS]; /* written by the guard */
+};
 
 struct child {
 	pid_t pid;     /* COMMAND; 0 before, and once it is reaped */
@@ -26,8 +44,11 @@ struct child {
 	pid_t self;    /* us */
 	pid_t session; /* the one that it was started in */
 	unsigned long long start; /* ours; what is older is not COMMAND's */
-	struct sessions others;   /* sessions that its processes made */
+	struct child_shared *shared;
 	struct procs_found found; /* when we began to stop it */
+	struct sessions noted;    /* before the last signals */
+	int64_t noted_ms;         /* when that was; 0: none are noted */
+	bool told;                /* one of these signals was to end COMMAND */
 	char env[CHILD_ENV];      /* "REDLOCK_TOKEN=...": marks its processes */
 	bool terminal;            /* there is a controlling terminal */
 	bool only_command;        /* gone as soon as COMMAND itself is */

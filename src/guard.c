@@ -34,14 +34,39 @@ struct ward {
 	unsigned long long start; /* of COMMAND: its pid may be reused */
 	int pipe_fd;
 	int timer_fd;
-	int64_t kill_ms;         /* as told */
-	int64_t ahead_ms;        /* that long before, wards are looked for */
-	int64_t look_ms;         /* when to look for new sessions */
-	int64_t pause_ms;        /* until the look after that */
-	struct sessions others;  /* made by COMMAND's own children */
-	struct sessions daemons; /* of orphans */
+	int64_t kill_ms;  /* as told */
+	int64_t ahead_ms; /* that long before, wards are looked for */
+	int64_t look_ms;  /* when to look for new sessions */
+	int64_t pause_ms; /* until the look after that */
 	struct procs_found found;
 };
+
+/* The last look (0), or the one before (1). */
+static struct child_look *
+look(const struct child *c, unsigned int before)
+{
+	struct child_shared *s = c->shared;
+
+	return &s->looks[(s->turn - before) % CHILD_LOOKS];
+}
+
+/* Whether the session is a daemon's, as far as we have seen. */
+static bool
+is_daemon(const struct child *c, pid_t sid)
+{
+	return sid != c->command && !sessions_has(&c->shared->others, sid) &&
+	    (sessions_has(&look(c, 0)->daemons, sid) ||
+		sessions_has(&look(c, 1)->daemons, sid));
+}
+
+/* Whether descendants of COMMAND have made the session. */
+static bool
+is_made(const struct child *c, pid_t sid)
+{
+	return sessions_has(&c->shared->others, sid) ||
+	    sessions_has(&look(c, 0)->live, sid) ||
+	    sessions_has(&look(c, 1)->live, sid);
+}
 
 /*
  * Whether p is one of COMMAND's processes: procs_member_cb.  Without us there
@@ -64,13 +89,12 @@ is_ward(const struct proc *p, void *arg)
 	while (up.start >= c->start && up.pid != c->self) {
 		if (up.pid == c->command && up.start == w->start)
 			return true;
-		if (up.sid != c->command && sessions_has(&w->daemons, up.sid))
+		if (is_daemon(c, up.sid))
 			return false;
 		ward = ward ||
 		    (c->group != 0 && up.pgid == c->group &&
 			up.sid == c->session) ||
-		    sessions_has(&w->others, up.sid) ||
-		    proc_has_env(up.pid, c->env);
+		    is_made(c, up.sid) || proc_has_env(up.pid, c->env);
 		if (up.ppid <= 1 || proc_read(up.ppid, &up) == -1)
 			break;
 	}
@@ -122,13 +146,56 @@ hear(struct ward *w)
 	return n != 0;
 }
 
+/*
+ * Looks which sessions COMMAND's descendants have made, and which are daemons'.
+ * Of a COMMAND that has ended our starter decides first what its orphans are.
+ */
+static void
+note_sessions(struct ward *w)
+{
+	const struct child *c = w->child;
+	struct child_shared *s = c->shared;
+	struct child_look *l = look(c, -1U);
+	struct children starters;
+	struct proc p;
+	pid_t pid, sid;
+
+	if (proc_read(c->command, &p) == 0 && p.start == w->start && !p.running)
+		return;
+	l->live.n = l->daemons.n = 0;
+	for (children_open(&starters, c->self);
+	     (pid = children_next(&starters)) != 0;) {
+		sid = getsid(pid);
+		if (pid == getpid())
+			continue;
+		if (pid == c->command || sid == c->session ||
+		    sid == c->command || sessions_has(&s->others, sid))
+			proc_tree_sessions(pid, c->session, &l->live);
+		else
+			sessions_add(&l->daemons, sid);
+	}
+	s->turn++;
+}
+
+/* Looks that take their time are rarer: they may take a hundredth of it. */
+static void
+look_again(struct ward *w)
+{
+	int64_t began_us = clock_now_us(), least_ms;
+
+	note_sessions(w);
+	least_ms = (clock_now_us() - began_us) / 10;
+	w->look_ms =
+	    clock_now_ms() + (w->pause_ms > least_ms ? w->pause_ms : least_ms);
+	if (w->pause_ms < LOOK_MAX_MS)
+		w->pause_ms *= 2;
+}
+
 /* The timer has fired, or we were told something: what is due? */
 static void
 guard_step(struct ward *w)
 {
-	const struct child *c = w->child;
 	int64_t now = clock_now_ms(), wake_ms;
-	struct proc p;
 
 	if (now >= w->kill_ms) {
 		kill_wards(w);
@@ -136,15 +203,8 @@ guard_step(struct ward *w)
 	}
 	if (now >= w->kill_ms - w->ahead_ms && w->found.n == 0)
 		procs_find(is_ward, w, &w->found);
-	if (now >= w->look_ms) {
-		/* Orphans are our starter's children as long as it lives. */
-		proc_child_sessions(c->self, c->session, &w->daemons);
-		if (proc_read(c->command, &p) == 0 && p.start == w->start)
-			proc_child_sessions(c->command, c->session, &w->others);
-		w->look_ms = now + w->pause_ms;
-		if (w->pause_ms < LOOK_MAX_MS)
-			w->pause_ms *= 2;
-	}
+	if (now >= w->look_ms)
+		look_again(w);
 	wake_ms = w->found.n == 0 ? w->kill_ms - w->ahead_ms : w->kill_ms;
 	timer_set(w->timer_fd, wake_ms < w->look_ms ? wake_ms : w->look_ms);
 }
@@ -292,7 +352,6 @@ guard_start(struct guard *g, const struct child *c, int64_t kill_ms)
 	struct ward w = { .child = c,
 		.kill_ms = kill_ms,
 		.ahead_ms = g->ahead_ms,
-		.others = c->others,
 		.timer_fd = g->timer_fd,
 		.pause_ms = LOOK_MIN_MS };
 	pid_t pid;
@@ -307,7 +366,7 @@ guard_start(struct guard *g, const struct child *c, int64_t kill_ms)
 		guard_main(g, &w);
 		_exit(1);
 	}
-	g->pid = pid;
+	g->pid = c->shared->guard = pid;
 	g->lost = false;
 	close_fd(&g->pipe_fd);
 	g->watch.ready_cb = guard_lost_cb;

@@ -269,7 +269,7 @@ run_locked(struct run *run)
 	owner_init(&run->owner, run->opt.command[0], run->opt.limit);
 	if (child_init(&run->child, run->owner.token, run->opt.only_command) ==
 	    -1) {
-		warn("%s: not run: prctl: %s", run->opt.name, strerror(errno));
+		warn("%s: not run: %s", run->opt.name, strerror(errno));
 		return EXIT_OS;
 	}
 	outcome = locks_acquire(

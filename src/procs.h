@@ -23,12 +23,14 @@ struct sessions {
 	struct {
 		pid_t sid;
 		unsigned long long start; /* 0: the leader is gone */
-	} list[32];
+	} list[64];
 	int n;
 };
 
-/* Remembers a session; when there is no more room, not. */
+/* Both remember nothing more when there is no more room. */
 void sessions_add(struct sessions *, pid_t sid);
+void sessions_merge(struct sessions *to, const struct sessions *from);
+
 bool sessions_has(const struct sessions *, pid_t sid);
 
 /* Decides whether a process belongs to those that are meant. */
@@ -89,6 +91,15 @@ int proc_read(pid_t, struct proc *);
  * "?", and its start later than that of any other.
  */
 int proc_read_ours(pid_t, struct proc *);
+
+/* Whether the kernel lists children. */
+bool procs_list_children(void);
+
+/*
+ * Adds the sessions of all descendants of pid, but for the session except.
+ * Those beyond the first few thousand are left out.
+ */
+void proc_tree_sessions(pid_t pid, pid_t except, struct sessions *);
 
 /* Adds the sessions of pid's children, but for the session except. */
 void proc_child_sessions(pid_t pid, pid_t except, struct sessions *);

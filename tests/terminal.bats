@@ -110,6 +110,30 @@ redlock_pid() {
 	free
 }
 
+@test "^C makes no daemon of a process whose parent it ends" {
+	local command
+	for command in "setsid -fw witness log 15 0" \
+	    "sh -c 'setsid -fw witness log 15 0; :'" \
+	    "sh -c 'trap \"exit 3\" INT; setsid -fw witness log 15 0; :'"; do
+		dialogue <<-END
+			type redlock-run -k a -- $command
+			until ready log
+			press ^C
+			until grep redlock-run /proc/\$(parent \$(witness_pid log))/comm
+			check sleep 0.3
+			check held
+			check not gone \$(witness_pid log)
+			check kill -s TERM \$(witness_pid log)
+			see @@
+			type echo "it has ended"
+			see it has ended
+		END
+		[[ $(got log) == TERM ]]
+		free
+		rm log
+	done
+}
+
 @test "a window that changes its size reaches COMMAND once" {
 	dialogue <<-'END'
 		type redlock-run -k a -- witness log 15 0

@@ -382,6 +382,52 @@ child_sessions(void)
 	SAME_INT(s.n, 0);
 }
 
+/* A child, in our session, that has one in a session of its own: sid. */
+static pid_t
+nested_session(pid_t *sid)
+{
+	int numbers[2];
+	pid_t pid;
+
+	if (pipe(numbers) == -1 || (pid = fork()) == -1)
+		abort();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		*sid = sleeper(true);
+		(void)!write(numbers[1], sid, sizeof(*sid));
+		for (;;)
+			pause();
+	}
+	CHECK(read(numbers[0], sid, sizeof(*sid)) == sizeof(*sid));
+	close(numbers[0]);
+	close(numbers[1]);
+	return pid;
+}
+
+static void
+tree_sessions(void)
+{
+	struct sessions s = { .n = 0 }, merged = { .n = 0 };
+	pid_t one = sleeper(true), deep, pid = nested_session(&deep);
+
+	if (procs_list_children()) {
+		proc_tree_sessions(getpid(), getsid(0), &s);
+		SAME_INT(s.n, 2);
+		CHECK(sessions_has(&s, one));
+		CHECK(sessions_has(&s, deep));
+		sessions_merge(&merged, &s);
+		sessions_merge(&merged, &s);
+		SAME_INT(merged.n, 2);
+		CHECK(sessions_has(&merged, deep));
+		s.n = 0;
+		proc_tree_sessions(pid, getsid(0), &s);
+		SAME_INT(s.n, 1);
+		CHECK(sessions_has(&s, deep));
+	}
+	end(one);
+	end(pid);
+}
+
 #define MANY 100 /* their numbers do not fit into one read */
 
 static void *
@@ -461,6 +507,7 @@ static const struct tap_test tests[] = {
 	{ "a variable that a process was started with is found", has_env },
 	{ "only the whole assignment counts", has_not_env },
 	{ "only the environment at its start counts", env_at_start },
+	{ "the sessions of all descendants are found", tree_sessions },
 	{ "each child of each thread is met once", each_child },
 	{ "a living member is found, and a zombie is not", first },
 	{ "a signal reaches all living members and nobody else", signals },
