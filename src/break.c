@@ -261,6 +261,16 @@ removal_answered(struct source *s, size_t i, const struct answer *a)
 	return false;
 }
 
+/* Whether h, which is no run of redlock-run, is whom the token means. */
+static bool
+is_foreign(const struct holder *h, const char *token)
+{
+	if (h->ours)
+		return !owner_is_token(token) &&
+		    strcmp(h->owner.token, token) == 0;
+	return h->len == strlen(token) && memcmp(h->value, token, h->len) == 0;
+}
+
 /* The token is not, or no longer, that of a holder: who is it then? */
 static int
 refuse(const struct options *opt, const struct status *st)
@@ -269,24 +279,29 @@ refuse(const struct options *opt, const struct status *st)
 	int failures, result = survey_report(&st->survey, &failures);
 	char text[HOLDING], others[48] = "";
 
+	for (size_t i = 0; i < e->nholders; i++)
+		if (is_foreign(&e->holders[i], opt->token)) {
+			offer(opt, e->said, &e->holders[i]);
+			return EXIT_NOT_BROKEN;
+		}
 	if (e->state == STATE_UNKNOWN && result == 0) {
 		warn("%s: not held by %s, and the servers do not agree on a "
 		     "holder (--status -v shows what each of them says); "
 		     "nothing was changed",
-		    opt->names[0], opt->token);
+		    opt->names[0], quotable(opt->token));
 		return EXIT_NOT_BROKEN;
 	}
 	if (result != 0) {
 		warn("%s: too few servers can tell whether %s holds it; "
 		     "nothing was changed",
-		    opt->names[0], opt->token);
+		    opt->names[0], quotable(opt->token));
 		return result;
 	}
 	if (e->nholders > 1)
 		snprintf(others, sizeof(others), ", and by %zu other%s",
 		    e->nholders - 1, e->nholders > 2 ? "s" : "");
 	warn("%s: not held by %s: it is %s%s; nothing was changed",
-	    opt->names[0], opt->token,
+	    opt->names[0], quotable(opt->token),
 	    e->nholders == 0 ? "free" : holding(text, e->said, &e->holders[0]),
 	    others);
 	return EXIT_NOT_BROKEN;
@@ -297,7 +312,9 @@ static int
 take_away(const struct options *opt, struct status *st)
 {
 	struct removal r = { .opt = opt };
-	const struct holder *h = possible_holder(st, opt->token);
+	const struct holder *h = !owner_is_token(opt->token) ?
+	    NULL :
+	    possible_holder(st, opt->token);
 	const char *name = opt->names[0];
 	char who[OWNER_WHO];
 	int failures, result;

@@ -16,7 +16,6 @@
 #include "log.h"
 #include "names.h"
 #include "options.h"
-#include "owner.h"
 #include "signals.h"
 #include "site.h"
 
@@ -287,10 +286,9 @@ check_mode(const struct options *opt, const char *only_run)
 		usage_error("--watch and --json do not go together");
 	if (opt->token != NULL && opt->mode != MODE_BREAK)
 		usage_error("--token goes with --break");
-	if (opt->token != NULL && !owner_is_token(opt->token))
-		usage_error("--token: '%s' is no token, as --break and "
-			    "--status -v print them",
-		    quotable(opt->token));
+	if (opt->token != NULL && opt->token[0] == '\0')
+		usage_error("--token: '' is no token, as --break and "
+			    "--status -v print them");
 	if (opt->json && (opt->mode == MODE_RUN || opt->mode == MODE_BREAK))
 		usage_error("--json goes with --status, --history or --check");
 	if (opt->mode == MODE_RUN) {

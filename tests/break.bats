@@ -326,14 +326,34 @@ script() {
 	says 'held by u\x0a@h\x1b pid 1 (c\x1b[31m) for '
 }
 
-@test "a token that is none is a usage error, and quoted" {
-	run -64 --separate-stderr redlock --break -k a --token "${nobody}0"
-	says "--token: '${nobody}0' is no token"
-	run -64 --separate-stderr redlock --break -k a --token "${nobody^^}"
-	says "'${nobody^^}'"
+@test "a token of another program's lock, or of nobody, changes nothing, and it says who holds it: 1" {
+	local before token
+
+	writer one -t 1h
+	started one
+	before=$(snapshot)
+	for token in "${nobody}0" "${nobody^^}" x 'redlock-run/1' $'\e[31m'; do
+		run -1 --separate-stderr redlock --break -k a --token "$token"
+		says "it is held by $(who one) for " '; nothing was changed'
+		clean
+	done
+	run -1 --separate-stderr redlock --break -k a --token redis://:s3cret@h
+	says "not held by redis://:***@h: it is held by $(who one) for "
+	[ "$(snapshot)" = "$before" ]
+	leaves one
+	redis set redlock:a 5f2c51f8a1b2 px 60000
+	run -0 --separate-stderr redlock --status --json -k a
+	[[ $output == *'"token":"5f2c51f8a1b2"'* ]]
+	run -1 --separate-stderr redlock --break -k a --token 5f2c51f8a1b2
+	says 'a: held by another client (5f2c51f8a1b2), lease ' \
+	    'that is no run of redlock-run, and --break does not touch it'
+	[ "$(redis get redlock:a)" = 5f2c51f8a1b2 ]
+	redis set redlock:a 'redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
+	run -1 --separate-stderr redlock --break -k a --token x
+	says 'a: held by u@h pid 1 (c) for ' 'that is no run of redlock-run'
+	[ "$(redis exists redlock:a)" = 1 ]
 	run -64 --separate-stderr redlock --break -k a --token ''
-	says "''"
-	[ "$(scripts_run)" = 0 ]
+	says "--token: '' is no token"
 }
 
 ## Without a token
