@@ -64,7 +64,8 @@ say = $(if $(V),,@echo '$1 $@';)
 BUILD_TOOLS = $(firstword $(CC)):$(if $(findstring clang,$(CC)),clang,gcc) \
 	pkg-config:pkg-config
 TEST_TOOLS = redis-server:redis-server redis-cli:redis-tools bats:bats \
-	mandoc:mandoc python3:python3 ps:procps
+	mandoc:mandoc python3:python3 ps:procps strace:strace \
+	addr2line:binutils
 DEB_TOOLS = dpkg-buildpackage:dpkg-dev dh:debhelper
 LIBRARIES = hiredis:libhiredis-dev uuid:uuid-dev
 find_missing = @missing=; for t in $1; do \

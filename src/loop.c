@@ -3,6 +3,7 @@
  * suspended machine; so the only time-out is a timerfd on CLOCK_BOOTTIME.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/timerfd.h>
@@ -11,6 +12,9 @@
 
 #include "clock.h"
 #include "loop.h"
+
+#define UNKNOWN  ((int64_t)-1) /* no moment: what the timer is set to */
+#define PAUSE_MS 10            /* where poll or the timer fails */
 
 int
 loop_init(struct loop *l)
@@ -50,14 +54,17 @@ loop_remove(struct loop *l, struct loop_watch *w)
 		}
 }
 
-/* A moment that has passed fires at once; 0 would disarm the timer. */
-static void
+/*
+ * Sets the timer; false if the kernel refuses.  A moment that has passed fires
+ * at once; 0 would disarm the timer.
+ */
+static bool
 arm(struct loop *l, int64_t wake_ms)
 {
 	struct itimerspec its = { 0 };
 
 	if (wake_ms == l->armed_ms)
-		return;
+		return true;
 	l->armed_ms = wake_ms;
 	if (wake_ms != CLOCK_NEVER) {
 		if (wake_ms < 1)
@@ -65,19 +72,22 @@ arm(struct loop *l, int64_t wake_ms)
 		its.it_value.tv_sec = wake_ms / 1000;
 		its.it_value.tv_nsec = wake_ms % 1000 * 1000000;
 	}
-	timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &its, NULL);
+	if (timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &its, NULL) == 0)
+		return true;
+	l->armed_ms = UNKNOWN;
+	return false;
 }
 
 void
 loop_turn(struct loop *l, int64_t wake_ms)
 {
-	const struct timespec pause = { .tv_nsec = 10000000 };
+	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };
 	struct loop_watch **turn = l->turn;
 	struct pollfd *fds = l->fds;
 	int n = l->nwatches;
+	bool armed = arm(l, wake_ms);
 	uint64_t fired;
 
-	arm(l, wake_ms);
 	for (int i = 0; i < n; i++) {
 		turn[i] = l->watches[i];
 		fds[i].fd = turn[i]->fd;
@@ -85,7 +95,7 @@ loop_turn(struct loop *l, int64_t wake_ms)
 		fds[i].revents = 0;
 	}
 	fds[n] = (struct pollfd){ .fd = l->timer_fd, .events = POLLIN };
-	if (poll(fds, (nfds_t)n + 1, -1) == -1) {
+	if (poll(fds, (nfds_t)n + 1, armed ? -1 : PAUSE_MS) == -1) {
 		if (errno != EINTR)
 			nanosleep(&pause, NULL);
 		return;

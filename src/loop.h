@@ -43,9 +43,9 @@ void loop_remove(struct loop *, struct loop_watch *w);
 
 /*
  * Waits until a descriptor is ready or the moment wake_ms (or CLOCK_NEVER)
- * has come, calls what is ready once each, and returns.  Where poll(2) itself
- * fails (no memory) it returns after a short pause: the caller's deadlines
- * must be judged all the same.
+ * has come, calls what is ready once each, and returns.  Where poll(2) or the
+ * timer fails (no memory) it returns after a short pause: the caller's
+ * deadlines must be judged all the same.
  */
 void loop_turn(struct loop *, int64_t wake_ms);
 

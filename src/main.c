@@ -317,7 +317,7 @@ init_locks(struct run *run)
 		if (lock_init(l, &run->loop, opt->prefix, opt->names[i],
 			opt->limit, opt->addresses, opt->naddresses,
 			opt->ttl_ms, opt->node_timeout_ms, opt->grace_ms) == -1)
-			die(EXIT_OS, "%s: not run: %s", l->name,
+			die(EXIT_OS, "%s: not run: %s", opt->names[i],
 			    strerror(errno));
 		l->replicas = opt->replicas;
 		if (lock_resolve(l) == -1)

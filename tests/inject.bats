@@ -1,0 +1,195 @@
+#!/usr/bin/env bats
+# No failure inside redlock-run, of memory or of the operating system, runs
+# COMMAND without the lock or leaves a lock for longer than its lease.
+# shellcheck disable=SC2154,SC2016
+
+load lib
+load helpers/process
+
+setup_file() {
+	redis_start
+	# COMMAND: writes whether this run holds the lock, and for `renewed` does
+	# so until the lease has been prolonged.
+	cat >"$BATS_FILE_TMPDIR/holder" <<-END
+		#!/bin/sh
+		unset LD_PRELOAD
+		left_ms() {
+			$ADMIN_CLI -s "$BATS_FILE_TMPDIR/redis.sock" \\
+			    pttl "redlock:\$REDLOCK_KEY"
+		}
+		value=\$($ADMIN_CLI -s "$BATS_FILE_TMPDIR/redis.sock" \\
+		    get "redlock:\$REDLOCK_KEY")
+		echo "pid \$\$" >>"\$1"
+		case \$value in
+		*" token=\$REDLOCK_TOKEN "*) ;;
+		*) echo "not held: \$value" >>"\$1" ;;
+		esac
+		if [ "\$2" = renewed ]; then
+			last=\$(left_ms)
+			while now=\$(left_ms) && [ "\$now" -le "\$last" ]; do
+				[ "\$now" -gt 0 ] || exit 1
+				last=\$now
+				sleep 0.2
+			done
+		fi
+		exit 7
+	END
+	chmod a+x "$BATS_FILE_TMPDIR/holder"
+}
+
+setup() {
+	redis_reset
+	cd "$BATS_TEST_TMPDIR" || return
+	ulimit -c 0
+	: >wrong
+	: >ended
+}
+
+teardown() { nothing_left; }
+
+teardown_file() { redis_stop_all; }
+
+# wrong NAME WORD...: something that must not be, for the end of the test.
+wrong() {
+	echo "$*; it said: $(cat "$1.err")" >>wrong
+}
+
+# crashes_outside NAME: an allocation has failed that is not in our sources.
+crashes_outside() {
+	local object offset
+	read -r _ object offset < <(grep -s failed "$1.log") &&
+		[[ $(addr2line -e "$object" "$offset") != *src/* ]]
+}
+
+# judge NAME STATUS: what must be so after the run for the lock NAME.
+judge() {
+	local ms name=$1 pid
+	case $2 in
+	7)	[[ -e $name.ran ]] || wrong "$name" "status 7 without COMMAND" ;;
+	64 | 69 | 71)
+		[[ ! -e $name.ran ]] || wrong "$name" "status $2 after COMMAND"
+		grep -q 'not run' "$name.err" ||
+			grep -qx 'redlock-run: .*' "$name.err" ||
+			wrong "$name" "status $2 without a reason" ;;
+	134 | 139)
+		# hiredis 0.14 does not survive a lack of memory.
+		crashes_outside "$name" || wrong "$name" "status $2" ;;
+	*)	wrong "$name" "status $2" ;;
+	esac
+	! grep -q '(null)' "$name.err" || wrong "$name" "message without a name"
+	if [[ -e $name.ran ]]; then
+		! grep -qv ^pid "$name.ran" ||
+			wrong "$name" "COMMAND: $(tr '\n' ' ' <"$name.ran")"
+		read -r _ pid <"$name.ran"
+		eventually 10 gone "$pid" || wrong "$name" "COMMAND runs on"
+	fi
+	ms=$(redis pttl "redlock:$name")
+	if ((ms != -2)); then
+		((ms > 0 && ms <= 9000)) || wrong "$name" "left for $ms ms"
+		(($2 > 128)) || grep -q 'ends with its lease' "$name.err" ||
+			wrong "$name" "left behind by status $2"
+	fi
+}
+
+# try NAME WAY WRAPPER...: a run for the lock NAME, started by WRAPPER.
+try() {
+	local name=$1 way=$2 got=0
+	shift 2
+	"$@" "$REDLOCK_RUN" -k "$name" -t 9s --kill-after 100ms -- \
+	    "$BATS_FILE_TMPDIR/holder" "$PWD/$name.ran" "$way" \
+	    >/dev/null 2>"$name.err" || got=$?
+	judge "$name" "$got"
+	echo "$name $got" >>ended
+}
+
+# spawn NAME WAY WRAPPER...: the same in the background, a few at a time.
+spawn() {
+	local width=4
+	[[ $2 != renewed ]] || width=12
+	while (($(jobs -pr | wc -l) >= width)); do
+		wait -n || true
+	done
+	try "$@" 3>&- 4>&- &
+}
+
+# nothing_wrong LEAST: all has ended, and so many cases there were at least.
+nothing_wrong() {
+	wait
+	cat wrong
+	[ ! -s wrong ]
+	[ "$(wc -l <ended)" -ge "$1" ]
+}
+
+# no_malloc N NAME WAY: allocation N fails.
+no_malloc() {
+	spawn "$2" "$3" env NOMALLOC="$1" NOMALLOC_LOG="$PWD/$2.log" \
+	    LD_PRELOAD="$PWD/nomalloc.so"
+}
+
+# each_malloc WAY: each allocation of a run fails once.
+each_malloc() {
+	local n
+	((slow == 1)) || skip "AddressSanitizer has its own malloc"
+	${CC:-cc} -D_GNU_SOURCE -shared -fPIC -o nomalloc.so \
+	    "$BATS_TEST_DIRNAME/helpers/nomalloc.c"
+	no_malloc 0 all "$1"
+	wait
+	nothing_wrong 1
+	for ((n = 1; n <= $(tail -n 1 all.log); n++)); do
+		no_malloc "$n" "n$n" "$1"
+	done
+	nothing_wrong 30
+	[ "$(cat n*.log | grep -c failed)" -ge 30 ]
+}
+
+@test "whichever allocation of a run fails, COMMAND runs under the lock or not at all" {
+	each_malloc plain
+}
+
+@test "whichever allocation of a run with a renewal fails, the lock is kept" {
+	each_malloc renewed
+}
+
+# traced NAME WAY: a run under strace; its system calls are in NAME.calls.
+traced() {
+	export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0	# needs ptrace
+	command -v strace >/dev/null || skip "no strace here"
+	strace -o /dev/null true 2>/dev/null || skip "no ptrace here"
+	try "$1" "$2" strace -o "$1.calls"
+}
+
+# calls FILE FIRST: from the first line on that begins with FIRST, what the
+# system calls are, each with its number among those of its name.  Some cannot
+# fail; those for memory are malloc's, and glibc crashes if its first brk fails.
+calls() {
+	awk -F '(' -v first="$2" '
+	index($0, first) == 1 { on = 1 }
+	/^[a-z]/ && ++n[$1] && on &&
+	    !/^(exit_group|rt_sigreturn|get[a-z]*id|m(un)?map|brk)\(/ &&
+	    !(/^rt_sigaction/ && n[$1] > 3) { print $1, n[$1] }' "$1"
+}
+
+# no_call NAME WAY CALL N: the Nth system call of that name fails.
+no_call() {
+	spawn "$1" "$2" strace -qq -o /dev/null -e "trace=$3" \
+	    -e "inject=$3:error=ENOMEM:when=$4"
+}
+
+# each_call WAY FIRST: each system call from FIRST on fails once.
+each_call() {
+	local call n
+	traced all "$1"
+	nothing_wrong 1
+	while read -r call n; do
+		no_call "$call-$n" "$1" "$call" "$n"
+	done < <(calls all.calls "$2")
+	nothing_wrong 20
+}
+
+@test "whichever system call of a run fails, COMMAND runs under the lock or not at all" {
+	each_call plain 'fcntl(0, F_GETFD)'
+}
+
+@test "whichever system call of a run with a renewal fails, the lock is kept" {
+	each_call renewed 'vfork()'
+}
