@@ -311,11 +311,12 @@ reap(struct guard *g)
 	g->pid = 0;
 }
 
+/* A guard that lives must not find the pipe closed: it would kill COMMAND. */
 static void
 guard_lost(struct guard *g)
 {
-	hang_up(g);
 	reap(g);
+	hang_up(g);
 	g->lost = true;
 }
 

@@ -95,7 +95,7 @@ judge() {
 try() {
 	local name=$1 way=$2 got=0
 	shift 2
-	"$@" "$REDLOCK_RUN" -k "$name" -t 9s --kill-after 100ms -- \
+	"${limited[@]}" "$@" "$REDLOCK_RUN" -k "$name" -t 9s --kill-after 100ms -- \
 	    "$BATS_FILE_TMPDIR/holder" "$PWD/$name.ran" "$way" \
 	    >/dev/null 2>"$name.err" || got=$?
 	judge "$name" "$got"
