@@ -11,7 +11,7 @@ CFLAGS ?= -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(fortify) \
 LDFLAGS ?= -Wl,-z,relro,-z,now
 
 SRCS = main.c run.c options.c site.c config.c names.c nested.c report.c \
-	locks.c lock.c acquire.c server.c verdict.c node.c greet.c reply.c info.c \
+	locks.c lock.c acquire.c trust.c server.c verdict.c node.c greet.c reply.c info.c \
 	topology.c resolve.c tlsload.c owner.c child.c procs.c guard.c \
 	signals.c loop.c clock.c address.c survey.c status.c show.c watch.c \
 	screen.c history.c runs.c tell.c break.c check.c facts.c findings.c \

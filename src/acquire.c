@@ -51,7 +51,7 @@ contested(const struct lock *l)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct lock_view *v = &l->servers[i].view;
 
-		if (l->servers[i].verdict != VERDICT_NO)
+		if (server_vote(&l->servers[i]) != VERDICT_NO)
 			continue;
 		if (!v->taken || v->queued)
 			return true;
@@ -75,7 +75,7 @@ begin_contest(struct lock *l, int64_t now)
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (s->verdict == VERDICT_NO && s->view.ticket_us > l->ticket)
+		if (server_vote(s) == VERDICT_NO && s->view.ticket_us > l->ticket)
 			l->ticket = s->view.ticket_us;
 		/* A single server has us in its queue with that ticket. */
 		if (l->quorum > 1 &&
@@ -85,15 +85,17 @@ begin_contest(struct lock *l, int64_t now)
 }
 
 /*
- * Whoever is told of an earlier ticket gives its votes back, so that those
- * with the earliest get them.  What a server said before our last vote may be
- * over by now; it is asked again soon.
+ * Whether we are told of an earlier ticket.  What a server said before our last
+ * vote may be over by now; it is asked again soon.  A server that alone keeps
+ * saying so, though for a node timeout nobody has won with our votes, is not
+ * believed any longer.
  */
-static void
-contend(struct lock *l)
+static bool
+told_of_earlier(struct lock *l, int64_t now)
 {
+	const struct server *only = NULL;
 	int64_t won_ms = 0;
-	bool earlier = false;
+	int told = 0;
 
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
@@ -103,11 +105,28 @@ contend(struct lock *l)
 	}
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
+		enum verdict vote = server_vote(s);
 
-		if ((s->verdict == VERDICT_YES || s->verdict == VERDICT_NO) &&
-		    s->earlier > 0 && s->sent_ms > won_ms)
-			earlier = true;
+		if ((vote == VERDICT_YES || vote == VERDICT_NO) &&
+		    s->earlier && s->sent_ms > won_ms) {
+			only = s;
+			told++;
+		}
 	}
+	if (told == 1 && l->alone != only) {
+		l->alone = only;
+		l->alone_ms = now;
+	}
+	return told > 1 ||
+	    (told == 1 && now < l->alone_ms + l->node_timeout_ms);
+}
+
+/* Votes go to those with the earliest tickets. */
+static void
+contend(struct lock *l, int64_t now)
+{
+	bool earlier = told_of_earlier(l, now);
+
 	for (int i = 0; i < l->nservers && earlier; i++)
 		if (l->servers[i].verdict == VERDICT_YES)
 			server_yield(&l->servers[i]);
@@ -124,13 +143,13 @@ raise_fence(struct lock *l)
 	int fenced = 0;
 
 	for (int i = 0; i < l->nservers; i++)
-		if (l->servers[i].verdict == VERDICT_YES &&
+		if (server_vote(&l->servers[i]) == VERDICT_YES &&
 		    l->servers[i].fence > l->fence)
 			l->fence = l->servers[i].fence;
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (s->verdict != VERDICT_YES)
+		if (server_vote(s) != VERDICT_YES)
 			continue;
 		if (s->fence == l->fence)
 			fenced++;
@@ -149,7 +168,7 @@ settled(const struct lock *l)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (s->verdict == VERDICT_NO && s->view.taken &&
+		if (server_vote(s) == VERDICT_NO && s->view.taken &&
 		    !s->view.queued)
 			n++;
 	}
@@ -157,26 +176,53 @@ settled(const struct lock *l)
 }
 
 /*
- * This slot is somebody's.  If a server knows one that is free, that is asked
- * for instead, of all: servers that choose by themselves choose different
- * ones.  Without waiting each is tried once at most.
+ * Another slot, which most servers name as free; 0 if none does.  The word of
+ * one server counts once in a node timeout, so that it costs time at most.
+ */
+static int
+free_slot(struct lock *l, int64_t now)
+{
+	int best = 0, most = 0;
+
+	for (int i = 0; i < l->nservers; i++) {
+		const struct server *s = &l->servers[i];
+		int named = 0;
+
+		if (server_vote(s) != VERDICT_NO || s->view.best_ms != -2 ||
+		    s->view.best == l->slot)
+			continue;
+		for (int j = 0; j < l->nservers; j++)
+			named += server_vote(&l->servers[j]) == VERDICT_NO &&
+			    l->servers[j].view.best_ms == -2 &&
+			    l->servers[j].view.best == s->view.best;
+		if (named > most) {
+			most = named;
+			best = s->view.best;
+		}
+	}
+	if (most == 1 && l->nservers > 2) {
+		if (now < l->lone_slot_ms)
+			return 0;
+		l->lone_slot_ms = now + l->node_timeout_ms;
+	}
+	return best;
+}
+
+/*
+ * This slot is somebody's.  If servers know one that is free, that is asked for
+ * instead, of all: servers that choose by themselves choose different ones.
+ * Without waiting each is tried once at most.
  */
 static bool
 change_slot(struct lock *l, int64_t now)
 {
-	int free = 0;
+	int slot;
 
-	for (int i = 0; i < l->nservers; i++) {
-		const struct server *s = &l->servers[i];
-
-		if (s->verdict == VERDICT_NO && s->view.best_ms == -2 &&
-		    s->view.best != l->slot)
-			free = s->view.best;
-	}
-	if (free == 0 || l->nservers == 1 ||
-	    (now >= l->wait_end_ms && ++l->changes > l->limit))
+	if (l->limit < 2 || l->nservers == 1 || (slot = free_slot(l, now)) == 0)
 		return false;
-	l->slot = free;
+	if (now >= l->wait_end_ms && ++l->changes > l->limit)
+		return false;
+	l->slot = slot;
 	if (now + l->node_timeout_ms > l->phase_end_ms)
 		l->phase_end_ms = now + l->node_timeout_ms;
 	for (int i = 0; i < l->nservers; i++) {
@@ -242,7 +288,7 @@ replicated(struct lock *l, int64_t now)
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (s->verdict != VERDICT_YES || s->fence != l->fence)
+		if (server_vote(s) != VERDICT_YES || s->fence != l->fence)
 			continue;
 		if (s->replicas >= l->replicas)
 			n++;
@@ -276,37 +322,39 @@ judge_majority(struct lock *l, int64_t now)
 static enum lock_outcome
 judge_votes(struct lock *l, int64_t now)
 {
-	int count[VERDICT_DENIED + 1] = { 0 }, minority, unable, denied;
+	int count[VERDICT_DENIED + 1] = { 0 }, minority, unable = 0, denied;
 	bool over = now >= l->phase_end_ms, waits = now < l->wait_end_ms;
-	bool split, excluded;
+	bool split, excluded, heard;
 
 	if (l->cancelled)
 		return LOCK_CANCELLED;
 	if (same_server(l))
 		return LOCK_SAME_SERVER;
-	for (int i = 0; i < l->nservers; i++)
-		count[l->servers[i].verdict]++;
+	lock_judge_numbers(l);
+	for (int i = 0; i < l->nservers; i++) {
+		count[server_vote(&l->servers[i])]++;
+		unable += l->servers[i].verdict == VERDICT_UNABLE;
+	}
 	if (count[VERDICT_YES] >= l->quorum)
 		return judge_majority(l, now);
 	l->replicating = false;
 	minority = l->nservers - l->quorum;
 	denied = count[VERDICT_DENIED];
-	unable = count[VERDICT_UNABLE] + denied;
 	excluded = count[VERDICT_NO] > minority;
-	judge_hope(l, waits && unable > minority, now);
+	judge_hope(l, waits && unable + denied > minority, now);
 	l->contest = contested(l);
-	split =
-	    l->contest && count[VERDICT_YES] + count[VERDICT_NO] >= l->quorum;
+	heard = count[VERDICT_YES] + count[VERDICT_NO] >= l->quorum;
+	split = l->contest && heard;
 	if (settled(l) > minority && change_slot(l, now))
 		return LOCK_UNDECIDED;
 	if (excluded && !l->contest && !waits)
 		return LOCK_BUSY;
-	if ((split || (waits && excluded)) && l->ticket == 0)
+	if ((split || (waits && excluded && heard)) && l->ticket == 0)
 		begin_contest(l, now);
 	else if (split && over)
 		return LOCK_BUSY;
 	else if (split)
-		contend(l);
+		contend(l, now);
 	else if (denied > minority)
 		return LOCK_DENIED;
 	else if (!waits && (over || count[VERDICT_OPEN] == 0))

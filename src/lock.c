@@ -39,7 +39,8 @@ lock_deadline_ms(const struct lock *l)
 	int64_t valid_ms[LOCK_SERVERS] = { 0 };
 
 	for (int i = 0; i < l->nservers; i++)
-		valid_ms[i] = l->servers[i].valid_ms;
+		if (l->servers[i].odd == NULL)
+			valid_ms[i] = l->servers[i].valid_ms;
 	return lock_deadline_of(valid_ms, l->nservers, l->quorum);
 }
 
@@ -155,7 +156,7 @@ lock_kept_since(const struct lock *l, int64_t since_ms)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (s->valid_ms > 0 && s->yours_ms > since_ms)
+		if (s->odd == NULL && s->valid_ms > 0 && s->yours_ms > since_ms)
 			kept++;
 	}
 	return kept >= l->quorum;
@@ -326,7 +327,8 @@ lock_view(const struct lock *l)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (s->verdict != VERDICT_NO && s->released != VERDICT_NO)
+		if (s->odd != NULL ||
+		    (s->verdict != VERDICT_NO && s->released != VERDICT_NO))
 			continue;
 		refusals++;
 		if (view == NULL || s->view.taken)
@@ -345,6 +347,10 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 	    (s->releases > 0 || s->maybe_ours);
 	const char *why = s->why;
 
+	if (s->odd != NULL && !ending) {
+		snprintf(text, COMPLAINT, "%s", s->odd);
+		return text;
+	}
 	switch (ending ? s->released : s->verdict) {
 	case VERDICT_YES:
 		if (!l->held && s->fence < l->fence)

@@ -73,6 +73,9 @@ struct lock {
 	bool extended;       /* phase_end_ms was put off, for the last time */
 	bool replicating;    /* all is there but the replicas' word */
 	int changes;         /* from one slot to another, without waiting */
+	int64_t lone_slot_ms; /* until when no single server names the next */
+	const struct server *alone; /* it alone told of an earlier ticket, */
+	int64_t alone_ms;           /* for the first time then */
 	int64_t slowest_ms;  /* answer so far; -1: none */
 	bool held;           /* LOCK_HELD was the outcome */
 	bool last;           /* of those that the run needs to start */
@@ -153,6 +156,12 @@ void lock_cancel(struct lock *);
  */
 const struct server *lock_twin(const struct lock *, const struct server *s);
 bool lock_kept_since(const struct lock *, int64_t since_ms);
+
+/*
+ * trust.c: while the lock is asked for, decides anew which servers' numbers
+ * cannot be right beside those of the others.
+ */
+void lock_judge_numbers(struct lock *);
 
 /* D: the lock is held if and only if clock_now_ms() is before it. */
 int64_t lock_deadline_ms(const struct lock *);

@@ -57,7 +57,7 @@ locks_failing(const struct locks *ls)
 		int well = 0;
 
 		for (int j = 0; j < l->nservers; j++)
-			well += l->servers[j].verdict == VERDICT_YES &&
+			well += server_vote(&l->servers[j]) == VERDICT_YES &&
 			    l->servers[j].unproven_ms == 0;
 		if (well < l->quorum)
 			return l;

@@ -285,7 +285,7 @@ server_yield(struct server *s)
 	give_back(s, false);
 	s->verdict = VERDICT_NO;
 	s->view.taken = false;
-	s->earlier = 0;
+	s->earlier = false;
 	s->next_ms = clock_now_ms() + clock_about(POLL_MS);
 }
 

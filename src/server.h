@@ -56,6 +56,8 @@ struct server {
 				0: it does */
 	int64_t won_ms;      /* when it became ours */
 	int64_t fence;       /* its counter, while it is ours */
+	int64_t ahead_us;    /* its wall clock, as acquire told it, less ours */
+	const char *odd;     /* why its numbers cannot be right, or NULL */
 	int replicas;        /* that have it, at least */
 	unsigned int try;    /* the attempt that our value here is of */
 	int sequence;        /* the number of the last question */
@@ -73,7 +75,7 @@ struct server {
 	int64_t sent_ms;   /* the last question that was answered */
 	int64_t block_ms; /* while we wait: until when it may keep us blocked */
 	int64_t poll_ms;  /* under a holder that wakes nobody */
-	int earlier;      /* living waiters with an earlier ticket than ours */
+	bool earlier;     /* a living waiter has an earlier ticket than ours */
 	int releases;     /* times that a release was sent */
 	bool recorded;    /* it was told that the run starts */
 	enum verdict {
@@ -87,6 +89,16 @@ struct server {
 	char why[NODE_WHY];    /* of the last failure */
 	struct lock_view view; /* of the last refusal */
 };
+
+/* Its verdict, where it has a vote. */
+static inline enum verdict
+server_vote(const struct server *s)
+{
+	return s->odd != NULL &&
+		(s->verdict == VERDICT_YES || s->verdict == VERDICT_NO) ?
+	    VERDICT_UNABLE :
+	    s->verdict;
+}
 
 /* Fills zeroed memory; a server stays in place.  node_release() undoes it. */
 void server_init(

@@ -197,9 +197,9 @@ await_turn(struct server *s)
 		s->next_ms = now;
 		return;
 	}
-	if (s->earlier == 0 && (v->best_ms == -2 || v->queued))
+	if (!s->earlier && (v->best_ms == -2 || v->queued))
 		return;
-	if (s->earlier == 0 && !wakes) {
+	if (!s->earlier && !wakes) {
 		s->poll_ms = s->poll_ms == 0 ? FOREIGN_MS : 2 * s->poll_ms;
 		if (s->poll_ms > FOREIGN_MAX_MS)
 			s->poll_ms = FOREIGN_MAX_MS;
@@ -210,7 +210,7 @@ await_turn(struct server *s)
 	s->block_ms = now + REFRESH_MS - REFRESH_MS / 10 +
 	    clock_wall_us() % (REFRESH_MS / 5);
 	s->next_ms = s->block_ms + LATE_MS + l->node_timeout_ms;
-	if ((s->earlier == 0 || v->queued || v->best_ms == -2) &&
+	if ((!s->earlier || v->queued || v->best_ms == -2) &&
 	    v->best_ms != -1 && ends < s->next_ms)
 		s->next_ms = ends;
 }
@@ -254,6 +254,39 @@ say_young(struct server *s)
 	server_failed(s, VERDICT_UNABLE, why);
 }
 
+/* A slot that there is: the one that was asked for, or any if that was 0. */
+static bool
+slot_fits(const struct lock *l, long long slot)
+{
+	return slot >= 1 && slot <= (l->limit > 1 ? l->limit : 1) &&
+	    (l->slot == 0 || l->slot == slot);
+}
+
+static bool
+fence_fits(long long fence)
+{
+	return fence > 0 && fence < FENCE_END;
+}
+
+static int
+refusal_read(struct server *s, const struct answer *a)
+{
+	const struct lock *l = s->lock;
+
+	return lock_view_read(&s->view, a) == 0 &&
+		s->view.best <= (l->limit > 1 ? l->limit : 1) ?
+	    0 :
+	    -1;
+}
+
+/* Its clock is compared with the other servers', ours only connects them. */
+static bool
+time_told(struct server *s, const struct answer *a, long long now_us)
+{
+	s->ahead_us = now_us - a->sent_ms * 1000;
+	return now_us >= 0 && now_us < FENCE_END;
+}
+
 static void
 acquire_answered(struct server *s, const struct answer *a)
 {
@@ -262,10 +295,11 @@ acquire_answered(struct server *s, const struct answer *a)
 	bool made = !s->ours; /* by this acquire, or by one like it */
 
 	server_may_have(s);
-	if (answer_int(a, 0) == 1 && answer_int(a, 1) > 0 &&
-	    (l->slot == 0 || l->slot == answer_int(a, 3))) {
+	if (answer_int(a, 0) == 1 && fence_fits(answer_int(a, 1)) &&
+	    slot_fits(l, answer_int(a, 3)) &&
+	    time_told(s, a, answer_int(a, 4))) {
 		s->fence = answer_int(a, 1);
-		s->earlier = (int)answer_int(a, 2);
+		s->earlier = answer_int(a, 2) != 0;
 		if (l->nservers == 1)
 			s->maybe_queued = false;
 		l->slot = (int)answer_int(a, 3);
@@ -279,8 +313,8 @@ acquire_answered(struct server *s, const struct answer *a)
 		server_yours(s, a);
 		if (l->phase == PHASE_ACQUIRE && !old_enough(s))
 			say_young(s);
-	} else if (lock_view_read(&s->view, a) == 0) {
-		s->earlier = (int)answer_int(a, 7);
+	} else if (refusal_read(s, a) == 0 && time_told(s, a, s->view.now_us)) {
+		s->earlier = answer_int(a, 7) != 0;
 		server_not_yours(s, a);
 	} else
 		server_nonsense(s, a);
@@ -290,7 +324,7 @@ static void
 renew_answered(struct server *s, const struct answer *a)
 {
 	s->heals = false;
-	if (answer_int(a, 0) == 1) {
+	if (answer_int(a, 0) == 1 && fence_fits(answer_int(a, 1))) {
 		if (s->unproven_ms == 0 && junior(s, lock_twin(s->lock, s)))
 			s->unproven_ms = clock_now_ms();
 		s->fence = answer_int(a, 1);
@@ -298,7 +332,7 @@ renew_answered(struct server *s, const struct answer *a)
 		server_yours(s, a);
 		info("%s: %s: renewed in %" PRId64 "ms", s->lock->name,
 		    s->node.address.text, clock_now_ms() - a->sent_ms);
-	} else if (lock_view_read(&s->view, a) == 0)
+	} else if (refusal_read(s, a) == 0)
 		server_not_yours(s, a);
 	else
 		server_nonsense(s, a);
@@ -333,7 +367,7 @@ release_answered(struct server *s, const struct answer *a)
 	if (answer_int(a, 0) == 1 || s->releases > 1 || !s->maybe_ours ||
 	    !s->lock->held)
 		s->released = VERDICT_YES;
-	else if (lock_view_read(&s->view, a) == 0) {
+	else if (refusal_read(s, a) == 0) {
 		s->released = VERDICT_NO;
 		s->valid_ms = 0;
 	} else

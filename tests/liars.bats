@@ -9,17 +9,23 @@ setup_file() { five_servers; }
 setup() { fresh_servers; }
 
 teardown() {
-	[ -z "${liar_pid:-}" ] || kill -KILL "$liar_pid"
+	liar_stop
 	nothing_left
 }
 
 teardown_file() { redis_stop_all; }
+
+liar_stop() {
+	[ -z "${liar_pid:-}" ] || kill -KILL "$liar_pid"
+	rm -f liar.sock
+}
 
 # liar N LINE...: $liar is the URL of a server that passes all on to server N,
 # but for what these lines of Python say; see helpers/liar.py.
 liar() {
 	local real=$BATS_FILE_TMPDIR/s$1.sock
 	shift
+	liar_stop
 	printf '%s\n' "$@" >lies.py
 	: >asked
 	env -u TEST_MARK /usr/bin/python3 "$BATS_TEST_DIRNAME/helpers/liar.py" \
@@ -39,7 +45,7 @@ def answer(words, reply):
 
 # asked [COMMAND]: how many requests there were.
 asked() {
-	grep -cx "${1:-.*}" asked || true
+	grep -cx "${1:-.*}" asked
 }
 
 # at_first NAME: the key of the lock is on server 1.
@@ -73,6 +79,110 @@ held_at_first() {
 	run -0 redlock -q -k a -t 1s --restart-grace 1s -w inf -- true
 	run -69 --separate-stderr redlock --check -t 1s --restart-grace 1h
 	[[ $output == *'it started only 0ms ago'* ]]
+}
+
+## Numbers
+
+# all_told LINE...: runs are told of servers 1 and 2, and of a liar that passes
+# on to server 3.
+all_told() {
+	liar 3 "$answers" "$@" '    return reply'
+	tell "$(url 1)" "$(url 2)" "$liar"
+}
+
+# Only acquire grants with that many parts.
+granted='    if words[0] == "EVAL" and isinstance(reply, list) and'\
+' len(reply) > 3 and reply[0] == 1:'
+
+@test "no server makes a second COMMAND run by naming another slot" {
+	local best
+
+	hold a
+	for best in 2 1000 1001 0 -1; do
+		all_told "    if refused: reply[5], reply[6] = $best, -2"
+		run -75 --separate-stderr redlock -k a -- touch started
+		says 'a: held by'
+		run -75 redlock -k a -w 1s -- touch started
+	done
+	[ ! -e started ]
+	for i in 1 2 3; do
+		[ -z "$(redis_at "s$i" keys '*:~2')" ]
+	done
+	tell "$(url 1)" "$(url 2)" "$(url 3)"
+	let_go
+}
+
+@test "no server raises the fence of the others by more than two days" {
+	local fence
+
+	for fence in 8999999999999999 'reply[4] + 3 * 86400 * 10 ** 6' \
+	    9000000000000000 -1 '2 ** 63 - 1'; do
+		all_told "$granted" "        reply[1] = $fence"
+		redis_freeze s2 # so that the liar is not the last to answer
+		redlock_bg -k a --node-timeout 20s -- sh -c 'echo "$REDLOCK_FENCE"'
+		eventually asked EVAL
+		redis_thaw s2
+		redlock_ended 0
+		fence=$(<"$bg_out")
+		((fence < $(now_us) + 2 * 86400 * 1000000))
+		((fence > $(now_us) - 3600 * 1000000))
+		for i in 1 2; do
+			(($(redis_at "s$i" get '{redlock:a}:~fence') <= fence))
+		done
+	done
+}
+
+@test "no server moves the ticket of a waiter by more than a day" {
+	local i score waiter
+
+	all_told '    if refused: reply[3] += 10 * 365 * 86400 * 10 ** 6'
+	REDLOCK_REDIS="$(url 1) $(url 2) $(url 3)" hold a
+	redis_freeze s2 # so that the liar is not the last to answer
+	"$REDLOCK_RUN" -q -k a -w 5m -- true 3>&- 4>&- &
+	waiter=$!
+	eventually asked EVAL
+	eventually queued_at 1
+	redis_thaw s2
+	for i in 1 2; do
+		eventually blocked_at "$i"
+		score=$(redis_at "s$i" zrange '{redlock:a}:~queue' 0 0 withscores |
+			tail -n 1)
+		((score < $(now_us) + 86400 * 1000000))
+	done
+	let_go
+	wait "$waiter"
+}
+
+queued_at() {
+	[ "$(redis_at "s$1" zcard '{redlock:a}:~queue')" = 1 ]
+}
+
+# blocked_at N: a waiter has shown its ticket there, and waits to be woken.
+blocked_at() {
+	redis_at "s$1" client list | grep -q ' cmd=blpop '
+}
+
+@test "no server keeps a run from a lock that the others grant" {
+	local lie
+
+	for lie in "$granted reply[1] = 0" "$granted reply[3] = 2" \
+	    "$granted reply[4] = 0" "$granted reply[2] = 1" \
+	    '    if words[0] == "EVAL": reply = [0]' \
+	    '    if words[0] == "EVAL": reply = [0, None, -2, 0, 0, 1, -2, 1, 1, 9]'; do
+		all_told "$lie"
+		run -0 redlock -k a -- true
+		run -0 redlock -k a -w 5s -- true
+	done
+}
+
+@test "two servers whose clocks are two days apart: 69 that says so" {
+	liar 2 "$answers" "$granted reply[4] += 2 * 86400 * 10 ** 6" \
+	    '    return reply'
+	tell "$(url 1)" "$liar"
+	run -69 --separate-stderr redlock -k a -- touch started
+	says 'its clock is more than a day off'
+	[ ! -e started ]
+	only_fences 1 2
 }
 
 ## Haste

@@ -96,6 +96,16 @@ queues() {
 	redis_at "s$1" zadd '{redlock:a}:~queue' "$2" rival
 }
 
+# candidate_is_later: than we, who have just got our ticket.
+candidate_is_later() {
+	eventually two_candidates
+	queues 1 "$(now_us)"
+}
+
+two_candidates() {
+	[ "$(redis_at s1 zcard '{redlock:a}:~queue')" = 2 ]
+}
+
 # candidate_leaves: the queues.
 candidate_leaves() {
 	local i
@@ -130,8 +140,9 @@ stays() {
 
 @test "a split vote: the earlier ticket keeps its vote, and runs when the other gives way" {
 	servers 1 2
-	candidate 9000000000000000
+	candidate 1
 	redlock_bg -k a --node-timeout 20s -- true
+	candidate_is_later
 	eventually voted_for_us 2
 	stays voted_for_us 2
 	redis_at s1 del redlock:a
@@ -161,8 +172,9 @@ taken_again() {
 
 @test "a split vote: when one of the candidates has won it is busy at once" {
 	servers 1 2
-	candidate 9000000000000000
+	candidate 1
 	redlock_bg -k a --node-timeout 20s -- true
+	candidate_is_later
 	eventually voted_for_us 2
 	candidate_leaves
 	redlock_ended 75
@@ -175,9 +187,11 @@ taken_again() {
 	local start
 
 	servers 1 2
-	candidate 9000000000000000
+	candidate 1
 	start=$(now_us)
-	run -75 --separate-stderr redlock -k a --node-timeout 1s -- true
+	redlock_bg -k a --node-timeout 1s -- true
+	candidate_is_later
+	redlock_ended 75
 	(($(now_us) - start > 3000000))
 	candidate_gone
 	eventually only_fences 1 2
@@ -185,8 +199,9 @@ taken_again() {
 
 @test "a split vote over the first of several locks does not cost the second" {
 	servers 1 2
-	candidate 9000000000000000
+	candidate 1
 	redlock_bg -k a -k b --node-timeout 2s -- touch started
+	candidate_is_later
 	eventually voted_for_us 2
 	# longer than one node timeout, shorter than the contest
 	sleep 2.5
@@ -213,9 +228,10 @@ taken_again() {
 
 	servers 1 2 3
 	redis_freeze s3
-	candidate 9000000000000000
+	candidate 1
 	start=$(now_us)
 	redlock_bg -k a --node-timeout 20s -- true
+	candidate_is_later
 	eventually voted_for_us 2
 	redis_at s1 del redlock:a
 	redlock_ended 0
@@ -227,7 +243,8 @@ taken_again() {
 
 @test "a holder is in no queue, also if a server had to be told the fence" {
 	servers 1 2
-	redis_at s1 set '{redlock:a}:~fence' 4000000000000000
+	redis_at s1 set '{redlock:a}:~fence' \
+	    $(($(now_us) + 3600000000))
 	redlock -k a -- sh -c 'until [ "$(
 		$ADMIN_CLI -s "$1" exists "{redlock:a}:~queue")$(
 		$ADMIN_CLI -s "$2" exists "{redlock:a}:~queue")" = 00 ]; do

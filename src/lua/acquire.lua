@@ -2,9 +2,9 @@
 -- none yet), heartbeat in ms (0: do not queue), 1 if this is the only server
 -- (among several a vote does not leave the queue), and how the run starts, if
 -- it does with this lock.
--- Answers 1, the fence, whether a living waiter comes before us, and the slot;
--- or a refusal, the same, whether the owner is itself in the queue, how many
--- others wait, and our ticket.
+-- Answers 1, the fence, whether a living waiter comes before us, the slot, and
+-- the server's time; or a refusal, the same, whether the owner is itself in the
+-- queue, how many others wait, and our ticket.
 -- Repeating it is harmless.
 local details, ttl, proposal = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local ticket, heartbeat, only = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10] == '1'
@@ -126,4 +126,4 @@ end
 if (unconfirmed or not ours) and ARGV[11] ~= '' then
 	record('start', ours and mine or value_of(id, now_us, details), ARGV[11])
 end
-return {1, last, first and 1 or 0, slot}
+return {1, last, first and 1 or 0, slot, now_us}

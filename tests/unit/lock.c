@@ -15,11 +15,14 @@
 #include "../../src/server.c"
 #include "../../src/lock.c"
 #include "../../src/acquire.c"
+#include "../../src/trust.c"
 #include "../../src/locks.c"
 #include "servers.h"
 #include "tap.h"
 
 #define LIVES 5000
+
+static bool world_liar; /* the lives to come are lived beside one */
 
 static int
 descending_cb(const void *a, const void *b)
@@ -1078,6 +1081,20 @@ yields(void)
 	lock_close(&world.lock);
 }
 
+/* A server that alone tells of an earlier ticket does so for ever. */
+static void
+yields_no_longer(void)
+{
+	begin(3, 1000, 100);
+	plan((const char *const[]){ "yes+5", "queued+5", "queued!+5" });
+	SAME_INT(acquire(), LOCK_BUSY);
+	CHECK(count(0, YIELD) > 0);
+	for (int j = 0; nth(0, j)->left; j++)
+		CHECK(nth(0, j)->label != YIELD ||
+		    nth(0, j)->at_ms < START + 150);
+	lock_close(&world.lock);
+}
+
 /* It was asked before our last vote was won. */
 static void
 keeps_its_votes(void)
@@ -1606,6 +1623,8 @@ begin_life(uint64_t seed, int64_t grace_ms)
 	begin_numbered(seed, 1 + (int)(seed % SERVERS), 1000, 100, grace_ms);
 	world.model = true;
 	world.chance = seed;
+	if (world_liar)
+		world.liar = &world.servers[2];
 	for (int i = 0; i < world.lock.nservers; i++) {
 		struct made_up *m = &world.servers[i];
 
@@ -1757,6 +1776,59 @@ one_holder(void)
 	CHECK(overlaps(0, &held) > 0);
 }
 
+/* The third of three or more servers lies, in a life like those above. */
+static void
+one_liar(void)
+{
+	int held = 0, lies = 0;
+
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		if (seed % SERVERS < 2)
+			continue;
+		world_liar = true;
+		held += (seed % 2 == 0 ? live_among_the_faithful(seed, true) :
+					 live_dangerously(seed, 1000)) ==
+		    LOCK_HELD;
+		world_liar = false;
+		lies += world.lies;
+		SAME_INT(world.overlap_ms, 0);
+		for (int i = 0; i < world.lock.nservers; i++)
+			CHECK(&world.servers[i] == world.liar ||
+			    world.servers[i].fence <
+				clock_wall_us() + INT64_C(172861000000));
+	}
+	CHECK(held > LIVES / 20);
+	CHECK(lies > LIVES);
+}
+
+/* All servers but the liar are free, or all are another's. */
+static void
+liar_outvoted(void)
+{
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		bool is_free = chance(2) == 0;
+
+		begin(3 + 2 * (int)(seed % 2), 1000, 100);
+		world.model = world.calm = true;
+		world.chance = seed;
+		world.liar =
+		    &world.servers[seed % (uint64_t)world.lock.nservers];
+		for (int i = 0; i < world.lock.nservers; i++) {
+			struct made_up *m = &world.servers[i];
+
+			if (m == world.liar ? chance(2) == 0 : is_free)
+				continue;
+			m->until_ms = START + FOREVER;
+			snprintf(m->value, sizeof(m->value), "rival");
+		}
+		SAME_INT(acquire(), is_free ? LOCK_HELD : LOCK_BUSY);
+		CHECK(now() < (is_free ? 100 : 450));
+		if (is_free)
+			released(0); /* the liar may deny its vote */
+		lock_close(&world.lock);
+	}
+}
+
 static const struct tap_test tests[] = {
 	{ "the deadline is the q-th largest, as sorting says", deadlines },
 	{ "a quorum is more than half of the servers", quorums },
@@ -1825,6 +1897,8 @@ static const struct tap_test tests[] = {
 	  "40 ms",
 	    tickets },
 	{ "all votes are given back for an earlier ticket", yields },
+	{ "votes are not given back for ever on the word of one server",
+	    yields_no_longer },
 	{ "what a server said before our last vote does not make us yield",
 	    keeps_its_votes },
 	{ "the winner of a contest leaves the queue", wins_the_contest },
@@ -1854,6 +1928,11 @@ static const struct tap_test tests[] = {
 	    no_ghost },
 	{ "with the grace, servers that forget never let two hold the lock",
 	    one_holder },
+	{ "no lie of one server lets two hold the lock, or changes what the "
+	  "others are asked for",
+	    one_liar },
+	{ "no lie of one server keeps us from what the others agree on",
+	    liar_outvoted },
 };
 
 int

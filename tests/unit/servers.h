@@ -148,9 +148,12 @@ static struct {
 	int nrequests;
 	int nevents;
 	bool model;
-	bool cuts;   /* in the model: the network cuts connections, */
+	bool calm;   /* in the model: no server stalls, */
+	bool cuts;   /* the network cuts connections, */
 	bool faults; /* servers forget */
 	int greed;   /* what the rival takes of what is free, in per cent */
+	struct made_up *liar; /* no number that it sends can be trusted */
+	int lies;
 	int64_t overlap_ms; /* when two first held the lock; 0: never */
 	uint64_t chance;
 	struct lock lock;
@@ -289,10 +292,11 @@ reply_in_words(const struct made_up *m, const struct step *s, enum ask ask)
 	r.ints[10] = r.ints[3];
 	switch (s->word) {
 	case YES:
-		return (struct reply){ ask == ASK_ACQUIRE ? 4 :
+		return (struct reply){ ask == ASK_ACQUIRE ? 5 :
 			    ask == ASK_RENEW              ? 2 :
 							    1,
-			{ 1, s->number != 0 ? s->number : 1000, s->ahead, 1 },
+			{ 1, s->number != 0 ? s->number : 1000, s->ahead, 1,
+			    server_us(m) },
 			NULL };
 	case NO:
 		r.text = value_of("thief", server);
@@ -308,6 +312,32 @@ reply_in_words(const struct made_up *m, const struct step *s, enum ask ask)
 		return (struct reply){ 1, { 7 }, NULL };
 	}
 	return r;
+}
+
+/* What it grants it has granted, but it may deny that, and invents the rest. */
+static void
+lie(const struct made_up *m, struct reply *r)
+{
+	const int64_t now_us = server_us(m), day_us = INT64_C(86400000000);
+	const long long lies[] = { 0, 1, 2, 3, 1000, 1001, -1, -2, -3, INT_MAX,
+		INT_MAX + 1LL, INT_MIN, INT64_MAX, INT64_MAX - 1, INT64_MIN,
+		FENCE_END, FENCE_END - 1, now_us, now_us + 3 * day_us,
+		now_us - 3 * day_us, now_us + day_us / 2,
+		now_us + 3650 * day_us };
+	int n = 1 + chance(9);
+
+	if (r->ints[0] == 1 && chance(6) == 0)
+		*r = (struct reply){ 11,
+			{ 0, 0, 700, now_us, 0, 1, 700, chance(2), chance(2), 0,
+			    now_us },
+			chance(2) == 0 ? "liar" : NULL };
+	if (chance(8) == 0)
+		r->count = (size_t)chance(12);
+	while (chance(4) != 0 && n-- > 0) {
+		r->ints[1 + chance(10)] =
+		    lies[chance(sizeof(lies) / sizeof(lies[0]))];
+		world.lies++;
+	}
 }
 
 static void
@@ -327,6 +357,8 @@ answered(struct made_up *m, const struct event *e)
 	m->node->untried = m->node->nips;
 	if (!world.model)
 		r = reply_in_words(m, &e->step, requests[e->request].ask);
+	if (m == world.liar)
+		lie(m, &r);
 	answer(m, ANSWER_REPLY, NULL, &r);
 }
 
@@ -405,7 +437,8 @@ execute_acquire(
 	}
 	snprintf(m->value, sizeof(m->value), "%s", r->id);
 	m->until_ms = world.now_ms + ttl_ms;
-	return (struct reply){ 4, { 1, m->fence, before, 1 }, NULL };
+	return (struct reply){
+	    5, { 1, m->fence, before, 1, server_us(m) }, NULL };
 }
 
 /* What the scripts do.  Somebody else may hold the key for a while. */
@@ -456,7 +489,8 @@ leave_host(struct made_up *m, struct request *r)
 	r->left = true;
 	r->at_ms = world.now_ms;
 	if (world.model)
-		step.ms = chance(8) == 0 ? chance(600) : chance(20);
+		step.ms = !world.calm && chance(8) == 0 ? chance(600) :
+							  chance(20);
 	else
 		step = next_step(&m->plan);
 	at_ms = world.now_ms + (step.word == SILENT ? FOREVER : step.ms);
@@ -889,6 +923,22 @@ trace_send(const struct request *r, const char *const args[])
 	}
 }
 
+/*
+ * Whatever one server says, the others are asked for the same slot, with a
+ * ticket of about now and with a fence that is not far from it.
+ */
+static void
+check_numbers(const struct request *r)
+{
+	const int64_t day_us = INT64_C(86400000000);
+
+	if (r->ask == ASK_ACQUIRE)
+		CHECK(atoll(r->args[3]) < clock_wall_us() + day_us + 1000000);
+	if (r->ask == ASK_RENEW)
+		CHECK(
+		    atoll(r->args[1]) < clock_wall_us() + 2 * day_us + 61000000);
+}
+
 /* Nobody waits here. */
 int
 node_command(struct node *n, int tag, int argc, const char *const argv[])
@@ -944,6 +994,7 @@ node_eval(struct node *n, int tag, const struct script *script, int nkeys,
 	for (int i = 6; i < argc - 1; i++)
 		snprintf(r->args[i - 6], sizeof(r->args[0]), "%s", argv[i]);
 	trace_send(r, argv + 6);
+	check_numbers(r);
 	if (n->established)
 		leave_host(m, r);
 	return 0;

@@ -1,0 +1,117 @@
+/*
+ * Which numbers of a server can be right, compared with those of the others.
+ * Our own clock judges nothing: a host may boot in 1970.  A server whose
+ * numbers cannot be right has no vote as long as that is so.
+ *
+ * A quorum survives servers that crash, not servers that lie about their vote.
+ * But what one server answers must not change what we ask of the others.
+ */
+#include <stdlib.h>
+
+#include "clock.h"
+#include "lock.h"
+
+#define DAY_US INT64_C(86400000000)
+/* Acquisitions that one server may have seen and another one not. */
+#define STEPS  INT64_C(1000000000)
+
+static const char bad_time[] =
+    "malformed reply: its clock is more than a day off those of the others";
+static const char bad_ticket[] =
+    "malformed reply: its ticket is more than a day ahead of the servers' "
+    "clocks";
+static const char bad_fence[] =
+    "malformed reply: its fence is more than two days ahead of the servers' "
+    "clocks and of the other fences";
+
+static int
+ascending_cb(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static bool
+has_told(const struct server *s)
+{
+	return s->verdict == VERDICT_YES || s->verdict == VERDICT_NO;
+}
+
+/*
+ * Times count if they are within a day of the median, of both middle ones where
+ * the number is even: two that differ have nobody to tell which is right.
+ * Returns the later of these two, for servers that have told their time.
+ */
+static int64_t
+judge_times(struct lock *l)
+{
+	int64_t sorted[LOCK_SERVERS], low, high;
+	int n = 0;
+
+	for (int i = 0; i < l->nservers; i++)
+		if (has_told(&l->servers[i]))
+			sorted[n++] = l->servers[i].ahead_us;
+	if (n == 0)
+		return 0;
+	qsort(sorted, (size_t)n, sizeof(*sorted), ascending_cb);
+	low = sorted[(n - 1) / 2];
+	high = sorted[n / 2];
+	for (int i = 0; i < l->nservers; i++) {
+		struct server *s = &l->servers[i];
+
+		if (has_told(s) &&
+		    (s->ahead_us > low + DAY_US || s->ahead_us < high - DAY_US))
+			s->odd = bad_time;
+	}
+	return high;
+}
+
+/* No number may be further ahead than most, and than what a majority has. */
+static void
+judge_ahead(struct lock *l, const int64_t told[], int64_t most, int64_t slack,
+    const char *odd)
+{
+	int64_t majority = lock_deadline_of(told, l->nservers, l->quorum);
+
+	if (most < majority + slack)
+		most = majority + slack;
+	for (int i = 0; i < l->nservers; i++)
+		if (told[i] > most)
+			l->servers[i].odd = odd;
+}
+
+/*
+ * A fence is at most a day ahead of a server's clock when it is made, a ticket
+ * not at all.  Where the clocks were set back since, a majority has them far
+ * ahead.  Fences then differ by no more than the number of acquisitions.
+ */
+static void
+judge_counters(struct lock *l, int64_t median_us)
+{
+	int64_t fences[LOCK_SERVERS] = { 0 }, tickets[LOCK_SERVERS] = { 0 };
+
+	for (int i = 0; i < l->nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if (server_vote(s) == VERDICT_YES)
+			fences[i] = s->fence;
+		else if (server_vote(s) == VERDICT_NO && l->ticket == 0)
+			tickets[i] = s->view.ticket_us;
+	}
+	judge_ahead(l, fences, median_us + 2 * DAY_US, STEPS, bad_fence);
+	judge_ahead(l, tickets, median_us + DAY_US, DAY_US, bad_ticket);
+}
+
+void
+lock_judge_numbers(struct lock *l)
+{
+	int64_t ahead_us;
+
+	for (int i = 0; i < l->nservers; i++)
+		l->servers[i].odd = NULL;
+	if (l->nservers == 1)
+		return;
+	ahead_us = judge_times(l);
+	judge_counters(l, ahead_us + clock_now_ms() * 1000);
+}
