@@ -417,20 +417,32 @@ kill_all(struct child *c)
 char *
 child_rest(struct child *c, char *text, size_t size)
 {
-	size_t used = 0;
+	static const char and_more[] = " and 2147483647 more";
+	char one[80];
+	size_t used = 0, len;
+	int more = 0;
 	struct procs w;
 	struct proc p;
 
-	for (procs_open(&w); procs_next(&w, &p);)
-		if (p.running && is_ours(&p, c) && used < size)
-			used += (size_t)snprintf(text + used, size - used,
-			    "%s%s (pid %d%s)", used > 0 ? ", " : "", p.name,
-			    (int)p.pid,
-			    kill(p.pid, 0) == -1 && errno == EPERM ?
-				", which we may not signal" :
-				"");
+	for (procs_open(&w); procs_next(&w, &p);) {
+		if (!p.running || !is_ours(&p, c))
+			continue;
+		len = (size_t)snprintf(one, sizeof(one), "%s%s (pid %d%s)",
+		    used > 0 ? ", " : "", p.name, (int)p.pid,
+		    kill(p.pid, 0) == -1 && errno == EPERM ?
+			", which we may not signal" :
+			"");
+		if (more > 0 || used + len + sizeof(and_more) > size) {
+			more++;
+			continue;
+		}
+		memcpy(text + used, one, len + 1);
+		used += len;
+	}
 	if (used == 0)
 		snprintf(text, size, "/proc does not show which");
+	else if (more > 0)
+		snprintf(text + used, size - used, " and %d more", more);
 	return text;
 }
 

@@ -351,6 +351,22 @@ term_command() {
 	free
 }
 
+@test "of many such processes the line names some, whole, and counts the others" {
+	local named more
+	local -a pids
+	begin redlock-run -k a -- bash -c \
+	    'for i in {1..60}; do sleep 1000 & echo $!; done; exit 4'
+	eventually 30 grep -q 'live on: ' "$err"
+	mapfile -t pids <"$out"
+	kill -KILL "${pids[@]}"
+	ends_with 4
+	cat "$err"
+	grep -qE 'live on: sleep \(pid [0-9]+\)(, sleep \(pid [0-9]+\))+ and [0-9]+ more; it is released' "$err"
+	named=$(grep -o 'sleep (pid' "$err" | wc -l)
+	more=$(sed -nE 's/.* and ([0-9]+) more; .*/\1/p' "$err")
+	((named + more == 60))
+}
+
 ## Stopping them
 
 @test "--at-most: COMMAND is stopped with SIGTERM, exit status 124" {
