@@ -1,6 +1,7 @@
 /*
  * A run inside COMMAND of another run.  What the environment says of that one
- * counts only if the servers confirm it; a daemon hands it on for years.
+ * counts only if the servers confirm it, and if that run does not release the
+ * lock before we have ended; a daemon hands it on for years.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +13,8 @@
 #include "locks.h"
 #include "log.h"
 #include "nested.h"
+#include "owner.h"
+#include "procs.h"
 #include "status.h"
 
 /* Whether names, one a line, has name among them. */
@@ -29,6 +32,34 @@ listed(const char *names, const char *name)
 	return false;
 }
 
+/*
+ * Whether the run waits for this process: is_ours() in child.c, from below.
+ * The line of parents leads to it, and is in its session somewhere; else we
+ * are a daemon's.
+ */
+static bool
+waits_for_us(const struct owner *run)
+{
+	pid_t pid = getpid(), parent = getppid(), session = getsid(run->pid);
+	bool foreign = true;
+	struct owner us;
+	struct proc up;
+
+	owner_init(&us, "", 0);
+	if (strcmp(run->host, us.host) != 0 || session == -1)
+		return false;
+	for (;;) {
+		foreign = foreign && getsid(pid) != session;
+		if (parent == run->pid)
+			return !foreign;
+		if (parent <= 1 || !procs_visible() ||
+		    proc_read(parent, &up) == -1)
+			return false;
+		pid = parent;
+		parent = up.ppid;
+	}
+}
+
 void
 nested_run(const struct options *opt, const struct signals *s)
 {
@@ -38,6 +69,7 @@ nested_run(const struct options *opt, const struct signals *s)
 	const char *held[LOCKS_MAX], *other = NULL;
 	int limit;
 	struct options inherited = *opt;
+	struct owner run;
 	char parent[16];
 
 	if (names == NULL || token == NULL || !owner_is_token(token) ||
@@ -52,10 +84,16 @@ nested_run(const struct options *opt, const struct signals *s)
 			other = opt->names[i];
 	if (inherited.nnames == 0)
 		return;
-	if (!status_holds(&inherited, token, &limit)) {
-		note("%s: REDLOCK_TOKEN says that we run under it, the servers "
-		     "do not; asking for it as usual",
+	if (!status_holds(&inherited, token, &run, &limit)) {
+		note("%s: inherited REDLOCK_TOKEN is stale; acquiring the lock "
+		     "normally",
 		    opt->name);
+		return;
+	}
+	if (!waits_for_us(&run)) {
+		note("%s: process %d holds the lock, but does not wait for "
+		     "this one, a daemon; acquiring the lock normally",
+		    opt->name, (int)run.pid);
 		return;
 	}
 	if (other != NULL)

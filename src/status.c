@@ -300,7 +300,8 @@ status_sort(struct status *st)
 }
 
 bool
-status_holds(const struct options *opt, const char *token, int *limit)
+status_holds(
+    const struct options *opt, const char *token, struct owner *run, int *limit)
 {
 	struct holder us = { .ours = true };
 	const struct holder *h;
@@ -315,10 +316,12 @@ status_holds(const struct options *opt, const char *token, int *limit)
 
 		h = find_holder(e->holders, e->nholders, &us);
 		holds = h != NULL;
-		if (holds)
-			*limit = e->said->shared ? 0 :
-			    h->owner.slots > 0   ? h->owner.slots :
-						   1;
+		if (!holds)
+			break;
+		*run = h->owner;
+		*limit = e->said->shared ? 0 :
+		    h->owner.slots > 0   ? h->owner.slots :
+					   1;
 	}
 	status_release(&st);
 	return holds;

@@ -78,9 +78,11 @@ void status_release(struct status *);
 int status_run(const struct options *opt);
 
 /*
- * Whether all of opt->names are held by the run that has this token; and how
- * many may hold the last of them at a time, as lock_init() has it.
+ * Whether all of opt->names are held by the run that has this token.  If so,
+ * *run is that run, and *limit how many may hold the last of the names at a
+ * time, as lock_init() has it.
  */
-bool status_holds(const struct options *opt, const char *token, int *limit);
+bool status_holds(const struct options *opt, const char *token,
+    struct owner *run, int *limit);
 
 #endif

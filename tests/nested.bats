@@ -117,7 +117,7 @@ inherit() {
 	inherit
 	run -0 --separate-stderr env "${inherited[@]}" "$REDLOCK_RUN" -k a -- \
 	    sh -c 'echo "$REDLOCK_TOKEN"'
-	says 'the servers do not'
+	says 'inherited REDLOCK_TOKEN is stale'
 	[[ ${inherited[*]} != *"$output"* ]]
 	run -0 --separate-stderr env "${inherited[@]}" "$REDLOCK_RUN" -q -k a \
 	    -- true
@@ -158,18 +158,47 @@ inherit() {
 }
 
 @test "one of several names that the outer run has is enough" {
-	local site token
-
-	site=$(redlock -k a -- sh -c 'echo "$REDLOCK_SITE"')
-	hold b
-	token=$(redis get redlock:b | sed 's/.*token=\([^ ]*\).*/\1/')
-	export REDLOCK_SITE=$site REDLOCK_TOKEN=$token
-	REDLOCK_KEY=$'a\nb\nc' redlock -k b -- touch started
+	redlock -k b -- sh -c '
+		REDLOCK_KEY="$1" "$REDLOCK_RUN" -k b -- touch started' sh \
+	    $'a\nb\nc'
 	[ -e started ]
-	REDLOCK_KEY=$'a\nbb\nc' run -75 redlock -k b -- true
-	REDLOCK_KEY=$'bb\nb' redlock -k b -- true
-	unset REDLOCK_SITE REDLOCK_TOKEN
-	let_go
+	run -75 redlock -k b -- sh -c '
+		REDLOCK_KEY="$1" "$REDLOCK_RUN" -k b -- true' sh $'a\nbb\nc'
+	redlock -k b -- sh -c '
+		REDLOCK_KEY="$1" "$REDLOCK_RUN" -k b -- true' sh $'bb\nb'
+}
+
+# waiting: somebody waits for the lock a.
+waiting() {
+	[ "$(redis zcard '{redlock:a}:~queue')" = 1 ]
+}
+
+@test "a daemon of COMMAND does not run under the lock of COMMAND" {
+	redlock_bg -k a -- sh -c '
+		setsid -f sh -c "\"\$REDLOCK_RUN\" -k a -- touch jumped
+			echo \$? >status
+			exec \"\$REDLOCK_RUN\" -k a -w 60 -- sh -c \
+			    \"echo \\\$REDLOCK_TOKEN >inner\"" 2>said
+		echo "$REDLOCK_TOKEN" >outer
+		until [ -e go ]; do sleep 0.02; done'
+	eventually waiting
+	[ "$(cat status)" = 75 ]
+	[ ! -e inner ]
+	grep -q "^redlock-run: a: process $bg_pid holds the lock, but does not wait for this one" said
+	touch go
+	redlock_ended 0
+	eventually test -s inner
+	not diff outer inner
+	[ ! -e jumped ]
+	eventually not held a
+}
+
+@test "a process in another session that COMMAND waits for runs under its lock" {
+	redlock -k a -- sh -c 'setsid -w "$REDLOCK_RUN" -k a -- touch waited; :'
+	[ -e waited ]
+	redlock -k a -- sh -c '(sleep 0.5
+	    setsid -w "$REDLOCK_RUN" -k a -- touch orphan; :) & '
+	[ -e orphan ]
 }
 
 @test "inside, the limits of time have no effect, and that is said" {
