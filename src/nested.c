@@ -60,6 +60,23 @@ waits_for_us(const struct owner *run)
 	}
 }
 
+/* limit is the outer run's, as lock_init() has it. */
+static void
+check_limit(const struct options *opt, int limit)
+{
+	/* Who has it alone may let others in; the others keep to their kind. */
+	if (limit == 0 && opt->limit != 0)
+		die(EXIT_USAGE,
+		    "%s: held already, but shared, by the run around this "
+		    "one; inside only --shared is possible",
+		    opt->name);
+	if (limit > 1 && opt->limit != limit)
+		die(EXIT_USAGE,
+		    "%s: one of %d slots is held already by the run around "
+		    "this one; inside only --slots %d is possible",
+		    opt->name, limit, limit);
+}
+
 void
 nested_run(const struct options *opt, const struct signals *s)
 {
@@ -101,17 +118,7 @@ nested_run(const struct options *opt, const struct signals *s)
 		    "%s: held already by the run around this one, but %s is "
 		    "not; take them together",
 		    held[0], other);
-	/* Who has it alone may let others in; the others keep to their kind. */
-	if (limit == 0 && opt->limit != 0)
-		die(EXIT_USAGE,
-		    "%s: held already, but shared, by the run around this "
-		    "one; inside only --shared is possible",
-		    opt->name);
-	if (limit > 1 && opt->limit != limit)
-		die(EXIT_USAGE,
-		    "%s: one of %d slots is held already by the run around "
-		    "this one; inside only --slots %d is possible",
-		    opt->name, limit, limit);
+	check_limit(opt, limit);
 	info("%s: held already, by process %s; no second lease", opt->name,
 	    getenv("REDLOCK_PID") != NULL ? getenv("REDLOCK_PID") : "?");
 	if (opt->at_most_ms != 0 || opt->at_least_ms != 0)
