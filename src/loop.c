@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,7 +18,7 @@
 int
 loop_init(struct loop *l)
 {
-	memset(l, 0, sizeof(*l));
+	l->nwatches = 0;
 	l->armed_ms = CLOCK_NEVER;
 	l->timer_fd =
 	    timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);

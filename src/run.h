@@ -29,7 +29,7 @@ struct run {
 	int cancelled;          /* the signal that ended the wait, or 0 */
 	int64_t asked_ms;       /* when the lock was asked for */
 	int64_t acquired_ms;    /* when that was answered */
-	int64_t voted_ms;    /* when the votes that count were asked for */
+	int64_t voted_ms;       /* when the votes that count were asked for */
 	int64_t guard_ms;       /* the guard is not started before that */
 	int64_t guard_pause_ms; /* from the last start of one to the next */
 	bool guard_told;        /* that it cannot be started */
