@@ -107,8 +107,9 @@ $B/%.o: src/%.c $B/flags $B/scripts.h
 	$(call say,compile)$(COMPILE) -c -o $@ $<
 
 # The scripts without comments and indentation, head.lua first; and as C
-# strings.  A run sends one of several parts, which are one script: the server
-# gets it once on each connection, and then its digest.
+# strings, behind the constant that C shares with them.  A run sends one of
+# several parts, which are one script: the server gets it once on each
+# connection, and then its digest.
 LOCK_PARTS = acquire renew release
 strip_lua = sed -e 's/^[[:space:]]*//' -e '/^--/d' \
 	-e "s/[[:space:]]*--[^\"']*$$//" -e '/^$$/d'
@@ -120,12 +121,16 @@ $B/lua/lock.lua: src/lua/head.lua $(LOCK_PARTS:%=src/lua/%.lua) $B/flags
 		echo "if ARGV[#ARGV] == '$$s' then"; cat src/lua/$$s.lua; \
 		echo end; done; } | $(strip_lua) >$@
 
-$B/scripts.h: $(SCRIPTS:%=$B/lua/%.lua)
-	$(call say,make)for s in $(SCRIPTS); do \
+$B/scripts.h: Makefile $(SCRIPTS:%=$B/lua/%.lua)
+	$(call say,make)echo '#pragma once' >$@; \
+	sed -n 's/^local \(GRANT_MS\) =/#define \1/p' \
+		src/lua/head.lua >>$@; \
+	for s in $(SCRIPTS); do \
 		echo "static const struct script script_$$s = {"; \
 		sed -e 's/[\\"]/\\&/g' -e 's/.*/	"&\\n"/' $B/lua/$$s.lua; \
-		echo "	,\"$$(sha1sum <$B/lua/$$s.lua | cut -c 1-40)\" };"; \
-	done >$@
+		echo "	,\"$$(sha1sum <$B/lua/$$s.lua | cut -c 1-40)\""; \
+		echo '};'; \
+	done >>$@
 
 # Where the program finds its TLS module.
 $B/prefix.h: FORCE | $B/flags

@@ -26,7 +26,6 @@
 #include "owner.h"
 #include "server.h"
 
-#define GRANT_MS     2000 /* what who was woken has to ask, as in head.lua */
 #define LOCK_NAME    512  /* bytes, at most */
 #define LOCK_KEY     (2 * LOCK_NAME + 32)
 #define LOCK_WHY     3072

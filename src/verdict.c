@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "lock.h"
 #include "log.h"
+#include "scripts.h"
 #include "server.h"
 
 #define REFRESH_MS     5000 /* of our place in a queue, give or take a tenth */
