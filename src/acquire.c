@@ -265,10 +265,15 @@ static void
 ask_again(struct lock *l, int64_t now)
 {
 	l->replicating = false;
-	for (int i = 0; i < l->nservers; i++)
-		if (l->servers[i].verdict == VERDICT_YES &&
-		    l->servers[i].sent_ms < now)
-			l->servers[i].next_ms = now;
+	for (int i = 0; i < l->nservers; i++) {
+		struct server *s = &l->servers[i];
+
+		if (s->verdict != VERDICT_YES || s->sent_ms >= now)
+			continue;
+		s->next_ms = now;
+		if (now >= l->wait_end_ms)
+			s->verdict = VERDICT_OPEN;
+	}
 }
 
 /*
@@ -298,6 +303,27 @@ replicated(struct lock *l, int64_t now)
 	return n >= l->quorum;
 }
 
+/* Whether the time for the answers is over, and all that came has been read. */
+static bool
+over(const struct lock *l)
+{
+	return loop_seen_ms(l->loop) >= l->phase_end_ms;
+}
+
+/* Whether a vote is older than any that we would have waited for. */
+static bool
+stood_still(const struct lock *l, int64_t now)
+{
+	for (int i = 0; i < l->nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if (server_vote(s) == VERDICT_YES &&
+		    now > s->sent_ms + l->node_timeout_ms)
+			return true;
+	}
+	return false;
+}
+
 /*
  * There are enough votes; with the fence, on the replicas and in time, the
  * lock is held.
@@ -306,11 +332,14 @@ static enum lock_outcome
 judge_majority(struct lock *l, int64_t now)
 {
 	if (raise_fence(l) < l->quorum || !replicated(l, now))
-		return now >= l->phase_end_ms ? LOCK_UNREACHABLE :
-						LOCK_UNDECIDED;
+		return over(l) ? LOCK_UNREACHABLE : LOCK_UNDECIDED;
 	if (lock_deadline_ms(l) - now >= l->ttl_ms / 2)
 		return LOCK_HELD;
-	if (now < l->wait_end_ms) {
+	if (now < l->wait_end_ms || (stood_still(l, now) && !l->extended)) {
+		if (now >= l->wait_end_ms) {
+			l->extended = true;
+			l->phase_end_ms = now + l->node_timeout_ms;
+		}
 		ask_again(l, now);
 		return LOCK_UNDECIDED;
 	}
@@ -323,7 +352,7 @@ static enum lock_outcome
 judge_votes(struct lock *l, int64_t now)
 {
 	int count[VERDICT_DENIED + 1] = { 0 }, minority, unable = 0, denied;
-	bool over = now >= l->phase_end_ms, waits = now < l->wait_end_ms;
+	bool waits = now < l->wait_end_ms;
 	bool split, excluded, heard;
 
 	if (l->cancelled)
@@ -351,13 +380,13 @@ judge_votes(struct lock *l, int64_t now)
 		return LOCK_BUSY;
 	if ((split || (waits && excluded && heard)) && l->ticket == 0)
 		begin_contest(l, now);
-	else if (split && over)
+	else if (split && over(l))
 		return LOCK_BUSY;
 	else if (split)
 		contend(l, now);
 	else if (denied > minority)
 		return LOCK_DENIED;
-	else if (!waits && (over || count[VERDICT_OPEN] == 0))
+	else if (!waits && (over(l) || count[VERDICT_OPEN] == 0))
 		return denied > 0 ? LOCK_DENIED : LOCK_UNREACHABLE;
 	return LOCK_UNDECIDED;
 }

@@ -163,13 +163,20 @@ lock_kept_since(const struct lock *l, int64_t since_ms)
 }
 
 void
+lock_renew(struct lock *l)
+{
+	for (int i = 0; i < l->nservers && l->phase == PHASE_HOLD; i++)
+		if (l->servers[i].ours)
+			l->servers[i].next_ms = 0;
+}
+
+void
 lock_start(struct lock *l)
 {
 	l->started = true;
 	/* The renewal says so; what the last one asks at once does as well. */
-	for (int i = 0; i < l->nservers && !l->last; i++)
-		if (l->servers[i].ours)
-			l->servers[i].next_ms = 0;
+	if (!l->last)
+		lock_renew(l);
 }
 
 void

@@ -145,6 +145,9 @@ enum lock_outcome lock_outcome(struct lock *);
  */
 void lock_start(struct lock *);
 
+/* If it is held, the renewals that would come later are due. */
+void lock_renew(struct lock *);
+
 /* The next outcome is LOCK_CANCELLED.  For callbacks. */
 void lock_cancel(struct lock *);
 

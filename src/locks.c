@@ -30,6 +30,9 @@ locks_step(struct locks *ls)
 {
 	int64_t wake = CLOCK_NEVER, t;
 
+	if (loop_stepped(ls->loop))
+		for (int i = 0; i < ls->n; i++)
+			lock_renew(&ls->lock[i]);
 	for (int i = 0; i < ls->n; i++)
 		if ((t = lock_step(&ls->lock[i])) < wake)
 			wake = t;
@@ -138,23 +141,23 @@ enum lock_release_result
 locks_release(struct locks *ls, int64_t rest_ms, const char *how)
 {
 	enum lock_release_result result = RELEASE_DONE, r;
-	int64_t now, wake, end_ms;
+	int64_t seen, wake, end_ms;
 
 	for (int i = 0; i < ls->n; i++)
 		lock_begin_release(&ls->lock[i], rest_ms, how);
 	for (;;) {
 		wake = locks_step(ls);
 		end_ms = 0;
-		now = clock_now_ms();
+		seen = loop_seen_ms(ls->loop);
 		for (int i = 0; i < ls->n; i++) {
 			int64_t t = lock_release_end_ms(&ls->lock[i]);
 
 			if (t > end_ms)
 				end_ms = t;
-			if (t > now && t < wake)
+			if (t > seen && t < wake)
 				wake = t;
 		}
-		if (now >= end_ms)
+		if (seen >= end_ms)
 			break;
 		loop_turn(ls->loop, wake);
 	}

@@ -15,6 +15,20 @@
 #define UNKNOWN  ((int64_t)-1) /* no moment: what the timer is set to */
 #define PAUSE_MS 10            /* where poll or the timer fails */
 
+/*
+ * Readable when somebody sets the wall clock: NTP, or a hypervisor that had
+ * paused us, which CLOCK_BOOTTIME does not see.  Without it only that stays
+ * unnoticed.
+ */
+static void
+watch_clock(struct loop *l)
+{
+	const struct itimerspec never = { .it_value.tv_sec = INT64_MAX };
+
+	timerfd_settime(l->clock_fd,
+	    TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
+}
+
 int
 loop_init(struct loop *l)
 {
@@ -22,13 +36,20 @@ loop_init(struct loop *l)
 	l->armed_ms = CLOCK_NEVER;
 	l->timer_fd =
 	    timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-	return l->timer_fd == -1 ? -1 : 0;
+	if (l->timer_fd == -1)
+		return -1;
+	l->clock_fd =
+	    timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	watch_clock(l);
+	return 0;
 }
 
 void
 loop_release(struct loop *l)
 {
 	close(l->timer_fd);
+	if (l->clock_fd != -1)
+		close(l->clock_fd);
 }
 
 int
@@ -85,6 +106,7 @@ loop_turn(struct loop *l, int64_t wake_ms)
 	struct pollfd *fds = l->fds;
 	int n = l->nwatches;
 	bool armed = arm(l, wake_ms);
+	int64_t now = clock_now_ms();
 	uint64_t fired;
 
 	for (int i = 0; i < n; i++) {
@@ -94,12 +116,21 @@ loop_turn(struct loop *l, int64_t wake_ms)
 		fds[i].revents = 0;
 	}
 	fds[n] = (struct pollfd){ .fd = l->timer_fd, .events = POLLIN };
-	if (poll(fds, (nfds_t)n + 1, armed ? -1 : PAUSE_MS) == -1) {
-		if (errno != EINTR)
+	fds[n + 1] = (struct pollfd){ .fd = l->clock_fd, .events = POLLIN };
+	if (poll(fds, (nfds_t)n + 2, armed ? -1 : PAUSE_MS) == -1) {
+		if (errno != EINTR) {
+			l->seen_ms = now;
 			nanosleep(&pause, NULL);
+		}
 		return;
 	}
 
+	l->seen_ms = now;
+	if (fds[n + 1].revents != 0) {
+		(void)!read(l->clock_fd, &fired, sizeof(fired));
+		watch_clock(l);
+		l->stepped = true;
+	}
 	if (fds[n].revents != 0) {
 		(void)!read(l->timer_fd, &fired, sizeof(fired));
 		l->armed_ms = CLOCK_NEVER;
@@ -107,4 +138,19 @@ loop_turn(struct loop *l, int64_t wake_ms)
 	for (int i = 0; i < n; i++)
 		if (fds[i].revents != 0 && turn[i]->fd == fds[i].fd)
 			turn[i]->ready_cb(turn[i]->arg, fds[i].revents);
+}
+
+int64_t
+loop_seen_ms(const struct loop *l)
+{
+	return l->seen_ms;
+}
+
+bool
+loop_stepped(struct loop *l)
+{
+	bool stepped = l->stepped;
+
+	l->stepped = false;
+	return stepped;
 }

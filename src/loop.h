@@ -7,6 +7,7 @@
 #define LOOP_H
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define LOOP_WATCHES 1024
@@ -23,9 +24,12 @@ struct loop {
 	int nwatches;
 	/* What loop_turn() works with; the stack may be small. */
 	struct loop_watch *turn[LOOP_WATCHES];
-	struct pollfd fds[LOOP_WATCHES + 1];
+	struct pollfd fds[LOOP_WATCHES + 2];
 	int timer_fd;
+	int clock_fd;     /* tells when the wall clock is set; -1: nothing */
 	int64_t armed_ms; /* what the timer is set to */
+	int64_t seen_ms;
+	bool stepped;
 };
 
 /* Returns 0, or -1 with errno.  loop_release() closes the timer. */
@@ -48,5 +52,15 @@ void loop_remove(struct loop *, struct loop_watch *w);
  * deadlines must be judged all the same.
  */
 void loop_turn(struct loop *, int64_t wake_ms);
+
+/*
+ * When the last turn began to look at the descriptors.  What had come until
+ * then has been read.  A silence is measured up to here, not up to now: after a
+ * time in which this process did not run, there may be much to read yet.
+ */
+int64_t loop_seen_ms(const struct loop *);
+
+/* Whether somebody has set the wall clock since the last call. */
+bool loop_stepped(struct loop *);
 
 #endif

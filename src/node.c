@@ -169,6 +169,7 @@ socket_cb(void *arg, short revents)
 	struct node *n = arg;
 	char why[TLS_WHY];
 
+	n->active_ms = clock_now_ms();
 	/* hiredis may connect() again, and the server's last words are gone. */
 	if ((revents & (POLLERR | POLLHUP)) && n->ssl != NULL)
 		tls_module()->trouble(n->ssl, why);
@@ -366,6 +367,7 @@ connect_to(struct node *n, const struct place *p)
 	redisAsyncContext *ac;
 
 	n->greeting = GREET_AUTH;
+	n->active_ms = clock_now_ms();
 	n->authenticated = false;
 	n->born_ms = 0;
 	n->run_id[0] = '\0';

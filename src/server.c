@@ -299,6 +299,25 @@ note_failure(struct server *s, const char *why)
 		node_explain(&s->node, why, s->why);
 }
 
+/*
+ * Whether the silence was our own: when the time for the answer was over, we
+ * had yet to send the request, or to read what came before the answer.  The
+ * server then gets that time once more.
+ */
+static bool
+excused(struct server *s)
+{
+	struct lock *l = s->lock;
+
+	if (s->excused || s->node.active_ms < s->give_up_ms)
+		return false;
+	s->excused = true;
+	s->give_up_ms = s->node.active_ms + l->node_timeout_ms;
+	if (l->phase != PHASE_HOLD && l->phase_end_ms < s->give_up_ms)
+		l->phase_end_ms = s->give_up_ms;
+	return true;
+}
+
 /* What was asked is not answered in time. */
 static void
 server_unanswered(struct server *s)
@@ -387,7 +406,7 @@ server_open(struct server *s, int64_t now)
 	    now + limit / (s->node.untried > 1 ? s->node.untried : 1);
 	s->opened = true;
 	s->opened_ms = now;
-	s->heard = false;
+	s->heard = s->excused = false;
 	node_open(&s->node);
 }
 
@@ -410,7 +429,8 @@ server_step(struct server *s, int64_t now)
 	bool leaving;
 
 	node_sweep(&s->node);
-	if (s->opened && s->node.state != NODE_DOWN && now >= s->give_up_ms)
+	if (s->opened && s->node.state != NODE_DOWN &&
+	    loop_seen_ms(l->loop) >= s->give_up_ms && !excused(s))
 		server_unanswered(s);
 	if (s->opened && s->node.state == NODE_DOWN) {
 		s->opened = false;

@@ -61,6 +61,7 @@ struct server {
 	int replicas;        /* that have it, at least */
 	unsigned int try;    /* the attempt that our value here is of */
 	int sequence;        /* the number of the last question */
+	bool excused;        /* it had more time, since we had not run */
 	bool ours;           /* its last answer was "yours" */
 	bool maybe_ours;     /* nothing rules out that our value is there */
 	bool maybe_queued;   /* nor that we are in its queue */

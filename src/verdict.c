@@ -409,6 +409,7 @@ server_answer_cb(void *arg, const struct answer *a)
 		return; /* server_down() sees to a lost connection */
 	s->asked = ASK_NOTHING;
 	s->sent_ms = a->sent_ms;
+	s->excused = false;
 	s->give_up_ms = CLOCK_NEVER;
 	if (tries_again(s, asked, a))
 		return;

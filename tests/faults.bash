@@ -109,6 +109,15 @@ write_helpers() {
 	END
 }
 
+# preload HELPER: $preload is helpers/HELPER.c as a library for LD_PRELOAD.
+preload() {
+	! grep -q __asan_init "$REDLOCK_RUN" ||
+		skip "a sanitizer wants to be loaded first"
+	preload=$BATS_TEST_TMPDIR/$1.so
+	"${CC:-cc}" -D_GNU_SOURCE -shared -fPIC -o "$preload" \
+	    "$BATS_TEST_DIRNAME/helpers/$1.c"
+}
+
 # rude SERVER MODE...: start rude.py; SERVER is "-" or "redis".
 rude() {
 	local server=$1

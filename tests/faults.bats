@@ -24,6 +24,46 @@ teardown() {
 
 teardown_file() { redis_stop_all; }
 
+## A host that stands still
+
+# has_stopped: that redlock_bg is stopped, or has ended without.
+has_stopped() {
+	gone "$bg_pid" || grep -q '^State:.T' "/proc/$bg_pid/status"
+}
+
+@test "a time in which we did not run is no silence of the server" {
+	local at url
+
+	preload stopped
+	for url in "$REDLOCK_REDIS" "$tcp"; do
+		for at in 1 2 3 4 5; do
+			STOP_AT=$at LD_PRELOAD=$preload redlock_bg -k a \
+			    -r "$url" --node-timeout 300ms -- \
+			    env -u LD_PRELOAD true
+			eventually has_stopped
+			sleep 0.5 # longer than the node timeout
+			gone "$bg_pid" || kill -CONT "$bg_pid"
+			redlock_ended 0
+			[ ! -s "$bg_err" ]
+		done
+	done
+}
+
+@test "a lease half of which passed while we did not run is asked for anew" {
+	local at
+
+	preload stopped
+	for at in 1 2; do
+		STOP_AT=$at LD_PRELOAD=$preload redlock_bg -k a -t 2s \
+		    --node-timeout 500ms -- env -u LD_PRELOAD true
+		eventually has_stopped
+		sleep 1.2
+		gone "$bg_pid" || kill -CONT "$bg_pid"
+		redlock_ended 0
+		[ ! -s "$bg_err" ]
+	done
+}
+
 ## Answers and connections that are lost
 
 @test "an answer to acquire that is lost is asked for again: one key, one holder" {

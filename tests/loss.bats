@@ -41,6 +41,21 @@ teardown_file() { redis_stop_all; }
 	done
 }
 
+@test "a wall clock that is set, as after a pause of the machine, is followed by a renewal" {
+	preload stepped
+	mkfifo clock
+	CLOCK_FIFO=clock LD_PRELOAD=$preload redlock_bg -k a -t 1h -- \
+	    env -u LD_PRELOAD sleep 1000
+	eventually held a
+	redis set redlock:a thief >/dev/null
+	exec 8<>clock
+	echo step >&8
+	exec 8>&-
+	redlock_ended 79
+	grep -q 'held by another client' "$bg_err"
+	[ "$(redis get redlock:a)" = thief ]
+}
+
 @test "a key that is evicted: 79" {
 	watch -t 3s --node-timeout 1s --kill-after 100ms
 	redis config set maxmemory-policy allkeys-random

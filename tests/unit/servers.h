@@ -143,6 +143,8 @@ static char texts[SERVERS][OWNER_ID];
 
 static struct {
 	int64_t now_ms;
+	int64_t seen_ms; /* what had happened until then has been read */
+	bool stepped;    /* the wall clock was set */
 	int idle; /* turns without an event in which no time passed */
 	struct made_up servers[SERVERS];
 	int nrequests;
@@ -171,6 +173,23 @@ int64_t
 clock_wall_us(void)
 {
 	return INT64_C(1763635200000000) + (world.now_ms - START) * 1000;
+}
+
+int64_t
+loop_seen_ms(const struct loop *loop)
+{
+	(void)loop;
+	return world.seen_ms;
+}
+
+bool
+loop_stepped(struct loop *loop)
+{
+	bool stepped = world.stepped;
+
+	(void)loop;
+	world.stepped = false;
+	return stepped;
 }
 
 /* A number from 0 to n - 1, the same in every run of the test. */
@@ -772,6 +791,7 @@ loop_turn(struct loop *loop, int64_t wake_ms)
 	}
 	if (!any && wake_ms > world.now_ms)
 		world.now_ms = wake_ms;
+	world.seen_ms = world.now_ms;
 	judge();
 }
 
@@ -1051,7 +1071,7 @@ begin_numbered(uint64_t life, int n, int64_t ttl_ms, int64_t node_timeout_ms,
 
 	memset(&world, 0, sizeof(world));
 	trace_begin(life);
-	world.now_ms = START;
+	world.now_ms = world.seen_ms = START;
 	for (int i = 0; i < n; i++) {
 		world.servers[i].plan = "yes";
 		world.servers[i].connects = "now";
