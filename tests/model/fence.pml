@@ -11,6 +11,34 @@
 #define LARGEST		4	/* the bound: no counter goes beyond it */
 #endif
 
+/*
+ * With -DLOSS=n servers lose all their data, n times in all, and their clocks
+ * may be behind afterwards.  The clients' clocks are right.  Data is lost only
+ * when proposals have outgrown all fences given so far: a restart takes longer
+ * than that.  The unit: two fences are a day, in which a minute is nothing.
+ */
+#ifdef LOSS
+#define DAY		2
+#ifndef BEHIND
+#define BEHIND		DAY	/* a clock is, at most */
+#endif
+#define NOW		(2 * today - 1)
+#define TIME		(NOW - (S.behind -> BEHIND : 0))
+#ifdef OLD_PROPOSAL		/* of when the client began to wait */
+#define P(c)		client[c].proposal
+#else
+#define P(c)		NOW
+#endif
+#ifdef EMPTY_CAPPED
+#define CAP		TIME
+#else
+#define CAP		(S.fence == 0 -> TIME + DAY : TIME)
+#endif
+#define NEXT(c)		MAX(S.fence + 1, MIN(P(c), CAP))
+#else
+#define NEXT(c)		(S.fence + 1)
+#endif
+
 #define IDLE		0
 #define TRYING		1
 #define RUNNING		2
@@ -20,12 +48,18 @@
 typedef Server {
 	byte fence;
 	byte key;		/* the client that holds it, or NOBODY */
+#ifdef LOSS
+	bit behind;		/* its clock is */
+#endif
 	byte heard[2]		/* the fence that a client knows of, 0: no vote */
 };
 
 typedef Client {
 	byte phase;
 	byte fence;		/* COMMAND's */
+#ifdef OLD_PROPOSAL
+	byte proposal;
+#endif
 	byte before		/* the largest one that had finished when we began */
 };
 
@@ -33,6 +67,10 @@ Server server[3];
 Client client[2];
 byte finished;			/* the largest fence of a COMMAND that has ended */
 byte given;			/* the set of all fences ever given */
+#ifdef LOSS
+unsigned today : 2;
+unsigned losses : 2;
+#endif
 bit distinct, growing;
 
 #include "servers.pml"
@@ -41,6 +79,7 @@ bit distinct, growing;
 #define C		client[c]
 
 #define MAX(a, b)	((a) > (b) -> (a) : (b))
+#define MIN(a, b)	((a) < (b) -> (a) : (b))
 #define HEARD(c, i)	server[i].heard[c]
 #define LARGEST_HEARD(c) MAX(HEARD(c, 0), MAX(HEARD(c, 1), HEARD(c, 2)))
 #ifdef NO_WRITE_BACK
@@ -61,6 +100,9 @@ inline begin(c)
 		C.phase == IDLE ->
 		printf("client %d: begins an attempt\n", c);
 		C.phase = TRYING;
+#ifdef OLD_PROPOSAL
+		C.proposal = NOW;
+#endif
 		C.before = finished
 	}
 }
@@ -69,9 +111,9 @@ inline acquire(c, i)
 {
 	d_step {
 		C.phase == TRYING &&
-		    (S.key == c || S.key == NOBODY && S.fence < LARGEST) ->
+		    (S.key == c || S.key == NOBODY && NEXT(c) <= LARGEST) ->
 		printf("client %d: acquires server %d\n", c, NAME(i));
-		S.fence = (S.key == c -> S.fence : S.fence + 1);
+		S.fence = (S.key == c -> S.fence : NEXT(c));
 		S.key = c;
 		S.heard[c] = S.fence;
 		c_code { sort(); }
@@ -82,9 +124,9 @@ inline acquire(c, i)
 inline acquire_unheard(c, i)
 {
 	d_step {
-		C.phase != IDLE && S.key == NOBODY && S.fence < LARGEST ->
+		C.phase != IDLE && S.key == NOBODY && NEXT(c) <= LARGEST ->
 		printf("client %d: acquires server %d, unheard\n", c, NAME(i));
-		S.fence++;
+		S.fence = NEXT(c);
 		S.key = c;
 		c_code { sort(); }
 	}
@@ -166,10 +208,40 @@ inline rise(i)
 	}
 }
 
+#ifdef LOSS
+inline lose(i, clock)
+{
+	d_step {
+		losses < LOSS && given < 1 << NOW && LARGEST_HEARD(0) < NOW &&
+		    LARGEST_HEARD(1) < NOW ->
+		printf("server %d: loses its data, clock behind: %d\n", NAME(i),
+		    clock);
+		losses++;
+		S.fence = 0;
+		S.key = NOBODY;
+		S.behind = clock;
+		c_code { sort(); }
+	}
+}
+
+inline set_clock(i)
+{
+	d_step {
+		S.behind ->
+		printf("server %d: sets its clock right\n", NAME(i));
+		S.behind = 0;
+		c_code { sort(); }
+	}
+}
+#endif
+
 init {
 	d_step {
 		server[0].key = NOBODY; server[1].key = NOBODY;
-		server[2].key = NOBODY
+		server[2].key = NOBODY;
+#ifdef LOSS
+		today = 1
+#endif
 	};
 	do
 	EACH_CLIENT(begin)
@@ -179,6 +251,13 @@ init {
 	EACH_CLIENT(start)
 	EACH_CLIENT(end)
 	EACH_SERVER(expire)
+#ifdef LOSS
+	:: lose(0, 0) :: lose(1, 0) :: lose(2, 0)
+	:: lose(0, 1) :: lose(1, 1) :: lose(2, 1)
+	EACH_SERVER(set_clock)
+	:: d_step { today < 2 -> today++; printf("tick\n") }
+#else
 	EACH_SERVER(rise)
+#endif
 	od
 }

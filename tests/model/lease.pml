@@ -25,6 +25,10 @@
 #define RESTARTS	0
 #endif
 #define ANY_NUMBER	99
+#define OLD		(GRACE > TTL -> GRACE : TTL)
+#ifndef SET_FORWARD
+#define SET_FORWARD	0	/* so many clocks of servers are */
+#endif
 
 /* what a client is doing */
 #define IDLE		0
@@ -39,6 +43,8 @@
 #define RELEASE		3
 #define YES		1
 #define NO		2
+
+#define RESTING		5	/* the owner of a lock in its cooldown */
 
 typedef Link {			/* between a client and a server */
 	unsigned vote : 2;	/* v: ticks until it ends, 0: none */
@@ -55,21 +61,29 @@ typedef Link {			/* between a client and a server */
 typedef Server {
 	unsigned key : 3;	/* OWNER, 0: free */
 	unsigned left : 2;	/* ticks until it expires */
-	unsigned up : 2;	/* ticks since the start, at most TTL */
+	unsigned up : 2;	/* ticks since the start, at most OLD */
 	Link link[2]
 };
 
 typedef Client {
 	unsigned phase : 2;
 	bit value;		/* of this attempt */
+#ifdef AT_LEAST
+	unsigned least : 2;	/* ticks until the lock may be free */
+#endif
 	bit gap			/* the other one got the lock since we did */
 };
 
 Server server[3];
 Client client[2];
-byte delayed, restarts;
+byte delayed, restarts, forward;
 bit yes;			/* what serve() answers */
 bit one_holder, no_gap, votes_backed, nothing_left;
+#ifdef AT_LEAST
+unsigned rest : 2;		/* ticks of the cooldown that is promised */
+unsigned resting : 2;		/* servers that keep it, inside a step */
+bit rested;
+#endif
 
 #include "servers.pml"
 
@@ -86,6 +100,12 @@ bit one_holder, no_gap, votes_backed, nothing_left;
 #define COUNTS(c, i)	(server[i].link[c].vote > 0 && \
 			server[i].link[c].unripe == 0)
 #define ENOUGH(c)	(COUNTS(c, 0) + COUNTS(c, 1) + COUNTS(c, 2) >= QUORUM)
+
+#define VALID(c, i)	(COUNTS(c, i) -> server[i].link[c].vote : 0)
+#define MAX(a, b)	(a > b -> a : b)
+#define MIN(a, b)	(a < b -> a : b)
+#define D_OF(a, b, c)	MAX(MIN(a, b), MIN(MAX(a, b), c))
+#define D(c)		D_OF(VALID(c, 0), VALID(c, 1), VALID(c, 2))
 
 /* An acquire sent while the lock is held heals, or fetches a late vote. */
 #define MAY(what)	(what == ACQUIRE && C.phase == TRYING || \
@@ -225,6 +245,13 @@ inline start(c)
 		C.phase == TRYING && ENOUGH(c) ->
 		printf("client %d: starts COMMAND\n", c);
 		C.phase = HOLDING;
+#ifdef AT_LEAST
+#ifdef LEAST_FROM_START
+		C.least = AT_LEAST;
+#else
+		C.least = (AT_LEAST + D(c) > TTL -> AT_LEAST + D(c) - TTL : 0);
+#endif
+#endif
 		client[1 - c].gap = (client[1 - c].phase >= HOLDING);
 		done()
 	}
@@ -273,9 +300,39 @@ inline end(c)
 		printf("client %d: releases\n", c);
 		give_back(c, 0); give_back(c, 1); give_back(c, 2);
 		C.phase = IDLE; C.value = 0; C.gap = 0;
+#ifdef AT_LEAST
+		C.least = 0;
+#endif
 		done()
 	}
 }
+
+#ifdef AT_LEAST
+inline keep_resting(c, i)
+{
+	if
+	:: S.key == OWNER(c, C.value) ->
+		S.key = RESTING; S.left = C.least; resting++
+	:: else
+	fi;
+	L.vote = 0; L.unripe = 0
+}
+
+/* COMMAND is gone, and a quorum of servers promises to keep the lock taken. */
+inline end_with_rest(c)
+{
+	d_step {
+		C.phase == HOLDING && ENOUGH(c) && C.least > 0 ->
+		printf("client %d: releases, for a cooldown of %d\n", c,
+		    C.least);
+		keep_resting(c, 0); keep_resting(c, 1); keep_resting(c, 2);
+		rest = (resting >= QUORUM -> C.least : 0);
+		resting = 0;
+		C.phase = IDLE; C.value = 0; C.gap = 0; C.least = 0;
+		done()
+	}
+}
+#endif
 
 /* ---- faults ---- */
 
@@ -295,6 +352,27 @@ inline restart(i)
 		restarts = (RESTARTS == ANY_NUMBER -> 0 : restarts + 1);
 		S.key = 0; S.left = 0; S.up = 0;
 		drop(0, i); drop(1, i);
+		done()
+	}
+}
+
+/*
+ * A clock is set forward by more than TTL and grace: the leases on the server
+ * end, and it looks old, however young it is.
+ */
+#ifdef RESTARTED_ONLY
+#define MAY_BE_SET(i)	(server[i].up < GRACE)
+#else
+#define MAY_BE_SET(i)	true
+#endif
+
+inline set_forward(i)
+{
+	d_step {
+		forward < SET_FORWARD && MAY_BE_SET(i) ->
+		printf("server %d: sets its clock forward\n", NAME(i));
+		forward++;
+		S.key = 0; S.left = 0; S.up = OLD;
 		done()
 	}
 }
@@ -359,7 +437,7 @@ inline tick_server(i)
 {
 	DOWN(S.left);
 	S.key = (S.left > 0 -> S.key : 0);
-	S.up = (S.up < TTL -> S.up + 1 : TTL);
+	S.up = (S.up < OLD -> S.up + 1 : OLD);
 	tick_link(0, i); tick_link(1, i)
 }
 
@@ -369,6 +447,9 @@ inline tick()
 		true ->
 		printf("tick\n");
 		tick_server(0); tick_server(1); tick_server(2);
+#ifdef AT_LEAST
+		DOWN(rest); DOWN(client[0].least); DOWN(client[1].least);
+#endif
 		done()
 	}
 }
@@ -409,6 +490,11 @@ inline done()
 	votes_backed = BACKED(0, 0) && BACKED(0, 1) && BACKED(0, 2) &&
 	    BACKED(1, 0) && BACKED(1, 1) && BACKED(1, 2);
 	assert(one_holder);
+#ifdef AT_LEAST
+	rested = (rest == 0 || !HELD(0) && !HELD(1));
+	assert(rested);
+#endif
+#ifndef ONE_HOLDER_ONLY
 	assert(no_gap);
 	assert(votes_backed);
 #ifndef LOSS
@@ -416,11 +502,12 @@ inline done()
 	    CLEAN(1, 0) && CLEAN(1, 1) && CLEAN(1, 2);
 	assert(nothing_left)
 #endif
+#endif
 }
 
 init {
 	d_step {
-		server[0].up = TTL; server[1].up = TTL; server[2].up = TTL
+		server[0].up = OLD; server[1].up = OLD; server[2].up = OLD
 	};
 	do
 	EACH_CLIENT(begin)
@@ -435,7 +522,11 @@ init {
 	EACH_CLIENT(start)
 	EACH_LINK(reconnect)
 	EACH_CLIENT(end)
+#ifdef AT_LEAST
+	EACH_CLIENT(end_with_rest)
+#endif
 	EACH_SERVER(restart)
+	EACH_SERVER(set_forward)
 #ifdef LOSS
 	EACH_LINK(lose)
 	EACH_LINK(cut)

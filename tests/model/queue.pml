@@ -7,6 +7,9 @@
  * goes wrong meanwhile starts the count again.  As the order is kept, and those
  * who are before a waiter are only so many, that means that nobody waits for
  * ever.
+ *
+ * -DLAX leaves out the invariants of order and history.  It shows that another
+ * one breaks as well, where those would break first.
  */
 
 #ifndef CLIENTS
@@ -16,6 +19,20 @@
 #define WAITING		1
 #define HOLDING		2
 #define EACH(step)	:: step(0) :: step(1) :: step(2)
+
+/*
+ * -DTICKING=n proves that the clock never stops.  From any state the model may
+ * turn to due work alone: some step is possible until the clock ticks (else pan
+ * reports an invalid end state), and there are less than n of them.
+ */
+#ifdef TICKING
+byte work;
+bit ticking;
+#define FINISHES	; work = (work > 0 -> work + 1 : 0); \
+			ticking = (work <= TICKING); assert(ticking)
+#else
+#define FINISHES
+#endif
 
 #ifndef SEVERAL
 /*
@@ -66,7 +83,7 @@ typedef Client {
 	bit blocked;		/* in BLPOP */
 	bit dirty;		/* died, or left a request behind */
 #ifdef COUNT_FROM_GRANT
-	bit granted;		/* what woke it was a grant */
+	bit granted;		/* the element in its wake list is a grant */
 #endif
 	unsigned timer : 2;	/* blocked: ticks until it asks by itself */
 	unsigned vote : 2;	/* ticks until D */
@@ -75,11 +92,19 @@ typedef Client {
 	unsigned key : 3;	/* the attempt that has the lock, plus 1 */
 	unsigned beat : 3;	/* ticks for which it stays in the queue */
 	unsigned next : 3;	/* the attempt that the lock is handed to */
+	bit mark;		/* its value: granted, not yet confirmed */
+	bit logged;		/* the history has the start of this value */
 	bit wake;		/* there is something in its wake list */
+	bit reached;		/* its turn has come since it last asked */
+	unsigned owed : 2;	/* ticks for which its give-back keeps the lock */
+#ifdef SET_BACK
+	bit fresh;		/* draws its ticket from a clock set back */
+#endif
 	/* under way */
 	unsigned request : 2;
 	unsigned sent : 3;	/* with this attempt */
 	unsigned answer : 2;
+	unsigned told : 3;	/* the fence in it */
 	unsigned age : 2;	/* ticks since it was sent */
 	unsigned behind : 2;	/* a release is queued behind it */
 	bit orphan		/* on a connection that its client has closed */
@@ -89,8 +114,15 @@ Client client[3];
 unsigned left : 2;		/* ticks until the lock expires */
 unsigned idle : 4;		/* ticks of waiting while nobody holds */
 byte delayed;
-bit yes, ours;			/* inside a step */
-bit one_holder, in_turn, served, nothing_left;
+byte counter, last;		/* the fence; the last one that COMMAND got */
+#ifdef SET_BACK
+bit back;			/* the server's clock is behind all tickets */
+#endif
+#ifdef MIXED
+bit old;			/* hand-overs are those of an older version */
+#endif
+bit yes, ours, over, handed, keeps; /* inside a step */
+bit one_holder, in_turn, served, nothing_left, growing, recorded, kept;
 
 #define C		client[c]
 
@@ -128,26 +160,80 @@ c_code {
 		c->sent = c->request > 0 ? to[c->sent] : 0;
 	}
 
+	/* Only the order of the fences is kept. */
+	static void
+	rank(void)
+	{
+		int used[16] = {0}, to[16], n = 1, i;
+
+		used[now.counter] = used[now.last] = 1;
+		for (i = 0; i < 3; i++)
+			used[now.client[i].told] = 1;
+		to[0] = 0;
+		for (i = 1; i < 16; i++) {
+			to[i] = n;
+			n += used[i];
+		}
+		now.counter = to[now.counter];
+		now.last = to[now.last];
+		for (i = 0; i < 3; i++)
+			now.client[i].told = to[now.client[i].told];
+	}
+
+	static void
+	swap(int i, int j)
+	{
+		struct Client c = now.client[i];
+		unsigned char m = name[i];
+
+		now.client[i] = now.client[j];
+		name[i] = name[j];
+		now.client[j] = c;
+		name[j] = m;
+	}
+
+#ifdef SET_BACK
+	/*
+	 * The clock gives a newcomer the smallest ticket of all.  The script
+	 * makes it larger than those in the queue.
+	 */
+	static void
+	place(int i)
+	{
+		int to = 0, n;
+
+		now.client[i].fresh = 0;
+#ifndef TICKET_FROM_CLOCK
+		for (n = 0; n < i; n++)
+			if (now.client[n].beat > 0)
+				to = n + 1;
+#endif
+		for (; i > to; i--) {
+			if (now.client[i - 1].beat > 0)
+				now.in_turn = 0;
+			swap(i - 1, i);
+		}
+	}
+#endif
+
 	static void
 	sort(void)
 	{
-		struct Client c;
-		unsigned char m;
 		int n, i;
 
+		rank();
 		for (i = 0; i < 3; i++)
 			number(&now.client[i]);
 		for (n = 0; n < 3; n++) {
 			i = n % 2;
-			if (!before(&now.client[i + 1], &now.client[i]))
-				continue;
-			c = now.client[i];
-			m = name[i];
-			now.client[i] = now.client[i + 1];
-			name[i] = name[i + 1];
-			now.client[i + 1] = c;
-			name[i + 1] = m;
+			if (before(&now.client[i + 1], &now.client[i]))
+				swap(i, i + 1);
 		}
+#ifdef SET_BACK
+		for (i = 0; i < 3; i++)
+			if (now.client[i].fresh)
+				place(i);
+#endif
 	}
 }
 
@@ -160,34 +246,67 @@ c_code {
 #define BEFORE(c, j)	(j < c && client[j].beat > 0)
 #define EARLIER(c)	(BEFORE(c, 0) || BEFORE(c, 1))
 
-/* Who does not ask then within the time of a grant counts as dead. */
-inline wake_up(j)
+inline push(j)
 {
-#ifndef WOKEN_STAY
-	client[j].beat = (client[j].beat < GRANT -> client[j].beat : GRANT);
-#endif
-#ifndef NO_WAKE
+#ifdef NO_WAKE
+	skip
+#else
 	client[j].wake = 1
 #endif
 }
 
+/* A waiter whose turn has come asks within the time of a grant, or is dead. */
+inline call(j)
+{
+	client[j].beat = (client[j].beat < GRANT -> client[j].beat : GRANT);
+	client[j].reached = 1;
+	push(j)
+}
+
+/* An earlier client's give-back keeps the lock, or should. */
+#define OWED(c)		(c > 0 && client[0].owed > 0 || \
+			c > 1 && client[1].owed > 0)
+
 inline take(c, with, ticks)
 {
-	in_turn = in_turn && !EARLIER(c);
+	in_turn = in_turn && !EARLIER(c) && !OWED(c);
 	C.key = with + 1;
+	C.mark = 0; C.logged = 0;
 	left = ticks
 }
 
+/* A grant, or word that j is next. */
 inline tell(j, hand_over)
 {
-	wake_up(j);
 	if
 	:: hand_over && !TAKEN ->
 		take(j, client[j].next, GRANT);
-#ifdef COUNT_FROM_GRANT
-		client[j].granted = 1
+#if defined(NO_MARK)
+		client[j].mark = 0;
+#elif defined(MIXED)
+		client[j].mark = !old;
+#else
+		client[j].mark = 1;
 #endif
-	:: else
+#if defined(WOKEN_STAY)
+		skip;
+#elif defined(BEAT_SHORTENED)
+		client[j].beat = (client[j].beat < GRANT ->
+		    client[j].beat : GRANT);
+#else
+		client[j].beat = GRANT;
+#endif
+		client[j].reached = 1;
+#ifdef COUNT_FROM_GRANT
+		client[j].granted = 1;
+#endif
+		push(j)
+	:: else ->
+#ifdef NEXT_CUT
+		client[j].beat = (client[j].beat < GRANT ->
+		    client[j].beat : GRANT);
+#endif
+		push(j)
 	fi
 }
 
@@ -217,8 +336,12 @@ inline leave(c)
 
 inline join(c, with)
 {
+#ifdef SET_BACK
+	C.fresh = back && !C.ticket;
+#endif
 	C.ticket = 1;
 	C.beat = BEAT;
+	C.reached = 0;
 	C.next = with
 }
 
@@ -230,15 +353,22 @@ inline join(c, with)
 
 inline serve_acquire(c, with)
 {
-	/* What an older attempt has left is replaced, a newer one's is not. */
+	/* An attempt replaces what an older one left, and yields to a newer. */
 #ifdef OLDER_REPLACES
-	C.key = (C.key == with + 1 -> C.key : 0);
+	over = 0;
 #else
-	C.key = (C.key >= with + 1 -> C.key : 0);
+	over = (C.key > with + 1);
 #endif
 	ours = (C.key == with + 1);
+	C.key = (ours || over -> C.key : 0);
+	/* Whether this request confirms a grant. */
+#ifdef PLACE_DECIDES
+	handed = ours && C.beat > 0;
+#else
+	handed = ours && C.mark;
+#endif
 	if
-	:: C.ticket && !(ours && C.beat > 0) -> join(c, with)
+	:: C.ticket && !ours && !over -> join(c, with)
 	:: else
 	fi;
 	yes = (ours || !MUST_WAIT(c) && !TAKEN);
@@ -248,21 +378,34 @@ inline serve_acquire(c, with)
 	:: yes && !ours ->
 		take(c, with, TTL)
 	:: !yes && !TAKEN && BEFORE(c, 0) ->
-		wake_up(0)
+		call(0)
 	:: !yes && !TAKEN && !BEFORE(c, 0) && BEFORE(c, 1) ->
-		wake_up(1)
+		call(1)
 	:: else
 	fi;
 	if
 	:: yes ->
+#ifdef RAISED_FOR_GRANTS
+		counter = counter + (!ours || handed);
+#else
+		counter++;
+#endif
+		recorded = recorded && !((!ours || handed) && C.logged);
+		C.logged = C.logged || !ours || handed;
+		recorded = recorded && C.logged;
+		C.mark = 0; C.owed = 0;
 		leave(c);
 		pass_on(true)
-	:: !yes && !C.ticket ->
+	:: !yes && !C.ticket && !over ->
 		join(c, with)
 	:: else
 	fi
 }
 
+/*
+ * A give-back of one attempt keeps the lock for its client for the time of a
+ * grant: the client asks again at once, with a new attempt.
+ */
 inline serve_release(c, what, with)
 {
 #ifdef NO_PASS_ON
@@ -271,12 +414,22 @@ inline serve_release(c, what, with)
 	ours = (C.key > 0 && (what == RELEASE || C.key == with + 1));
 #endif
 	yes = (ours || what == RELEASE && C.beat > 0);
-	C.key = (ours -> 0 : C.key);
-	left = (ours -> 0 : left);
+	C.owed = (ours && what == GIVE_BACK && C.ticket && C.phase == WAITING ->
+	    (left < GRANT -> left : GRANT) : 0);
+#ifndef GIVEN_AWAY
+	keeps = ours && what == GIVE_BACK;
+	left = (keeps && left > GRANT -> GRANT : left);
+#endif
+#ifndef RELEASE_LEAVES_KEY
+	C.key = (ours && !keeps -> 0 : C.key);
+	left = (ours && !keeps -> 0 : left);
+#endif
+#ifndef RELEASE_LEAVES_PLACE
 	if
 	:: what == RELEASE -> leave(c)
 	:: else
 	fi;
+#endif
 	if
 	:: yes -> pass_on(ours)
 	:: else
@@ -305,7 +458,20 @@ inline forget(c)
 {
 	delayed = (C.request == NONE -> delayed : delayed - 1);
 	C.request = NONE; C.answer = NONE; C.age = 0;
-	C.behind = NONE; C.orphan = 0
+	C.behind = NONE; C.orphan = 0; C.told = 0
+}
+
+/* COMMAND begins with that fence, if there is time. */
+inline start(c, ticks, fence)
+{
+	C.phase = HOLDING;
+	C.vote = ticks;
+	if
+	:: ticks > 0 ->
+		growing = growing && fence > last;
+		last = fence
+	:: else
+	fi
 }
 
 inline fault()
@@ -316,15 +482,19 @@ inline fault()
 /*
  * The head of the queue asks again when the lease ends, if that is earlier.
  */
-inline hear(c, good, elapsed)
+inline hear(c, good, elapsed, fence)
 {
 	if
 	:: good ->
-		C.phase = HOLDING;
-		C.vote = TTL - elapsed
+		start(c, TTL - elapsed, fence)
 	:: else ->
 		C.blocked = 1;
-		C.timer = (!EARLIER(c) && left < REFRESH -> left : REFRESH)
+#ifdef NO_PAUSE
+		C.timer = 0 *
+#else
+		C.timer =
+#endif
+		    (!EARLIER(c) && left < REFRESH -> left : REFRESH)
 	fi
 }
 
@@ -345,7 +515,7 @@ inline ask(c)
 		ASKS ->
 		serve(c, ACQUIRE, C.attempt);
 		printf("client %d: acquire: %d\n", NAME(c), yes);
-		hear(c, yes, 0);
+		hear(c, yes, 0, counter);
 		done()
 	}
 }
@@ -388,7 +558,8 @@ inline execute(c)
 		:: C.behind == NONE && C.orphan ->
 			forget(c)
 		:: else ->
-			C.answer = (yes -> YES : NO)
+			C.answer = (yes -> YES : NO);
+			C.told = (yes -> counter : 0)
 		fi;
 		fault();
 		done()
@@ -401,7 +572,7 @@ inline receive(c)
 		C.answer != NONE && AWAKE ->
 		printf("client %d: hears of its acquire\n", NAME(c));
 		yes = (C.answer == YES);
-		hear(c, yes, C.age);
+		hear(c, yes, C.age, C.told);
 		forget(c);
 		fault();
 		done()
@@ -418,7 +589,7 @@ inline reconnect(c)
 		:: C.answer == NONE -> C.behind = GIVE_BACK
 		:: else -> C.request = GIVE_BACK; C.answer = NONE
 		fi;
-		C.orphan = 1; C.age = 0; C.dirty = 1;
+		C.orphan = 1; C.age = 0; C.told = 0; C.dirty = 1;
 #ifndef VALUE_USED_AGAIN
 		C.attempt++;
 #endif
@@ -450,6 +621,7 @@ inline renew(c)
 		C.phase == HOLDING && AWAKE && C.vote > 0 && C.vote < TTL ->
 		printf("client %d: renews\n", NAME(c));
 		yes = (C.key == C.attempt + 1);
+		recorded = recorded && !(yes && C.mark);
 		left = (yes -> TTL : left);
 		C.vote = (yes -> TTL : 0);
 		done()
@@ -462,10 +634,10 @@ inline stop(c)
 }
 
 /* COMMAND is gone, or the wait is over. */
-inline end(c)
+inline end(c, due)
 {
 	d_step {
-		AWAKE && CONNECTED ->
+		due && AWAKE && CONNECTED ->
 		printf("client %d: releases\n", NAME(c));
 		serve(c, RELEASE, 0);
 		stop(c);
@@ -486,7 +658,7 @@ inline end_late(c)
 		:: else ->
 			C.behind = RELEASE
 		fi;
-		C.orphan = 1; C.age = 0;
+		C.orphan = 1; C.age = 0; C.told = 0;
 		stop(c);
 		fault();
 		done()
@@ -582,25 +754,30 @@ inline lose_wake(c)
 #define DOWN(x)		x = (x > 0 -> x - 1 : 0)
 
 #define IS_DUE(c)	(client[c].phase != IDLE && !client[c].asleep && ( \
-			client[c].phase == HOLDING && client[c].vote == 0 || \
-			client[c].phase == WAITING && ( \
+			LAPSED(c) || client[c].phase == WAITING && ( \
 			client[c].blocked && (client[c].timer == 0 || \
 			client[c].wake) || !client[c].blocked && \
 			(client[c].request == NONE || client[c].orphan || \
 			client[c].age > 0))))
+#define LAPSED(c)	(client[c].phase == HOLDING && client[c].vote == 0)
 #define DUE		(IS_DUE(0) || IS_DUE(1) || IS_DUE(2))
 #define HELD(c)		(client[c].phase == HOLDING && client[c].vote > 0)
 #define SOMEBODY(c)	(client[c].phase == WAITING && !client[c].asleep)
 
+/* Its refresh is not due, and no wake has come. */
+#define WAITS_FOR_WAKE	(AWAKE && C.blocked && C.timer > 0 && !C.wake)
+
 inline tick_client(c)
 {
 	DOWN(C.vote);
+	kept = kept && !(C.beat == 1 && !C.reached && WAITS_FOR_WAKE);
 #ifndef NO_REFRESH
 	DOWN(C.timer);
 #endif
 #ifndef DEAD_KEPT
 	DOWN(C.beat);
 #endif
+	DOWN(C.owed);
 	C.key = (left > 0 -> C.key : 0);
 	C.age = (!CONNECTED && C.age < TTL -> C.age + 1 : C.age)
 }
@@ -624,6 +801,10 @@ inline tidy(c)
 {
 	C.dirty = C.dirty && TRACE;
 	C.wake = C.wake && C.phase == WAITING;
+	C.mark = C.mark && C.key > 0;
+	C.logged = C.logged && C.key > 0;
+	C.reached = C.reached && C.beat > 0;
+	C.owed = (C.phase == WAITING -> C.owed : 0);
 #ifdef COUNT_FROM_GRANT
 	C.granted = C.granted && C.wake;
 #endif
@@ -637,29 +818,43 @@ inline tidy(c)
 			client[c].request != NONE || \
 			client[c].key == 0 && client[c].beat == 0)
 
+/* A grant ends no later than its client's place. */
+#define PLACED(c)	(!client[c].mark || client[c].beat >= left)
+
 inline done()
 {
 	tidy(0); tidy(1); tidy(2);
 	idle = (HELD(0) || HELD(1) || HELD(2) -> 0 : idle);
+	yes = 0; ours = 0; over = 0; handed = 0; keeps = 0;
+	c_code { sort(); };
 	one_holder = HELD(0) + HELD(1) + HELD(2) <= 1;
 	served = (idle <= BOUND);
 	nothing_left = CLEAN(0) && CLEAN(1) && CLEAN(2);
+	kept = kept && PLACED(0) && PLACED(1) && PLACED(2);
 	assert(one_holder);
+	assert(growing);
+#ifndef LAX
+	assert(recorded);
 	assert(in_turn);
+	assert(kept);
+#endif
 	assert(served);
-	assert(nothing_left);
-	yes = 0; ours = 0;
-	c_code { sort(); }
+	assert(nothing_left)
+	FINISHES
 }
 
 init {
-	d_step { in_turn = 1; done() };
+	d_step {
+		in_turn = 1; growing = 1; recorded = 1; kept = 1;
+		counter = 1; last = 1;
+		done()
+	};
 	do
 	EACH(begin)
 	EACH(ask)
 	EACH(unblock)
 	EACH(renew)
-	EACH(end)
+	:: end(0, true) :: end(1, true) :: end(2, true)
 #if !defined(NO_FAULTS)
 	EACH(crash)
 #endif
@@ -678,8 +873,26 @@ init {
 	EACH(awaken)
 #endif
 #endif
+#ifdef SET_BACK
+	:: d_step { back = !back; printf("server 0: sets its clock\n") }
+#endif
+#ifdef MIXED
+	:: d_step { old = !old; printf("server 0: runs another version\n") }
+#endif
 	:: tick()
+#ifdef TICKING
+	:: d_step { true -> work = 1 } -> break
+#endif
+	od;
+#ifdef TICKING
+	do
+	EACH(ask)
+	EACH(unblock)
+	EACH(reconnect)
+	:: end(0, LAPSED(0)) :: end(1, LAPSED(1)) :: end(2, LAPSED(2))
+	:: tick() -> break
 	od
+#endif
 }
 
 #else	/* SEVERAL */
@@ -697,7 +910,9 @@ init {
 #ifndef REFRESH
 #define REFRESH		2
 #endif
+#ifndef POLL
 #define POLL		1
+#endif
 #ifndef BOUND
 #define BOUND		(REFRESH + POLL)
 #endif
@@ -719,11 +934,13 @@ init {
 
 typedef Link {			/* between a client and a server */
 	bit key;		/* it has the lock there */
+	bit had;		/* ... before this step */
 	unsigned place : 2;	/* in the queue, 0: none */
 	bit wake;		/* there is something in its wake list */
 	unsigned view : 3;
 	bit earlier;		/* the server named an earlier ticket */
 	bit blocked;		/* in BLPOP */
+	bit owes;		/* a release, which is sent once */
 	unsigned timer : 2	/* ticks until it asks */
 };
 
@@ -737,7 +954,7 @@ byte phase[3];
 unsigned first : 2;		/* the earliest of those that wait */
 unsigned idle : 4;		/* ticks for which it does while nobody holds */
 bit new, yields;		/* inside a step */
-bit one_holder, in_turn, served, nothing_left;
+bit one_holder, one_vote, in_turn, served, nothing_left;
 
 #include "servers.pml"
 
@@ -892,6 +1109,11 @@ inline begin(c)
 #else
 #define MUST_WAIT(c, i)	EARLIER(c, i)
 #endif
+#ifdef TAKEN_UNSEEN
+#define REFUSES(i)	false
+#else
+#define REFUSES(i)	TAKEN(i)
+#endif
 
 inline ask(c, i)
 {
@@ -900,9 +1122,8 @@ inline ask(c, i)
 		new = !L.key;
 		join(c, i);
 		if
-		:: !new || !TAKEN(i) && !MUST_WAIT(c, i) ->
+		:: !new || !REFUSES(i) && !MUST_WAIT(c, i) ->
 			printf("client %d: has server %d's vote\n", c, NAME(i));
-			in_turn = !new || !EARLIER(c, i);
 			L.key = 1;
 			L.timer = (CONTESTED(c) -> POLL : REFRESH);
 			L.view = VOTE;
@@ -951,6 +1172,7 @@ inline quit(c, i)
 }
 
 #define LEFT(c, i)	(server[i].link[c].key || server[i].link[c].place > 0)
+#define OWES(c, i)	server[i].link[c].owes
 
 /* COMMAND is gone, or the wait is over. */
 inline end(c)
@@ -958,7 +1180,10 @@ inline end(c)
 	d_step {
 		phase[c] == WAITING || phase[c] == HOLDING ->
 		printf("client %d: ends\n", c);
-		phase[c] = (ANY(LEFT, c) -> ENDING : AFTERWARDS);
+		server[0].link[c].owes = LEFT(c, 0);
+		server[1].link[c].owes = LEFT(c, 1);
+		server[2].link[c].owes = LEFT(c, 2);
+		phase[c] = (ANY(OWES, c) -> ENDING : AFTERWARDS);
 		unlink(c, 0); unlink(c, 1); unlink(c, 2);
 		done()
 	}
@@ -967,12 +1192,17 @@ inline end(c)
 inline release(c, i)
 {
 	d_step {
-		phase[c] == ENDING && LEFT(c, i) ->
+		L.owes ->
 		printf("client %d: releases server %d\n", c, NAME(i));
+		L.owes = 0;
+#ifndef RELEASE_LEAVES_KEY
 		L.key = 0;
+#endif
+#ifndef RELEASE_LEAVES_PLACE
 		leave(c, i);
+#endif
 		wake_next(i);
-		phase[c] = (ANY(LEFT, c) -> ENDING : AFTERWARDS);
+		phase[c] = (ANY(OWES, c) -> ENDING : AFTERWARDS);
 		done()
 	}
 }
@@ -986,6 +1216,7 @@ inline crash(c)
 		printf("client %d: crashes\n", c);
 		phase[c] = (ANY(LEFT, c) -> DEAD : AFTERWARDS);
 		unlink(c, 0); unlink(c, 1); unlink(c, 2);
+		OWES(c, 0) = 0; OWES(c, 1) = 0; OWES(c, 2) = 0;
 		idle = 0;
 		done()
 	}
@@ -1070,20 +1301,45 @@ inline tick()
 			(phase[2] == WAITING -> 2 : 3)))
 #define GONE(c)		(phase[c] != AFTERWARDS || !ANY(LEFT, c))
 
+/*
+ * No server has given its vote past an earlier place.  This looks at tickets
+ * and at the result of the step, not at what a script compares.
+ */
+#define PLACE(c, i)	(server[i].link[c].place > 0)
+#define GIVEN(c, i)	(server[i].link[c].key && !server[i].link[c].had)
+#define RIGHT(i)	(!(GIVEN(1, i) && PLACE(0, i)) && \
+			!(GIVEN(2, i) && (PLACE(0, i) || PLACE(1, i))))
+#define VOTES(i)	(server[i].link[0].key + server[i].link[1].key + \
+			server[i].link[2].key)
+
+inline remember(i)
+{
+	server[i].link[0].had = server[i].link[0].key;
+	server[i].link[1].had = server[i].link[1].key;
+	server[i].link[2].had = server[i].link[2].key
+}
+
 inline done()
 {
+	in_turn = RIGHT(0) && RIGHT(1) && RIGHT(2);
+	remember(0); remember(1); remember(2);
 	c_code { sort(); };
 	idle = (first == FIRST && !IN(HOLDING) -> idle : 0);
 	first = FIRST;
 	one_holder = (phase[0] == HOLDING) + (phase[1] == HOLDING) +
 	    (phase[2] == HOLDING) <= 1;
+	one_vote = VOTES(0) <= 1 && VOTES(1) <= 1 && VOTES(2) <= 1;
 	served = (idle <= BOUND);
 	nothing_left = GONE(0) && GONE(1) && GONE(2);
+	new = 0; yields = 0;
+	assert(one_vote);
 	assert(one_holder);
+#ifndef LAX
 	assert(in_turn);
+#endif
 	assert(served);
-	assert(nothing_left);
-	new = 0; yields = 0
+	assert(nothing_left)
+	FINISHES
 }
 
 #define EACH_OF_NINE(step) \
@@ -1093,7 +1349,6 @@ inline done()
 
 init {
 	d_step {
-		in_turn = 1;
 		server[0].down = DOWN;
 		done()
 	};
@@ -1111,7 +1366,19 @@ init {
 	EACH_OF_NINE(lose_wake)
 #endif
 	:: tick()
+#ifdef TICKING
+	:: d_step { true -> work = 1 } -> break
+#endif
+	od;
+#ifdef TICKING
+	do
+	EACH_OF_NINE(ask)
+	EACH_OF_NINE(unblock)
+	EACH_OF_NINE(quit)
+	EACH_OF_NINE(release)
+	:: tick() -> break
 	od
+#endif
 }
 
 #endif
