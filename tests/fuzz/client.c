@@ -1,0 +1,265 @@
+/*
+ * Any replies, at any time, of up to five servers of any kind: a run takes its
+ * locks, holds and releases them, and the modes that only ask print what they
+ * found.  Whatever the servers send, D is never later than what a quorum of
+ * replies allows and never comes back, a lock that is held has a slot and a
+ * fence in range, everything comes to an end, no connection is left, and what
+ * is printed is printable and no secret.
+ */
+#include "hostile.h"
+
+#include "../../src/break.h"
+#include "../../src/check.h"
+#include "../../src/history.h"
+#include "../../src/locks.h"
+#include "../../src/report.h"
+#include "../../src/status.h"
+
+#define KINDS 5
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct address addresses[KINDS][SERVERS];
+static struct locks locks;
+
+int
+LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	static const char *const urls[KINDS][2] = { { "unix:///", "" },
+		{ "redis://user:" SECRET "@10.0.0.", "/2" },
+		{ "redis+sentinel://:" SECRET "@10.0.0.",
+		    ",10.0.0.9/mymaster" },
+		{ "redis+cluster://10.0.0.", ":7000,10.0.0.8" },
+		{ "redis://name", ".example" } };
+	char url[128];
+
+	(void)argc, (void)argv;
+	for (int k = 0; k < KINDS; k++)
+		for (int i = 0; i < SERVERS; i++) {
+			snprintf(url, sizeof(url), "%s%d%s", urls[k][0], i,
+			    urls[k][1]);
+			if (address_parse(&addresses[k][i], url) != NULL)
+				abort();
+		}
+	return 0;
+}
+
+/* The largest D that the answered requests of this lock's servers allow. */
+static int64_t
+latest_deadline_ms(const struct lock *l)
+{
+	int64_t valid_ms[SERVERS] = { 0 };
+
+	for (int i = 0; i < l->nservers; i++) {
+		const struct node *n = &l->servers[i].node;
+		int64_t latest_ms = 0;
+
+		/* One behind another name may be any of them. */
+		for (int j = 0; j < SERVERS; j++)
+			if (world.servers[j].answered_ms > latest_ms &&
+			    (j == i || n->address.path[0] == '\0'))
+				latest_ms = world.servers[j].answered_ms;
+		if (latest_ms > 0)
+			valid_ms[i] =
+			    latest_ms + l->ttl_ms - (l->ttl_ms / 100 + 2);
+	}
+	return lock_deadline_of(valid_ms, l->nservers, l->quorum);
+}
+
+static void
+judge_locks(void)
+{
+	for (int i = 0; i < locks.n; i++) {
+		const struct lock *l = &locks.lock[i];
+
+		if (lock_deadline_ms(l) > latest_deadline_ms(l))
+			abort();
+		if (l->held &&
+		    (l->fence < 1 || l->fence >= FENCE_END || l->slot < 1 ||
+			l->slot > (l->limit > 0 ? l->limit : 1)))
+			abort();
+	}
+}
+
+static void
+cancel_locks(void)
+{
+	locks_cancel(&locks);
+}
+
+/*
+ * As run_to_end() in run.c, without COMMAND, which ends a little after the
+ * input.
+ */
+static void
+hold_locks(int64_t until_ms)
+{
+	int64_t wake_ms, deadline_ms;
+	bool lost = false, over = false;
+
+	while (world.now_ms < until_ms) {
+		if (!over && input.left == 0 && world.now_ms + 2000 < until_ms)
+			until_ms = world.now_ms + 2000;
+		over = input.left == 0;
+		wake_ms = locks_step(&locks);
+		deadline_ms = locks_deadline_ms(&locks);
+		if (lost && deadline_ms > world.now_ms)
+			abort();
+		lost = lost || deadline_ms <= world.now_ms;
+		if (wake_ms > until_ms)
+			wake_ms = until_ms;
+		loop_turn(locks.loop, wake_ms);
+	}
+}
+
+static void
+run_locked(const struct options *opt, const struct owner *owner)
+{
+	char text[OWNER_WHO + LOCK_WHY];
+	int64_t wait_end_ms =
+	    opt->wait_ms == 0 ? 0 : world.now_ms + opt->wait_ms;
+
+	locks_connect(&locks);
+	world.turn_cb = judge_locks;
+	world.cancel_cb = cancel_locks;
+	switch (locks_acquire(&locks, owner, wait_end_ms, report_waiting)) {
+	case LOCK_HELD:
+		report_acquired(locks.about, 1);
+		hold_locks(world.now_ms + 2 * opt->ttl_ms);
+		world.cancel_cb = NULL;
+		locks_failing(&locks);
+		report_loss(locks.about, text, sizeof(text));
+		warn("%s", text);
+		locks_release(&locks, opt->at_least_ms, " ran=1 ended=exited");
+		report_released(locks.about, 1);
+		break;
+	case LOCK_BUSY:
+		report_busy(locks.about);
+		break;
+	case LOCK_UNDECIDED:
+		abort();
+	case LOCK_UNREACHABLE:
+	case LOCK_DENIED:
+	case LOCK_SAME_SERVER:
+	case LOCK_CANCELLED:
+		report_failed(opt, locks.about);
+	}
+}
+
+static void
+run(const struct options *opt)
+{
+	const struct owner owner = { "31234567-89ab-4cde-8f01-23456789abcd",
+		"host", "user", "command", 4242, 0, false, opt->limit };
+	struct loop loop;
+	bool resolved = true;
+
+	if (loop_init(&loop) == -1 ||
+	    locks_init(&locks, &loop, opt->nnames) == -1)
+		abort();
+	for (int i = 0; i < opt->nnames; i++) {
+		struct lock *l = &locks.lock[i];
+
+		if (lock_init(l, &loop, opt->prefix, opt->names[i], opt->limit,
+			opt->addresses, opt->naddresses, opt->ttl_ms,
+			opt->node_timeout_ms, opt->grace_ms) == -1)
+			abort();
+		l->replicas = opt->replicas;
+		resolved = lock_resolve(l) == 0 && resolved;
+	}
+	if (resolved)
+		run_locked(opt, &owner);
+	world.turn_cb = NULL;
+	locks_close(&locks);
+	loop_release(&loop);
+}
+
+/* What a mode that only asks prints. */
+static void
+ask(const struct options *opt, int (*mode_run)(const struct options *))
+{
+	FILE *standard_output = stdout;
+	char *text = NULL;
+	size_t len = 0;
+
+	stdout = open_memstream(&text, &len);
+	if (stdout == NULL)
+		abort();
+	mode_run(opt);
+	fclose(stdout);
+	stdout = standard_output;
+	judge_text(text, len);
+	free(text);
+}
+
+static void
+choose_options(struct options *opt)
+{
+	static const char *names[] = { "a", "b" };
+	static const int64_t ttls_ms[] = { 1000, 60000, 500, 3600000 };
+	static const int counts[] = { 1, 3, 1, 3, 5, 2, 3, 4 };
+	static const int limits[] = { 1, 1, 1, 0, 3, 1000, 1, 2 };
+	static char words[] = "redlock-run\0-k\0a";
+	static char *argv[] = { words, words + 12, words + 15, NULL };
+	uint8_t n = take();
+
+	opt->naddresses = counts[n & 7];
+	opt->addresses = addresses[(n >> 3) % KINDS];
+	n = take();
+	opt->limit = limits[n & 7];
+	opt->ttl_ms = ttls_ms[n >> 3 & 3];
+	opt->wait_ms = n & 32 ? 5000 : 0;
+	opt->grace_ms = n & 64 ? 60000 : 0;
+	opt->replicas = n >> 7;
+	n = take();
+	opt->json = n & 1;
+	opt->verbose = n & 2;
+	opt->token = n & 4 ? "01234567-89ab-4cde-8f01-23456789abcd" : NULL;
+	opt->nnames = n & 8 ? 2 : 1;
+	opt->at_least_ms = n & 16 ? 5000 : 0;
+	world.refuses = n & 32;
+	opt->node_timeout_ms = opt->ttl_ms < 30000 ? opt->ttl_ms / 10 : 3000;
+	opt->names = names;
+	opt->name = words + 15;
+	opt->prefix = "redlock:";
+	opt->config_path = "/etc/redlock-run.conf";
+	opt->argv = argv;
+	opt->command = argv + 3;
+	log_set(opt->verbose ? LOG_VERBOSE : LOG_NORMAL);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct options opt = { 0 };
+	int mode, before = dup(STDIN_FILENO), after;
+
+	close(before);
+	world_begin(data, size);
+	mode = take() % 8;
+	choose_options(&opt);
+	switch (mode) {
+	case 4:
+		opt.nnames -= take() & 1;
+		ask(&opt, status_run);
+		break;
+	case 5:
+		opt.nnames -= take() & 1;
+		ask(&opt, history_run);
+		break;
+	case 6:
+		opt.nnames = 1;
+		ask(&opt, break_run);
+		break;
+	case 7:
+		ask(&opt, check_run);
+		break;
+	default:
+		run(&opt);
+	}
+	world_end();
+	after = dup(STDIN_FILENO);
+	close(after);
+	return after == before ? 0 : (abort(), 1);
+}
