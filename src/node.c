@@ -104,6 +104,12 @@ handshaking(const struct node *n)
 	return n->ssl != NULL && !tls_module()->ready(n->ssl);
 }
 
+static enum answer_kind
+tls_kind(enum tls_trouble trouble)
+{
+	return trouble == TLS_REFUSED ? ANSWER_DENIED : ANSWER_NONE;
+}
+
 /* What TLS had to do with the end of the connection, or hiredis. */
 static void
 explain(struct node *n)
@@ -120,8 +126,7 @@ explain(struct node *n)
 	if (n->why[0] != '\0')
 		return;
 	if (trouble != TLS_FINE)
-		set_why(n, trouble == TLS_REFUSED ? ANSWER_DENIED : ANSWER_NONE,
-		    why);
+		set_why(n, tls_kind(trouble), why);
 	else if (strncmp(errstr, connecting, sizeof(connecting) - 1) == 0)
 		set_why(n, ANSWER_NONE, errstr + sizeof(connecting) - 1);
 	else if (errstr[0] != '\0' && n->established && !n->heard &&
@@ -363,6 +368,7 @@ connect_to(struct node *n, const struct place *p)
 {
 	const int on = 1;
 	bool local = n->address.path[0] != '\0';
+	enum tls_trouble trouble;
 	char why[TLS_WHY];
 	redisAsyncContext *ac;
 
@@ -388,8 +394,8 @@ connect_to(struct node *n, const struct place *p)
 	if (!local)
 		setsockopt(ac->c.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (n->address.tls &&
-	    (n->ssl = tls_start(&ac->c, p->name, why)) == NULL) {
-		set_why(n, ANSWER_NONE, why);
+	    (n->ssl = tls_start(&ac->c, p->name, &trouble, why)) == NULL) {
+		set_why(n, tls_kind(trouble), why);
 		redisAsyncFree(ac);
 		down(n);
 		return;

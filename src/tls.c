@@ -269,12 +269,13 @@ tls_trouble(struct ssl_st *ssl, char why[TLS_WHY])
 
 static struct ssl_st *
 tls_begin(struct tls *tls, struct redisContext *c, const char *host,
-    char why[TLS_WHY])
+    enum tls_trouble *trouble, char why[TLS_WHY])
 {
 	static const char connecting[] = "SSL_connect failed: ";
 	SSL *ssl = SSL_new(tls->ctx);
 	const char *errstr = c->errstr;
 
+	*trouble = TLS_FAILED;
 	if (ssl == NULL ||
 	    !expect_name(
 		ssl, tls->server_name != NULL ? tls->server_name : host)) {
@@ -287,7 +288,8 @@ tls_begin(struct tls *tls, struct redisContext *c, const char *host,
 		/* The port may refuse whatever is spoken. */
 		if (strncmp(errstr, connecting, sizeof(connecting) - 1) == 0)
 			errstr += sizeof(connecting) - 1;
-		if (tls_trouble(ssl, why) == TLS_FINE)
+		*trouble = tls_trouble(ssl, why);
+		if (*trouble == TLS_FINE)
 			snprintf(why, TLS_WHY, "%s", errstr);
 		SSL_free(ssl);
 		return NULL;

@@ -36,10 +36,10 @@ struct tls_module {
 	/*
 	 * Begins TLS on a connection that is being made to host, whose
 	 * certificate has to be for that name or address.  Returns NULL with
-	 * why; else hiredis owns what is returned.
+	 * why, and what it was in *trouble; else hiredis owns what is returned.
 	 */
 	struct ssl_st *(*start)(struct tls *, struct redisContext *,
-	    const char *host, char why[TLS_WHY]);
+	    const char *host, enum tls_trouble *trouble, char why[TLS_WHY]);
 
 	/* Whether the handshake is done. */
 	bool (*ready)(struct ssl_st *);
@@ -59,7 +59,7 @@ int tls_load(const struct tls_files *, char why[TLS_WHY]);
 
 /* The loaded module, and its start() with what it shares. */
 const struct tls_module *tls_module(void);
-struct ssl_st *
-tls_start(struct redisContext *, const char *host, char why[TLS_WHY]);
+struct ssl_st *tls_start(struct redisContext *, const char *host,
+    enum tls_trouble *trouble, char why[TLS_WHY]);
 
 #endif

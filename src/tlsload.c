@@ -124,7 +124,8 @@ tls_module(void)
 }
 
 struct ssl_st *
-tls_start(struct redisContext *c, const char *host, char why[TLS_WHY])
+tls_start(struct redisContext *c, const char *host, enum tls_trouble *trouble,
+    char why[TLS_WHY])
 {
-	return module->start(shared, c, host, why);
+	return module->start(shared, c, host, trouble, why);
 }
