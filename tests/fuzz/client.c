@@ -152,7 +152,7 @@ run(const struct options *opt)
 {
 	const struct owner owner = { "31234567-89ab-4cde-8f01-23456789abcd",
 		"host", "user", "command", 4242, 0, false, opt->limit };
-	struct loop loop;
+	struct loop loop = { 0 };
 	bool resolved = true;
 
 	if (loop_init(&loop) == -1 ||

@@ -90,6 +90,7 @@ static struct {
 	bool refuses; /* connections, once the input is used up */
 	int idle;     /* turns without input in which no time passed */
 	int turns;
+	bool stepped; /* somebody has set the wall clock */
 	struct fake servers[SERVERS];
 	struct connection connections[CONNECTIONS];
 	void (*turn_cb)(void);
@@ -215,6 +216,7 @@ let_time_pass(void)
 
 	if (n == 255 && world.cancel_cb != NULL)
 		world.cancel_cb();
+	world.stepped = world.stepped || n == 254;
 	if (n < sizeof(steps_ms) / sizeof(steps_ms[0]))
 		world.now_ms += steps_ms[n];
 	else if (world.wake_ms != CLOCK_NEVER && world.wake_ms > world.now_ms)
@@ -304,21 +306,23 @@ connecting(int fd)
 	return false;
 }
 
-/* The last of fds is the timer. */
+/* The last of fds tell of the timer and of a step of the wall clock. */
 static int
 look(struct pollfd *fds, nfds_t n)
 {
 	int ready = 0;
 
-	if (n > 1 && poll(fds, n - 1, 0) == -1)
+	if (n > 2 && poll(fds, n - 2, 0) == -1)
 		abort();
-	for (nfds_t i = 0; i + 1 < n; i++) {
+	for (nfds_t i = 0; i + 2 < n; i++)
 		if ((fds[i].revents & POLLOUT) && connecting(fds[i].fd))
 			fds[i].revents = 0;
+	fds[n - 2].revents = world.now_ms >= world.wake_ms ? POLLIN : 0;
+	fds[n - 1].revents = world.stepped ? POLLIN : 0;
+	world.stepped = false;
+	for (nfds_t i = 0; i < n; i++)
 		ready += fds[i].revents != 0;
-	}
-	fds[n - 1].revents = world.now_ms >= world.wake_ms ? POLLIN : 0;
-	return ready + (fds[n - 1].revents != 0);
+	return ready;
 }
 
 static int
@@ -348,7 +352,9 @@ made_up_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 static int
 made_up_timer(int fd, int flags, const struct itimerspec *its, void *old)
 {
-	(void)fd, (void)flags, (void)old;
+	(void)fd, (void)old;
+	if (flags & TFD_TIMER_CANCEL_ON_SET)
+		return 0;
 	world.wake_ms = its->it_value.tv_sec * INT64_C(1000) +
 	    its->it_value.tv_nsec / 1000000;
 	if (world.wake_ms == 0)
