@@ -479,6 +479,11 @@ end,$one ended=killed" ]
 	[ "$(acquire me 1 1000 0 60000 1 | sed -n 11p)" = $((future + 1)) ]
 	[ "$(acquire other 1 1000 0 0 1 | sed -n 11p)" = $((future + 2)) ]
 	[ "$(redis zrange "$queue" 0 -1 | paste -sd ' ')" = 'you me' ]
+	# No time that a server can have: that is nobody's ticket.
+	redis zadd "$queue" 9000000000000000 you
+	(($(acquire other 1 1000 0 0 1 | sed -n 11p) < future))
+	redis zadd "$queue" $(($(now_us) + 172800000000)) you
+	(($(acquire other 1 1000 0 0 0 | sed -n 11p) < future))
 }
 
 # dead N NAME: so many waiters, or readers, that have died.

@@ -10,10 +10,11 @@ local details, ttl, proposal = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local ticket, heartbeat, only = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10] == '1'
 
 -- The ticket of a newcomer: the time, but later than the last in the queue, so
--- that nobody passes the others when the server's clock is set back.
+-- that nobody passes the others when the server's clock is set back.  Several
+-- servers trust no ticket that is more than a day ahead.
 local function next_ticket()
-	local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
-	return math.max(now_us, (tonumber(last) or 0) + 1)
+	local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+	return last < (only and 9e15 - 1 or now_us + 864e8) and math.max(now_us, last + 1) or now_us
 end
 
 -- Joins the queue or stays in it; without a ticket in the order of arrival.
