@@ -499,14 +499,14 @@ dead_waiters() {
 	redis set "$lock" foreign
 	acquire you 1 1000 100 60000 1
 	dead_waiters 40 dead 200
-	limit=1000 slot=1 script status '' '' >status
-	[ "$(tail -n 1 <status)" = -1 ]
+	limit=1000 slot=1 script status '' '' >answer
+	[ "$(tail -n 3 answer | first)" = 1 ]
 	[ "$(acquire me 1 1000 0 0 1 | sed -n 10p)" = 1 ]
 	[ "$(redis zcard "$queue" ; redis hlen "$beat")" = "1
 1" ]
 	# Of a queue too long to be read at once each call drops some.
 	dead_waiters 1000 dead 200
-	for i in {1..200}; do
+	for _ in {1..200}; do
 		acquire me 1 1000 0 0 1 >/dev/null
 	done
 	(($(redis zcard "$queue") < 200))
@@ -528,7 +528,7 @@ dead_waiters() {
 	end' 1 "$readers" >/dev/null
 	acquire two 1
 	renew one 1 1000
-	for i in 1 2 3; do
+	for _ in 1 2 3; do
 		limit=1 acquire me 1 >/dev/null
 	done
 	[ "$(redis hkeys "$readers" | sort | paste -sd ' ')" = 'one two' ]
@@ -555,10 +555,10 @@ dead_waiters() {
 
 @test "each lock, slot, share and grant is written by SET with NX and PX" {
 	local monitor
-	$ADMIN_CLI -s "$BATS_FILE_TMPDIR/redis.sock" monitor >monitor \
+	$ADMIN_CLI -s "$BATS_FILE_TMPDIR/redis.sock" monitor >sent \
 	    3>&- 4>&- &
 	monitor=$!
-	eventually grep -q OK monitor
+	eventually grep -q OK sent
 	acquire one 1 1000 0 0 1
 	acquire me 1 1000 100 60000 1
 	release one '1 ' 0 1
@@ -567,11 +567,11 @@ dead_waiters() {
 	limit=2 slot=2 acquire two 1 1000 0 0 1
 	limit=0 acquire three 1 1000 0 0 1
 	redis echo end
-	eventually grep -q '"echo" "end"' monitor
+	eventually grep -q '"echo" "end"' sent
 	kill "$monitor"
-	[ "$(grep -ci '"set" "\(redlock:a\|{redlock:a}:~2\)"' monitor)" = 5 ]
-	[ "$(grep -ci '"set" "\(redlock:a\|{redlock:a}:~2\)" ".*" "nx" "px"' monitor)" = 4 ]
-	[ "$(grep -ci '"set" "redlock:a" ".*" "xx" "keepttl"' monitor)" = 1 ]
+	[ "$(grep -ci '"set" "\(redlock:a\|{redlock:a}:~2\)"' sent)" = 5 ]
+	[ "$(grep -ci '"set" "\(redlock:a\|{redlock:a}:~2\)" ".*" "nx" "px"' sent)" = 4 ]
+	[ "$(grep -ci '"set" "redlock:a" ".*" "xx" "keepttl"' sent)" = 1 ]
 }
 
 @test "release answers for the lock alone, whatever is wrong with the queue" {
