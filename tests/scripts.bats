@@ -495,7 +495,6 @@ dead_waiters() {
 }
 
 @test "the dead behind a living waiter are not counted, and do not stay" {
-	local i
 	redis set "$lock" foreign
 	acquire you 1 1000 100 60000 1
 	dead_waiters 40 dead 200
