@@ -312,8 +312,10 @@ look(struct pollfd *fds, nfds_t n)
 {
 	int ready = 0;
 
-	if (n > 2 && poll(fds, n - 2, 0) == -1)
-		abort();
+	/* libFuzzer's own timer may interrupt it. */
+	while (poll(fds, n - 2, 0) == -1)
+		if (errno != EINTR)
+			abort();
 	for (nfds_t i = 0; i + 2 < n; i++)
 		if ((fds[i].revents & POLLOUT) && connecting(fds[i].fd))
 			fds[i].revents = 0;
