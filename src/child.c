@@ -186,13 +186,20 @@ all_gone(struct child *c)
 	}
 }
 
-/* Adds the sessions of all of COMMAND's processes, as a walk shows them. */
+/*
+ * Adds the sessions of all of COMMAND's processes, as a walk shows them; but
+ * not the one that they were started in, which strangers share.
+ */
 static void
 note_processes(struct child *c, struct sessions *noted)
 {
 	procs_find(is_ours, c, &c->found);
-	for (int i = 0; i < c->found.n; i++)
-		sessions_add(noted, getsid(c->found.list[i]));
+	for (int i = 0; i < c->found.n; i++) {
+		pid_t sid = getsid(c->found.list[i]);
+
+		if (sid != c->session)
+			sessions_add(noted, sid);
+	}
 }
 
 /*

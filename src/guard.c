@@ -63,9 +63,10 @@ is_daemon(const struct child *c, pid_t sid)
 static bool
 is_made(const struct child *c, pid_t sid)
 {
-	return sessions_has(&c->shared->others, sid) ||
-	    sessions_has(&look(c, 0)->live, sid) ||
-	    sessions_has(&look(c, 1)->live, sid);
+	return sid != c->session &&
+	    (sessions_has(&c->shared->others, sid) ||
+		sessions_has(&look(c, 0)->live, sid) ||
+		sessions_has(&look(c, 1)->live, sid));
 }
 
 /*

@@ -435,3 +435,20 @@ no_descriptor_of_ours() {
 switches() {
 	awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$1/status"
 }
+
+@test "when the lease runs out the guard kills neither redlock-run nor a stranger in its session" {
+	local stranger
+
+	redlock_bg -k a -t 2s --node-timeout 500ms --kill-after 20s -- sh -c '
+		trap "" TERM
+		touch started
+		while :; do sleep 0.02; done'
+	eventually test -e started
+	sleep 60 3>&- 4>&- &
+	stranger=$!
+	redis_freeze
+	redlock_ended 79
+	redis_thaw
+	kill "$stranger"
+	run -143 wait "$stranger"
+}
