@@ -190,7 +190,7 @@ ask() {
 broken() {
 	rm -f broken.port
 	/usr/bin/python3 -c '
-import os, random, socket, sys, threading
+import os, random, socket, sys, threading, time
 how = sys.argv[1]
 s = socket.create_server(("127.0.0.1", 0))
 def bulk(word):
@@ -209,6 +209,8 @@ def scan():
         cursor = b"17\x1b[31m"
     elif how == "empty":
         cursor = b""
+    elif how == "endless":
+        time.sleep(0.001)  # its time is over before the memory
     elif how == "names":
         names = [b"redlock:%d" % random.randrange(10 ** 12) for i in range(1000)]
     elif how == "large":
