@@ -396,7 +396,8 @@ lock_begin(struct lock *l, const struct owner *owner, int64_t wait_end_ms)
 {
 	l->owner = owner;
 	l->wait_end_ms = wait_end_ms;
-	l->begun_ms = clock_now_ms();
+	if (l->begun_ms == 0)
+		l->begun_ms = clock_now_ms();
 	owner_details(owner, l->details);
 	l->proposal = clock_wall_us();
 	/* One server has all slots before it, several have to be told. */

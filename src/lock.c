@@ -130,8 +130,10 @@ lock_connect(struct lock *l)
 	int64_t now = clock_now_ms();
 
 	for (int i = 0; i < l->nservers; i++) {
-		if (l->servers[i].verdict == VERDICT_OPEN)
-			server_open(&l->servers[i], now);
+		struct server *s = &l->servers[i];
+
+		if (s->verdict == VERDICT_OPEN && s->node.state == NODE_DOWN)
+			server_open(s, now);
 	}
 }
 
@@ -313,6 +315,20 @@ lock_release_end_ms(const struct lock *l)
 	if (!all_told(l))
 		return l->phase_end_ms;
 	return end_ms < soon_ms ? end_ms : soon_ms;
+}
+
+void
+lock_again(struct lock *l)
+{
+	l->phase = PHASE_ACQUIRE;
+	l->owner = NULL;
+	l->again = l->held = l->slow = l->replicating = false;
+	l->asked_finally = l->extended = l->contest = l->hopeless = false;
+	l->changes = 0;
+	l->fence = 0;
+	l->alone = NULL;
+	for (int i = 0; i < l->nservers; i++)
+		server_again(&l->servers[i]);
 }
 
 void

@@ -76,6 +76,7 @@ struct lock {
 	const struct server *alone; /* it alone told of an earlier ticket, */
 	int64_t alone_ms;           /* for the first time then */
 	int64_t slowest_ms;  /* answer so far; -1: none */
+	bool again;          /* the release is of this attempt alone */
 	bool held;           /* LOCK_HELD was the outcome */
 	bool last;           /* of those that the run needs to start */
 	bool started;        /* it has them all */
@@ -184,6 +185,12 @@ int64_t lock_step(struct lock *);
 void lock_begin_release(struct lock *, int64_t rest_ms, const char *how);
 int64_t lock_release_end_ms(const struct lock *);
 enum lock_release_result lock_release_result(const struct lock *);
+
+/*
+ * After a release with l->again set: the lock can be asked for once more, by an
+ * attempt with values of its own.
+ */
+void lock_again(struct lock *);
 
 /* Tells the servers that nothing more comes, and frees everything. */
 void lock_close(struct lock *);

@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "locks.h"
+#include "log.h"
 
 #define TELL_AFTER_MS 1000
 
@@ -68,6 +69,35 @@ locks_failing(const struct locks *ls)
 	return NULL;
 }
 
+/* One of those that are held is lost; LOCK_UNDECIDED: start over. */
+static enum lock_outcome
+lost(const struct locks *ls)
+{
+	if (clock_now_ms() < ls->wait_end_ms)
+		return LOCK_UNDECIDED;
+	return ls->wait_end_ms != 0 && lock_view(ls->about) != NULL ?
+	    LOCK_BUSY :
+	    LOCK_UNREACHABLE;
+}
+
+/*
+ * Gives all back to take them anew.  Tickets stay, and with them the places in
+ * the queues.
+ */
+static void
+start_over(struct locks *ls)
+{
+	const char *name = ls->about->name;
+
+	for (int i = 0; i < ls->n; i++)
+		ls->lock[i].again = true;
+	locks_release(ls, 0, "");
+	note("%s: lost while another lock was waited for; starting over", name);
+	for (int i = 0; i < ls->n; i++)
+		lock_again(&ls->lock[i]);
+	ls->begun = 0;
+}
+
 /* One lock more, while those before it are kept. */
 static enum lock_outcome
 acquire_next(struct locks *ls, const struct owner *owner)
@@ -83,7 +113,7 @@ acquire_next(struct locks *ls, const struct owner *owner)
 	for (;;) {
 		locks_step(ls);
 		if (clock_now_ms() >= locks_deadline_ms(ls))
-			return LOCK_UNREACHABLE;
+			return lost(ls);
 		ls->about = l;
 		outcome = lock_outcome(l);
 		if (outcome != LOCK_UNDECIDED)
@@ -118,8 +148,13 @@ locks_acquire(struct locks *ls, const struct owner *owner, int64_t wait_end_ms,
 	ls->waiting_cb = waiting_cb;
 	ls->tell_ms =
 	    wait_end_ms == 0 ? CLOCK_NEVER : clock_now_ms() + TELL_AFTER_MS;
-	while (outcome == LOCK_HELD && ls->begun < ls->n)
+	while (outcome == LOCK_HELD && ls->begun < ls->n) {
 		outcome = acquire_next(ls, owner);
+		if (outcome == LOCK_UNDECIDED) {
+			start_over(ls);
+			outcome = LOCK_HELD;
+		}
+	}
 	for (int i = 0; outcome == LOCK_HELD && i < ls->n; i++)
 		lock_start(&ls->lock[i]);
 	if (outcome != LOCK_HELD) {

@@ -88,7 +88,8 @@ send_script(
 {
 	const struct lock *l = s->lock;
 	char id[OWNER_ID], limit[12], slot[12];
-	unsigned int try = l->phase == PHASE_RELEASE ? 0 : s->try;
+	unsigned int try =
+	    l->phase == PHASE_RELEASE && !l->again ? 0 : s->try;
 	const char *argv[NODE_ARGS] = { l->key, l->beside,
 		owner_id(l->owner, try, id), l->owner->token, limit, slot };
 
@@ -495,4 +496,24 @@ server_begin_release(struct server *s, int64_t now)
 	if (s->lock->started && s->recorded && s->node.state == NODE_READY)
 		send_release(s, false);
 	return false;
+}
+
+void
+server_again(struct server *s)
+{
+	if (s->asked != ASK_NOTHING) {
+		s->asked = ASK_NOTHING;
+		node_finish(&s->node);
+		node_close(&s->node, NULL);
+	}
+	s->try++;
+	s->verdict = s->released = VERDICT_OPEN;
+	s->ours = s->heals = s->placed = s->recorded = s->earlier = false;
+	s->valid_ms = s->unproven_ms = s->yours_ms = s->won_ms = 0;
+	s->block_ms = s->poll_ms = s->next_ms = 0;
+	s->fence = 0;
+	s->replicas = s->releases = 0;
+	s->odd = NULL;
+	s->give_up_ms = CLOCK_NEVER;
+	s->why[0] = '\0';
 }

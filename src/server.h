@@ -130,6 +130,12 @@ void server_restart(struct server *);
 bool server_begin_release(struct server *, int64_t now_ms);
 
 /*
+ * After a release: begins another attempt.  A connection on which the release
+ * is not answered is left to the kernel.
+ */
+void server_again(struct server *);
+
+/*
  * verdict.c.  The callback of its node notes an answer, unless what was asked
  * no longer matters.  The others note that it has failed, and why; and that an
  * acquire has reached it, or may have.

@@ -118,6 +118,70 @@ prolonged() {
 	(($(expiry "redlock:$1") > $2 + 20))
 }
 
+# ours NAME: the key has a value of redlock-run, that of $bg_pid.
+ours() {
+	[[ $(redis get "redlock:$1") == *" pid=$bg_pid "* ]]
+}
+
+@test "a lock that is lost while the next is waited for is waited for again" {
+	redis set redlock:b another px 60000
+	redlock_bg -k a -k b -t 3s -w 5m -- sh -c 'echo ran'
+	eventually ours a
+	redis set redlock:a thief px 2500
+	eventually grep -q '^redlock-run: a: lost .*; starting over' "$bg_err"
+	[ "$(redis get redlock:a)" = thief ]
+	eventually ours a
+	redis del redlock:b
+	redlock_ended 0
+	[ "$(<"$bg_out")" = ran ]
+	not held a
+	not held b
+}
+
+@test "the same with three servers, of which two lose it" {
+	local i
+
+	tell "$(url 1)" "$(url 2)" "$(url 3)"
+	for i in 1 2 3; do
+		redis_at "s$i" set redlock:b another px 60000
+	done
+	redlock_bg -k a -k b -t 3s -w 5m -- true
+	for i in 1 2 3; do
+		eventually ours_at "$i"
+	done
+	for i in 1 2; do
+		redis_at "s$i" set redlock:a thief px 2500
+	done
+	eventually grep -q '^redlock-run: a: lost .*; starting over' "$bg_err"
+	for i in 1 2 3; do
+		eventually ours_at "$i"
+		redis_at "s$i" del redlock:b
+	done
+	redlock_ended 0
+	eventually only_fences 1 2 3
+}
+
+# ours_at N: the same of the lock called "a" on server N.
+ours_at() {
+	[[ $(redis_at "s$1" get redlock:a) == *" pid=$bg_pid "* ]]
+}
+
+@test "a lock that is lost while the next is waited for, for good: 75 when the wait ends" {
+	local began_us
+
+	redis set redlock:b another px 60000
+	began_us=$(now_us)
+	redlock_bg -k a -k b -t 2s -w 4s -- touch started
+	eventually ours a
+	redis set redlock:a thief px 60000
+	redlock_ended 75
+	(($(now_us) - began_us >= 4000000))
+	[ "$(redis get redlock:a)" = thief ]
+	[ "$(redis get redlock:b)" = another ]
+	[ ! -e started ]
+	[ -z "$(redis keys '*:~queue')" ]
+}
+
 @test "each of them is renewed" {
 	local name expires=()
 
