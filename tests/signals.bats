@@ -16,6 +16,7 @@ setup_file() {
 
 setup() {
 	redis_reset
+	cd "$BATS_TEST_TMPDIR" || return
 	log=$BATS_TEST_TMPDIR/log
 }
 
