@@ -75,7 +75,8 @@ begin_contest(struct lock *l, int64_t now)
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (server_vote(s) == VERDICT_NO && s->view.ticket_us > l->ticket)
+		if (server_vote(s) == VERDICT_NO &&
+		    s->view.ticket_us > l->ticket)
 			l->ticket = s->view.ticket_us;
 		/* A single server has us in its queue with that ticket. */
 		if (l->quorum > 1 &&
@@ -107,8 +108,8 @@ told_of_earlier(struct lock *l, int64_t now)
 		const struct server *s = &l->servers[i];
 		enum verdict vote = server_vote(s);
 
-		if ((vote == VERDICT_YES || vote == VERDICT_NO) &&
-		    s->earlier && s->sent_ms > won_ms) {
+		if ((vote == VERDICT_YES || vote == VERDICT_NO) && s->earlier &&
+		    s->sent_ms > won_ms) {
 			only = s;
 			told++;
 		}

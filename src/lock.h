@@ -26,7 +26,7 @@
 #include "owner.h"
 #include "server.h"
 
-#define LOCK_NAME    512  /* bytes, at most */
+#define LOCK_NAME    512 /* bytes, at most */
 #define LOCK_KEY     (2 * LOCK_NAME + 32)
 #define LOCK_WHY     3072
 #define LOCK_HOW     64
@@ -68,28 +68,28 @@ struct lock {
 	int64_t release_ms;   /* when it began */
 	int releases;         /* and how many have to answer, at most */
 	bool cancelled;
-	bool asked_finally;  /* at the end of a wait */
-	bool extended;       /* phase_end_ms was put off, for the last time */
-	bool replicating;    /* all is there but the replicas' word */
-	int changes;         /* from one slot to another, without waiting */
+	bool asked_finally;   /* at the end of a wait */
+	bool extended;        /* phase_end_ms was put off, for the last time */
+	bool replicating;     /* all is there but the replicas' word */
+	int changes;          /* from one slot to another, without waiting */
 	int64_t lone_slot_ms; /* until when no single server names the next */
 	const struct server *alone; /* it alone told of an earlier ticket, */
 	int64_t alone_ms;           /* for the first time then */
-	int64_t slowest_ms;  /* answer so far; -1: none */
-	bool again;          /* the release is of this attempt alone */
-	bool held;           /* LOCK_HELD was the outcome */
-	bool last;           /* of those that the run needs to start */
-	bool started;        /* it has them all */
-	int64_t begun_ms;    /* when it was asked for */
-	int64_t waited_ms;   /* until it was held */
-	char how[LOCK_HOW];  /* how the run ended; empty before */
-	bool slow;           /* too little of the lease was left */
-	const char *same[2]; /* the two addresses of LOCK_SAME_SERVER */
-	int64_t proposal;    /* of a fence: our wall clock, the same for all */
-	int64_t fence;       /* of this tenure; 0 before */
-	int64_t ticket;      /* our place in the queue; 0 before a refusal */
-	bool contest;        /* the refusals do not come to one holder */
-	bool hopeless;       /* too few servers can be reached to win */
+	int64_t slowest_ms;         /* answer so far; -1: none */
+	bool again;                 /* the release is of this attempt alone */
+	bool held;                  /* LOCK_HELD was the outcome */
+	bool last;                  /* of those that the run needs to start */
+	bool started;               /* it has them all */
+	int64_t begun_ms;           /* when it was asked for */
+	int64_t waited_ms;          /* until it was held */
+	char how[LOCK_HOW];         /* how the run ended; empty before */
+	bool slow;                  /* too little of the lease was left */
+	const char *same[2];        /* the two addresses of LOCK_SAME_SERVER */
+	int64_t proposal; /* of a fence: our wall clock, the same for all */
+	int64_t fence;    /* of this tenure; 0 before */
+	int64_t ticket;   /* our place in the queue; 0 before a refusal */
+	bool contest;     /* the refusals do not come to one holder */
+	bool hopeless;    /* too few servers can be reached to win */
 	const struct owner *owner;
 	char key[LOCK_KEY];
 	char beside[LOCK_KEY]; /* what the other keys begin with */

@@ -90,7 +90,7 @@ struct node {
 	struct redisAsyncContext *ac; /* NULL when down */
 	bool doomed;                  /* to be freed before the next turn */
 	bool again;                   /* failed, but is worth another try */
-	bool ask_info;   /* who are you, since when: with each connection */
+	bool ask_info;     /* who are you, since when: with each connection */
 	int64_t active_ms; /* when its socket was served last */
 	int64_t born_ms;   /* when it started, at the latest; 0: unknown */
 	char run_id[NODE_RUN_ID];  /* empty: unknown */

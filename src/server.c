@@ -83,13 +83,11 @@ server_wants(const struct server *s, int64_t now)
  * whatever an attempt of ours has left is given back.
  */
 static int
-send_script(
-    struct server *s, const char *part, int n, const char *const args[])
+send_script(struct server *s, const char *part, int n, const char *const args[])
 {
 	const struct lock *l = s->lock;
 	char id[OWNER_ID], limit[12], slot[12];
-	unsigned int try =
-	    l->phase == PHASE_RELEASE && !l->again ? 0 : s->try;
+	unsigned int try = l->phase == PHASE_RELEASE && !l->again ? 0 : s->try;
 	const char *argv[NODE_ARGS] = { l->key, l->beside,
 		owner_id(l->owner, try, id), l->owner->token, limit, slot };
 
@@ -97,8 +95,7 @@ send_script(
 	snprintf(slot, sizeof(slot), "%d", l->slot);
 	memcpy(argv + 6, args, (size_t)n * sizeof(*args));
 	argv[6 + n] = part;
-	return node_eval(
-	    &s->node, ++s->sequence, &script_lock, 2, 7 + n, argv);
+	return node_eval(&s->node, ++s->sequence, &script_lock, 2, 7 + n, argv);
 }
 
 /* One server hands the lock over; several could disagree to whom. */
@@ -260,7 +257,8 @@ give_back(struct server *s, bool leave)
 {
 	send_release(s, leave);
 	s->asked = ASK_NOTHING;
-	s->give_up_ms = CLOCK_NEVER; /* the next request has a time of its own */
+	s->give_up_ms =
+	    CLOCK_NEVER; /* the next request has a time of its own */
 	s->ours = s->maybe_ours = false;
 	s->valid_ms = s->unproven_ms = 0;
 	s->try++;

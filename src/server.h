@@ -24,13 +24,13 @@ struct lock_view {
 	char value[LOCK_VALUE];
 	size_t len;
 	bool taken;
-	int64_t ttl_ms;  /* -1: for ever */
-	int64_t now_us;  /* the server's wall clock */
-	int readers;     /* how many share it; 0: it is not shared */
-	int best;        /* the slot that is free, or will be so first, */
-	int64_t best_ms; /* and when; -1: never, -2: it is free */
-	bool queued;     /* its owner is in the queue: no holder yet */
-	int waiting;     /* how many others do so */
+	int64_t ttl_ms;    /* -1: for ever */
+	int64_t now_us;    /* the server's wall clock */
+	int readers;       /* how many share it; 0: it is not shared */
+	int best;          /* the slot that is free, or will be so first, */
+	int64_t best_ms;   /* and when; -1: never, -2: it is free */
+	bool queued;       /* its owner is in the queue: no holder yet */
+	int waiting;       /* how many others do so */
 	int64_t ticket_us; /* ours there, or the one that it would give us */
 };
 

@@ -62,8 +62,8 @@ void site_read(struct options *, const struct site *);
  * A server that restarts empty votes again after the grace; by then whatever it
  * could have forgotten must be over.
  */
-void site_check_grace(const struct options *, const struct site *,
-    const char *name, int64_t ms);
+void site_check_grace(
+    const struct options *, const struct site *, const char *name, int64_t ms);
 
 /* Frees what the others allocated. */
 void site_release(struct options *);

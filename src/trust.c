@@ -13,7 +13,7 @@
 
 #define DAY_US INT64_C(86400000000)
 /* Acquisitions that one server may have seen and another one not. */
-#define STEPS  INT64_C(1000000000)
+#define STEPS INT64_C(1000000000)
 
 static const char bad_time[] =
     "malformed reply: its clock is more than a day off those of the others";

@@ -1786,9 +1786,9 @@ one_liar(void)
 		if (seed % SERVERS < 2)
 			continue;
 		world_liar = true;
-		held += (seed % 2 == 0 ? live_among_the_faithful(seed, true) :
-					 live_dangerously(seed, 1000)) ==
-		    LOCK_HELD;
+		held +=
+		    (seed % 2 == 0 ? live_among_the_faithful(seed, true) :
+				     live_dangerously(seed, 1000)) == LOCK_HELD;
 		world_liar = false;
 		lies += world.lies;
 		SAME_INT(world.overlap_ms, 0);

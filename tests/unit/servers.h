@@ -63,7 +63,7 @@ struct made_up {
 	const char *connects; /* "now", "refused" or "never" */
 	int greeting_ms;      /* AUTH and SELECT take that long */
 	bool unresolved;
-	int unsent; /* so many requests find no memory */
+	int unsent;     /* so many requests find no memory */
 	int connection; /* how many there have been */
 	int npending;
 	struct {
@@ -145,7 +145,7 @@ static struct {
 	int64_t now_ms;
 	int64_t seen_ms; /* what had happened until then has been read */
 	bool stepped;    /* the wall clock was set */
-	int idle; /* turns without an event in which no time passed */
+	int idle;        /* turns without an event in which no time passed */
 	struct made_up servers[SERVERS];
 	int nrequests;
 	int nevents;
@@ -436,11 +436,12 @@ execute_acquire(
 			    us->ticket_us != 0 :
 			    strstr(value, "candidate") != NULL &&
 				m->candidate.ticket_us != 0);
-		answer.ints[10] = us->ticket_us != 0 ? us->ticket_us :
+		answer.ints[10] = us->ticket_us != 0 ?
+		    us->ticket_us :
 		    waits(m, &m->candidate) &&
 			m->candidate.ticket_us >= server_us(m) ?
-						       m->candidate.ticket_us + 1 :
-						       server_us(m);
+		    m->candidate.ticket_us + 1 :
+		    server_us(m);
 		return answer;
 	}
 	if (!ours && heartbeat && us->ticket_us == 0) {
@@ -456,8 +457,8 @@ execute_acquire(
 	}
 	snprintf(m->value, sizeof(m->value), "%s", r->id);
 	m->until_ms = world.now_ms + ttl_ms;
-	return (struct reply){
-	    5, { 1, m->fence, before, 1, server_us(m) }, NULL };
+	return (
+	    struct reply){ 5, { 1, m->fence, before, 1, server_us(m) }, NULL };
 }
 
 /* What the scripts do.  Somebody else may hold the key for a while. */
@@ -508,8 +509,8 @@ leave_host(struct made_up *m, struct request *r)
 	r->left = true;
 	r->at_ms = world.now_ms;
 	if (world.model)
-		step.ms = !world.calm && chance(8) == 0 ? chance(600) :
-							  chance(20);
+		step.ms =
+		    !world.calm && chance(8) == 0 ? chance(600) : chance(20);
 	else
 		step = next_step(&m->plan);
 	at_ms = world.now_ms + (step.word == SILENT ? FOREVER : step.ms);
@@ -955,8 +956,8 @@ check_numbers(const struct request *r)
 	if (r->ask == ASK_ACQUIRE)
 		CHECK(atoll(r->args[3]) < clock_wall_us() + day_us + 1000000);
 	if (r->ask == ASK_RENEW)
-		CHECK(
-		    atoll(r->args[1]) < clock_wall_us() + 2 * day_us + 61000000);
+		CHECK(atoll(r->args[1]) <
+		    clock_wall_us() + 2 * day_us + 61000000);
 }
 
 /* Nobody waits here. */
