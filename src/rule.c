@@ -28,8 +28,7 @@ static const char no_replicas[] = "--replicas cannot be used";
 static const char no_digest[] =
     "renewals are 30 times as long, and a lock that a stalled server grants "
     "too late can stay until its lease ends";
-static const char unknown_digest[] =
-    "0000000000000000000000000000000000000000";
+static const char unknown_digest[] = "0000000000000000000000000000000000000000";
 
 const struct right rights[RIGHTS] = {
 	{ "eval", { "EVAL", "return 0", "1", "KEY" }, NULL },
