@@ -10,12 +10,10 @@ CFLAGS ?= -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(fortify) \
 	-fstack-protector-strong
 LDFLAGS ?= -Wl,-z,relro,-z,now
 
-SRCS = main.c run.c options.c site.c config.c names.c nested.c report.c \
-	locks.c lock.c acquire.c trust.c server.c verdict.c node.c greet.c reply.c info.c \
-	topology.c resolve.c tlsload.c owner.c child.c procs.c guard.c \
-	signals.c loop.c clock.c address.c survey.c status.c show.c watch.c \
-	screen.c history.c runs.c tell.c break.c check.c facts.c findings.c \
-	rule.c table.c json.c escape.c log.c
+# All but the module for TLS, in the rooms of src/.
+SRCS = $(patsubst src/%,%,$(filter-out src/redis/tls.c,$(wildcard src/*.c \
+	src/*/*.c)))
+ROOMS = base redis process protocol lock config inspect run
 SCRIPTS = lock status history break
 
 B = build
@@ -53,7 +51,7 @@ link = $(if $(filter-out -l$1,$2),$2,$(or $(call archive,$1),-l$1))
 insist = $(patsubst -l$1,-l:lib$1.a,$2)
 LDLIBS = $(foreach l,hiredis uuid,$(call $(if $(STATIC),insist,link),$l,$(call \
 	pkg,--libs $l)))
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVERSION=\"$(VERSION)\" -I$B -Isrc \
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVERSION=\"$(VERSION)\" -I$B $(ROOMS:%=-Isrc/%) \
 	$(patsubst -I%,-isystem %,$(call pkg,--cflags hiredis uuid)) \
 	$(WARNINGS) $(harden) $(CFLAGS)
 COMPILE = $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP
@@ -98,7 +96,7 @@ $(PROGRAM): $(OBJS)
 # TLS is for hiredis with an SSL library (1.0 and later); elsewhere there is no
 # module, and the program says so when it would need one.
 TLS_PKGS = 'hiredis_ssl >= 1.0' openssl
-$(MODULE): src/tls.c src/tls.h $B/flags
+$(MODULE): src/redis/tls.c src/redis/tls.h $B/flags
 	@pkg-config --exists $(TLS_PKGS) 2>/dev/null || exit 0; \
 	$(if $(V),set -x,echo 'link $@'); $(CC) $(CPPFLAGS) $(ALL_CFLAGS) \
 		-fPIC -shared $(LDFLAGS) -o $@ $< $(call pkg,--libs $(TLS_PKGS))
@@ -113,18 +111,18 @@ $B/%.o: src/%.c $B/flags $B/scripts.h
 LOCK_PARTS = acquire renew release
 strip_lua = sed -e 's/^[[:space:]]*//' -e '/^--/d' \
 	-e "s/[[:space:]]*--[^\"']*$$//" -e '/^$$/d'
-$B/lua/%.lua: src/lua/head.lua src/lua/%.lua $B/flags
+$B/lua/%.lua: src/protocol/lua/head.lua src/protocol/lua/%.lua $B/flags
 	$(call say,make)cat $(filter %.lua,$^) | $(strip_lua) >$@
 
-$B/lua/lock.lua: src/lua/head.lua $(LOCK_PARTS:%=src/lua/%.lua) $B/flags
+$B/lua/lock.lua: src/protocol/lua/head.lua $(LOCK_PARTS:%=src/protocol/lua/%.lua) $B/flags
 	$(call say,make){ cat $<; for s in $(LOCK_PARTS); do \
-		echo "if ARGV[#ARGV] == '$$s' then"; cat src/lua/$$s.lua; \
+		echo "if ARGV[#ARGV] == '$$s' then"; cat src/protocol/lua/$$s.lua; \
 		echo end; done; } | $(strip_lua) >$@
 
 $B/scripts.h: Makefile $(SCRIPTS:%=$B/lua/%.lua)
 	$(call say,make)echo '#pragma once' >$@; \
 	sed -n 's/^local \(GRANT_MS\) =/#define \1/p' \
-		src/lua/head.lua >>$@; \
+		src/protocol/lua/head.lua >>$@; \
 	for s in $(SCRIPTS); do \
 		echo "static const struct script script_$$s = {"; \
 		sed -e 's/[\\"]/\\&/g' -e 's/.*/	"&\\n"/' $B/lua/$$s.lua; \
@@ -136,12 +134,12 @@ $B/scripts.h: Makefile $(SCRIPTS:%=$B/lua/%.lua)
 $B/prefix.h: FORCE | $B/flags
 	@echo '#define TLS_DIR "$(PREFIX)/lib/redlock-run/"' >$@.new; \
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
-$B/tlsload.o: $B/prefix.h
+$B/redis/tlsload.o: $B/prefix.h
 
 # Changes when the flags do, or what is linked or made into strings, and
 # everything is made anew.
 $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS))
-	@mkdir -p $B/unit $B/lua; \
+	@mkdir -p $B/unit $B/lua $(ROOMS:%=$B/%); \
 	echo '$(FLAGS)' | cmp -s - $@ && exit; echo '$(FLAGS)' >$@
 	$(call find_missing,$(BUILD_TOOLS)); rm -f $@; \
 	echo "redlock-run cannot be built without$$missing (their names in" \

@@ -85,7 +85,7 @@ free_now() {
 # script NAME TOKEN TRY ARG...: as a run with one slot, or --break, sends it.
 # At once after that, before anything can expire, the lock is given an hour.
 script() {
-	local lua=$BATS_TEST_DIRNAME/../src/lua name=$1 token=$2 try=$3 sha
+	local lua=$BATS_TEST_DIRNAME/../src/protocol/lua name=$1 token=$2 try=$3 sha
 	shift 3
 	sha=$(redis script load "$(cat "$lua/head.lua" "$lua/$name.lua")")
 	{

@@ -84,7 +84,7 @@ options_of_man() {
 }
 
 @test "--help, the man page and exitcode.h list the same exit statuses" {
-	grep -oE '= [0-9]+' "$top/src/exitcode.h" | grep -oE '[0-9]+' |
+	grep -oE '= [0-9]+' "$top/src/base/exitcode.h" | grep -oE '[0-9]+' |
 		grep -vx 1 | sort -n >header
 	[[ $(wc -l <header) -eq 9 ]]
 	diff header <(sed -n '/^\.Sh EXIT STATUS/,/^\.Sh STATUS/p' "$man" |
@@ -95,7 +95,7 @@ options_of_man() {
 }
 
 @test "--help, the man page and the program know the same environment" {
-	grep -ohE '"(REDLOCK_[A-Z_]+|REDISCLI_AUTH)"' "$top/src/site.c" |
+	grep -ohE '"(REDLOCK_[A-Z_]+|REDISCLI_AUTH)"' "$top/src/config/site.c" |
 		tr -d '"' | sort -u >source
 	[[ -s source ]]
 	diff source <(sed -n '/^\.Sh ENVIRONMENT/,/^\.Sh COMMAND/p' "$man" |
@@ -105,7 +105,7 @@ options_of_man() {
 }
 
 @test "the man page and the program know the same settings of a file" {
-	sed -n '/^} keys/,/^};/p' "$top/src/site.c" | tr -d '\n' |
+	sed -n '/^} keys/,/^};/p' "$top/src/config/site.c" | tr -d '\n' |
 		grep -oE '"[a-z-]+" \}' | tr -d '" }' | sort >source
 	[[ $(wc -l <source) -ge 9 ]]
 	diff source <(sed -n '/^\.Sh CONFIGURATION/,/^\.Sh COMMAND/p' "$man" |

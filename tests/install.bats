@@ -72,16 +72,16 @@ files_under() {
 	build copy build/scripts.h SCRIPTS='lock status'
 	[[ $(sed -n 's/.* script_\(.*\) =.*/\1/p' copy/build/scripts.h) == \
 	    $'lock\nstatus' ]]
-	build copy build/clock.o
-	run build copy build/clock.o CPPFLAGS=-DNOTHING
-	[[ $output == *'compile build/clock.o'* ]]
+	build copy build/base/clock.o
+	run build copy build/base/clock.o CPPFLAGS=-DNOTHING
+	[[ $output == *'compile build/base/clock.o'* ]]
 }
 
 @test "make V=1 shows the commands" {
 	cp -a "$tree" copy
-	run build copy -B build/clock.o V=1
+	run build copy -B build/base/clock.o V=1
 	[[ $status -eq 0 ]]
-	grep -q -- ' -c -o build/clock.o src/clock.c$' <<<"$output"
+	grep -q -- ' -c -o build/base/clock.o src/base/clock.c$' <<<"$output"
 }
 
 # needed: the libraries that ./copy/redlock-run is linked with.
@@ -122,7 +122,7 @@ needed() {
 
 # flags_of DIRECTORY [ARG...]: what an object there is compiled with.
 flags_of() {
-	build "$1" -n -B build/clock.o "${@:2}" | grep ' -c -o build/clock.o '
+	build "$1" -n -B build/base/clock.o "${@:2}" | grep ' -c -o build/base/clock.o '
 }
 
 @test "the program is built with all hardening that the compiler and libc have" {
@@ -155,7 +155,7 @@ flags_of() {
 	grep -q -- ' -D_FORTIFY_SOURCE=2 ' flags
 	not grep -q -e -fcf-protection -e -fstack-clash-protection flags
 	cp -a "$tree" copy
-	build copy build/clock.o CC="$PWD/stubs/cc"
+	build copy build/base/clock.o CC="$PWD/stubs/cc"
 }
 
 @test "make install honours DESTDIR and PREFIX, make uninstall takes it away" {
@@ -325,8 +325,8 @@ loads_none() {
 		sleep 0.5
 		ln -s /usr/bin/pkg-config /usr/bin/cc /usr/bin/gcc $PWD/found"
 		PATH=$PWD/stubs:$PWD/found run build copy -j"$jobs" \
-		    deps build/clock.o
-		[[ $status -eq 0 && -e copy/build/clock.o ]]
+		    deps build/base/clock.o
+		[[ $status -eq 0 && -e copy/build/base/clock.o ]]
 	done
 }
 

@@ -80,10 +80,10 @@ teardown_file() { redis_stop_all; }
 
 @test "the rule has every command that is sent, and no other" {
 	{
-		grep -ohE "(call|attempt)\('[A-Z]+'" "$top"/src/lua/*.lua
+		grep -ohE "(call|attempt)\('[A-Z]+'" "$top"/src/protocol/lua/*.lua
 		grep -ohE '(argv|info|select)\[2?\] = \{ "[A-Z]+"' \
-		    "$top"/src/*.c
-		grep -ohE '\? "EVAL[A-Z]*"' "$top/src/node.c"
+		    "$top"/src/*/*.c
+		grep -ohE '\? "EVAL[A-Z]*"' "$top/src/redis/node.c"
 		echo EVAL
 	} | grep -oE '[A-Z]+' | tr '[:upper:]' '[:lower:]' | sort -u >sent
 	diff sent <(printf '%s\n' "${permitted[@]}" | sed -n 's/^+//p' | sort)

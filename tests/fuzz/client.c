@@ -8,12 +8,12 @@
  */
 #include "hostile.h"
 
-#include "../../src/break.h"
-#include "../../src/check.h"
-#include "../../src/history.h"
-#include "../../src/locks.h"
-#include "../../src/report.h"
-#include "../../src/status.h"
+#include "../../src/inspect/break.h"
+#include "../../src/inspect/check.h"
+#include "../../src/inspect/history.h"
+#include "../../src/lock/locks.h"
+#include "../../src/run/report.h"
+#include "../../src/inspect/status.h"
 
 #define KINDS 5
 

@@ -2,7 +2,7 @@
  * Any text: either it is refused, or it means what strtold() says, rounded
  * up, and can be written again.
  */
-#include "../../src/clock.c"
+#include "../../src/base/clock.c"
 
 #include <stdlib.h>
 

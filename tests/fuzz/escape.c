@@ -2,7 +2,7 @@
  * Any bytes: what comes out is printable UTF-8 that stays as it is when it is
  * escaped again.  The first byte says how much room there is.
  */
-#include "../../src/escape.c"
+#include "../../src/base/escape.c"
 
 #include <stdlib.h>
 

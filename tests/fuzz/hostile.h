@@ -37,31 +37,31 @@ static int
 made_up_thread(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 static ssize_t made_up_write(int, const char *text, size_t len);
 
-#include "../../src/escape.c"
+#include "../../src/base/escape.c"
 
 #define clock_gettime made_up_time
-#include "../../src/clock.c"
+#include "../../src/base/clock.c"
 #undef clock_gettime
 
 #define poll            made_up_poll
 #define timerfd_settime made_up_timer
-#include "../../src/loop.c"
+#include "../../src/base/loop.c"
 #undef poll
 #define poll(fds, n, ms) ((fds)->events != 0)
 #define write            made_up_write
-#include "../../src/log.c"
+#include "../../src/base/log.c"
 #undef poll
 #undef write
 
 #define getaddrinfo      made_up_lookup
 #define freeaddrinfo(ai) ((void)(ai))
 #define pthread_create   made_up_thread
-#include "../../src/resolve.c"
+#include "../../src/redis/resolve.c"
 #undef pthread_create
 #undef freeaddrinfo
 #undef getaddrinfo
 
-#include "../../src/lock.h"
+#include "../../src/lock/lock.h"
 #include "replies.h"
 
 #define START       INT64_C(1000000)

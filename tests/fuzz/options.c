@@ -25,13 +25,13 @@ static ssize_t made_up_send(
 #define write            made_up_write
 #define poll(fds, n, ms) ((fds)->events != 0)
 #define sendto           made_up_send
-#include "../../src/log.c"
+#include "../../src/base/log.c"
 #undef write
 #undef poll
 #undef sendto
-#include "../../src/options.c"
+#include "../../src/config/options.c"
 #undef exit
-#include "../../src/escape.c"
+#include "../../src/base/escape.c"
 
 #define WORDS  64
 #define SECRET "hunter2"

@@ -4,7 +4,7 @@
  */
 #include <locale.h>
 
-#include "../../src/clock.c"
+#include "../../src/base/clock.c"
 #include "tap.h"
 
 static void

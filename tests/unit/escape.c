@@ -2,7 +2,7 @@
  * What reaches a terminal or JSON.  Each test of all characters compares with
  * an encoder and a list of its own.
  */
-#include "../../src/escape.c"
+#include "../../src/base/escape.c"
 #include "tap.h"
 
 /* Escapes a copy of src without a byte to spare, into size bytes of room. */

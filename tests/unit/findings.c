@@ -2,7 +2,7 @@
  * What --check thinks of servers that are made up here, and of what they say of
  * themselves and of their users' rights.
  */
-#include "../../src/findings.c"
+#include "../../src/inspect/findings.c"
 #include "lock.h"
 #include "tap.h"
 

@@ -8,15 +8,15 @@
 #define clock_wall_us made_up_wall_us
 
 /* Two tests name a server twice; it need not be said. */
-#include "../../src/log.h"
+#include "../../src/base/log.h"
 #define warn info
 
-#include "../../src/verdict.c"
-#include "../../src/server.c"
-#include "../../src/lock.c"
-#include "../../src/acquire.c"
-#include "../../src/trust.c"
-#include "../../src/locks.c"
+#include "../../src/lock/verdict.c"
+#include "../../src/lock/server.c"
+#include "../../src/lock/lock.c"
+#include "../../src/lock/acquire.c"
+#include "../../src/lock/trust.c"
+#include "../../src/lock/locks.c"
 #include "servers.h"
 #include "tap.h"
 

@@ -5,9 +5,9 @@
  */
 #include <sys/wait.h>
 
-#include "../../src/options.c"
-#include "../../src/names.c"
-#include "../../src/site.c"
+#include "../../src/config/options.c"
+#include "../../src/config/names.c"
+#include "../../src/config/site.c"
 #include "tap.h"
 
 #define WORDS 16

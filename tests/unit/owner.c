@@ -4,7 +4,7 @@
  */
 #include <ctype.h>
 
-#include "../../src/owner.c"
+#include "../../src/protocol/owner.c"
 #include "tap.h"
 
 #define TOKEN "01234567-89ab-4cde-8f01-23456789abcd"

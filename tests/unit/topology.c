@@ -3,7 +3,7 @@
  * is misread here sends a lock to the wrong server; what is left out is never
  * reached.
  */
-#include "../../src/topology.c"
+#include "../../src/redis/topology.c"
 #include "tap.h"
 
 /* As topology_moved() has it, from a copy of text without a byte to spare. */
