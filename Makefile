@@ -51,7 +51,7 @@ link = $(if $(filter-out -l$1,$2),$2,$(or $(call archive,$1),-l$1))
 insist = $(patsubst -l$1,-l:lib$1.a,$2)
 LDLIBS = $(foreach l,hiredis uuid,$(call $(if $(STATIC),insist,link),$l,$(call \
 	pkg,--libs $l)))
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVERSION=\"$(VERSION)\" -I$B $(ROOMS:%=-Isrc/%) \
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVERSION=\"$(VERSION)\" -I$B -Isrc \
 	$(patsubst -I%,-isystem %,$(call pkg,--cflags hiredis uuid)) \
 	$(WARNINGS) $(harden) $(CFLAGS)
 COMPILE = $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP

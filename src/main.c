@@ -16,17 +16,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "break.h"
-#include "check.h"
-#include "clock.h"
-#include "exitcode.h"
-#include "history.h"
-#include "log.h"
-#include "nested.h"
-#include "report.h"
-#include "run.h"
-#include "status.h"
-#include "watch.h"
+#include "inspect/break.h"
+#include "inspect/check.h"
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "inspect/runlog.h"
+#include "base/log.h"
+#include "run/reenter.h"
+#include "run/messages.h"
+#include "run/supervise.h"
+#include "inspect/lockinfo.h"
+#include "inspect/watch.h"
 
 static void
 signals_cb(void *arg, short revents)

@@ -95,7 +95,7 @@ options_of_man() {
 }
 
 @test "--help, the man page and the program know the same environment" {
-	grep -ohE '"(REDLOCK_[A-Z_]+|REDISCLI_AUTH)"' "$top/src/config/site.c" |
+	grep -ohE '"(REDLOCK_[A-Z_]+|REDISCLI_AUTH)"' "$top/src/config/settings.c" |
 		tr -d '"' | sort -u >source
 	[[ -s source ]]
 	diff source <(sed -n '/^\.Sh ENVIRONMENT/,/^\.Sh COMMAND/p' "$man" |
@@ -105,7 +105,7 @@ options_of_man() {
 }
 
 @test "the man page and the program know the same settings of a file" {
-	sed -n '/^} keys/,/^};/p' "$top/src/config/site.c" | tr -d '\n' |
+	sed -n '/^} keys/,/^};/p' "$top/src/config/settings.c" | tr -d '\n' |
 		grep -oE '"[a-z-]+" \}' | tr -d '" }' | sort >source
 	[[ $(wc -l <source) -ge 9 ]]
 	diff source <(sed -n '/^\.Sh CONFIGURATION/,/^\.Sh COMMAND/p' "$man" |

@@ -83,7 +83,7 @@ teardown_file() { redis_stop_all; }
 		grep -ohE "(call|attempt)\('[A-Z]+'" "$top"/src/protocol/lua/*.lua
 		grep -ohE '(argv|info|select)\[2?\] = \{ "[A-Z]+"' \
 		    "$top"/src/*/*.c
-		grep -ohE '\? "EVAL[A-Z]*"' "$top/src/redis/node.c"
+		grep -ohE '\? "EVAL[A-Z]*"' "$top/src/redis/conn.c"
 		echo EVAL
 	} | grep -oE '[A-Z]+' | tr '[:upper:]' '[:lower:]' | sort -u >sent
 	diff sent <(printf '%s\n' "${permitted[@]}" | sed -n 's/^+//p' | sort)

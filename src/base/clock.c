@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "clock.h"
+#include "base/clock.h"
 
 int64_t
 clock_now_ms(void)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "escape.h"
+#include "base/escape.h"
 
 /*
  * Decodes one character of at most len bytes at s into *cp.  Returns its

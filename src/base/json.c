@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "escape.h"
-#include "json.h"
+#include "base/escape.h"
+#include "base/json.h"
 
 void
 json_string(FILE *out, const char *name, const char *value)

@@ -20,9 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "escape.h"
-#include "exitcode.h"
-#include "log.h"
+#include "base/escape.h"
+#include "base/exitcode.h"
+#include "base/log.h"
 
 #define STALL_MS 10              /* how long a line waits for room */
 #define LOG_TEXT (PIPE_BUF - 16) /* and what stands around it */

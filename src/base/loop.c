@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "loop.h"
+#include "base/clock.h"
+#include "base/loop.h"
 
 #define UNKNOWN  ((int64_t)-1) /* no moment: what the timer is set to */
 #define PAUSE_MS 10            /* where poll or the timer fails */

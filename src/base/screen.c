@@ -17,10 +17,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "exitcode.h"
-#include "log.h"
-#include "screen.h"
-#include "table.h"
+#include "base/exitcode.h"
+#include "base/log.h"
+#include "base/screen.h"
+#include "base/table.h"
 
 #define PATIENCE_MS 200 /* for a terminal that is to be given back */
 

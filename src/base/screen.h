@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <termios.h>
 
-#include "loop.h"
+#include "base/loop.h"
 
 struct screen {
 	struct loop *loop;

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "escape.h"
-#include "exitcode.h"
-#include "table.h"
+#include "base/escape.h"
+#include "base/exitcode.h"
+#include "base/table.h"
 
 /* As terminals have them since ECMA-48: "select graphic rendition". */
 static const char *const sgr[] = { "", "1", "2", "32", "1;31" };

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "log.h"
+#include "base/log.h"
 
 #define TABLE_COLUMNS 12
 #define TABLE_CELL    300

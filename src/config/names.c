@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exitcode.h"
-#include "lock.h"
-#include "locks.h"
-#include "names.h"
+#include "base/exitcode.h"
+#include "lock/lock.h"
+#include "lock/lockset.h"
+#include "config/names.h"
 
 static bool
 has_control(const char *s)

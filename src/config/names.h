@@ -2,7 +2,7 @@
 #ifndef NAMES_H
 #define NAMES_H
 
-#include "options.h"
+#include "config/options.h"
 
 /*
  * What is wrong with a name or a prefix, as the end of a sentence ("has a

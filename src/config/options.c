@@ -10,14 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "exitcode.h"
-#include "lock.h"
-#include "log.h"
-#include "names.h"
-#include "options.h"
-#include "signals.h"
-#include "site.h"
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "lock/lock.h"
+#include "base/log.h"
+#include "config/names.h"
+#include "config/options.h"
+#include "process/signals.h"
+#include "config/settings.h"
 
 static const char usage[] =
     "usage: redlock-run [OPTION]... -k NAME [--] COMMAND [ARG]...\n"

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "address.h"
-#include "config.h"
-#include "log.h"
+#include "redis/url.h"
+#include "config/conffile.h"
+#include "base/log.h"
 
 #define OPTIONS_HINT 192
 

@@ -11,17 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "break.h"
-#include "clock.h"
-#include "exitcode.h"
-#include "lock.h"
-#include "log.h"
-#include "owner.h"
-#include "procs.h"
+#include "inspect/break.h"
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "lock/lock.h"
+#include "base/log.h"
+#include "protocol/owner.h"
+#include "process/proc.h"
 #include "scripts.h"
-#include "signals.h"
-#include "status.h"
-#include "survey.h"
+#include "process/signals.h"
+#include "inspect/lockinfo.h"
+#include "inspect/query.h"
 
 #define HOLDING (OWNER_WHO + 2 * DURATION_TEXT + 64) /* room for holding() */
 

@@ -2,7 +2,7 @@
 #ifndef BREAK_H
 #define BREAK_H
 
-#include "options.h"
+#include "config/options.h"
 
 /*
  * Takes the lock opt->names[0] away from the run whose token is opt->token, on

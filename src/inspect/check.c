@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
-#include "clock.h"
-#include "escape.h"
-#include "exitcode.h"
-#include "facts.h"
-#include "findings.h"
-#include "json.h"
-#include "log.h"
-#include "rule.h"
-#include "signals.h"
-#include "survey.h"
-#include "table.h"
+#include "inspect/check.h"
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/exitcode.h"
+#include "inspect/probe.h"
+#include "inspect/findings.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "protocol/acl.h"
+#include "process/signals.h"
+#include "inspect/query.h"
+#include "base/table.h"
 
 enum {
 	SERVER,

@@ -2,7 +2,7 @@
 #ifndef CHECK_H
 #define CHECK_H
 
-#include "options.h"
+#include "config/options.h"
 
 /*
  * Asks all servers of opt, and prints what is found on standard output.

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "exitcode.h"
-#include "findings.h"
-#include "log.h"
-#include "rule.h"
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "inspect/findings.h"
+#include "base/log.h"
+#include "protocol/acl.h"
 
 #define LEAST_VERSION 6
 #define CLOCK_NOTE_MS 1000

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "facts.h"
-#include "options.h"
+#include "inspect/probe.h"
+#include "config/options.h"
 
 enum level {
 	LEVEL_NOTE,   /* to be known */

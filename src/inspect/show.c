@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "clock.h"
-#include "escape.h"
-#include "json.h"
-#include "show.h"
-#include "table.h"
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/json.h"
+#include "inspect/show.h"
+#include "base/table.h"
 
 enum { LOCK, STATE, HOLDER, COMMAND, HELD, LEASE, WAITING, FENCE, COLUMNS };
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "status.h"
+#include "inspect/lockinfo.h"
 
 /* Whether the printing worked, ferror() knows. */
 void show_table(FILE *, const struct status *);

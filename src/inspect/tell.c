@@ -9,11 +9,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "clock.h"
-#include "escape.h"
-#include "json.h"
-#include "table.h"
-#include "tell.h"
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/json.h"
+#include "base/table.h"
+#include "inspect/tell.h"
 
 #define SHOWN  100 /* runs of a lock, at most */
 #define WIDEST 20  /* columns that the bar of the longest run takes */

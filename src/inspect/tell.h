@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "history.h"
+#include "inspect/runlog.h"
 
 /* Both print at most a hundred runs a lock; whether that worked, ferror() knows. */
 void tell_table(FILE *, const struct history *);

@@ -14,15 +14,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "escape.h"
-#include "exitcode.h"
-#include "log.h"
-#include "screen.h"
-#include "show.h"
-#include "signals.h"
-#include "status.h"
-#include "watch.h"
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/exitcode.h"
+#include "base/log.h"
+#include "base/screen.h"
+#include "inspect/show.h"
+#include "process/signals.h"
+#include "inspect/lockinfo.h"
+#include "inspect/watch.h"
 
 #define TICK_MS 1000
 #define CLOCK   12 /* room for "21:04:05" */

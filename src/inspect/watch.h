@@ -2,7 +2,7 @@
 #ifndef WATCH_H
 #define WATCH_H
 
-#include "options.h"
+#include "config/options.h"
 
 /*
  * Draws on the terminal until q is pressed, the terminal is gone or a signal

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "clock.h"
-#include "lock.h"
+#include "base/clock.h"
+#include "lock/lock.h"
 
 /* Whether two of the servers turn out to be one, under two names. */
 static bool

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "lock.h"
+#include "base/clock.h"
+#include "lock/lock.h"
 
 #define STRAGGLE_MS 50 /* for a release where there were answers */
 #define COMPLAINT   (NODE_WHY + OWNER_WHO)

@@ -21,10 +21,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "loop.h"
-#include "node.h"
-#include "owner.h"
-#include "server.h"
+#include "base/loop.h"
+#include "redis/conn.h"
+#include "protocol/owner.h"
+#include "lock/server.h"
 
 #define LOCK_NAME    512 /* bytes, at most */
 #define LOCK_KEY     (2 * LOCK_NAME + 32)

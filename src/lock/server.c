@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "clock.h"
-#include "lock.h"
-#include "log.h"
+#include "base/clock.h"
+#include "lock/lock.h"
+#include "base/log.h"
 #include "scripts.h"
-#include "server.h"
+#include "lock/server.h"
 
 #define REOPEN_MS 200 /* between tries to reach a server that is down */
 #define RETRY_MS  10  /* between tries of an acquire that was cut */

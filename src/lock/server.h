@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "node.h"
+#include "redis/conn.h"
 
 #define LOCK_VALUE       1024  /* as much of a value as scripts send */
 #define POLL_MS          20    /* while a vote is split, and up to twice that */

@@ -8,8 +8,8 @@
  */
 #include <stdlib.h>
 
-#include "clock.h"
-#include "lock.h"
+#include "base/clock.h"
+#include "lock/lock.h"
 
 #define DAY_US INT64_C(86400000000)
 /* Acquisitions that one server may have seen and another one not. */

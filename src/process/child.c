@@ -16,10 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "child.h"
-#include "clock.h"
-#include "exitcode.h"
-#include "procs.h"
+#include "process/child.h"
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "process/proc.h"
 
 #define LOOK_MS   50    /* between looks at what SIGCHLD cannot tell */
 #define KILL_MS   1000  /* between attempts to kill what we may not */

@@ -17,8 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "procs.h"
-#include "signals.h"
+#include "process/proc.h"
+#include "process/signals.h"
 
 #define CHILD_ENV   64
 #define CHILD_LOOKS 4

@@ -18,9 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "guard.h"
-#include "procs.h"
+#include "base/clock.h"
+#include "process/guard.h"
+#include "process/proc.h"
 
 #define GOOD_BYE    ((int64_t)-1)
 #define LOOK_MIN_MS 10 /* between looks, doubled each time */

@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "exitcode.h"
-#include "log.h"
-#include "signals.h"
+#include "base/exitcode.h"
+#include "base/log.h"
+#include "process/signals.h"
 
 static sigset_t
 only(int signo)

@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 
-#include "escape.h"
-#include "owner.h"
+#include "base/escape.h"
+#include "protocol/owner.h"
 
 static const char version[] = "redlock-run/1 ";
 static const char resting[] = "rest ";

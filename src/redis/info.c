@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "info.h"
+#include "redis/info.h"
 
 bool
 info_field(const char *info, const char *name, char *buf, size_t size)

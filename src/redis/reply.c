@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "reply.h"
-#include "rule.h"
+#include "redis/reply.h"
+#include "protocol/acl.h"
 
 #if HIREDIS_MAJOR < 1
 typedef int elements_t;

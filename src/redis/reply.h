@@ -2,7 +2,7 @@
 #ifndef REPLY_H
 #define REPLY_H
 
-#include "node.h"
+#include "redis/conn.h"
 
 #define REPLY_MAX (1024 * 1024) /* bytes, at most */
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "loop.h"
+#include "base/loop.h"
 
 #define RESOLVE_IPS 16 /* of a name, at most */
 #define RESOLVE_IP  64

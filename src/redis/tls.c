@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tls.h"
+#include "redis/tls.h"
 
 struct tls {
 	SSL_CTX *ctx;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "prefix.h"
-#include "tls.h"
+#include "redis/tls.h"
 
 #define MODULE "redlock-run-tls.so"
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "topology.h"
+#include "base/clock.h"
+#include "redis/topology.h"
 
 #define LOOK_AGAIN_MS 1000 /* a name is not asked for more often */
 

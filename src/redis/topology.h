@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "address.h"
-#include "loop.h"
-#include "resolve.h"
+#include "redis/url.h"
+#include "base/loop.h"
+#include "redis/resolve.h"
 
 /* Where a connection leads. */
 struct place {

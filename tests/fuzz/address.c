@@ -2,7 +2,7 @@
  * Any URL: either it is refused, or all of the address is in range, and the
  * password is masked where the URL is shown.
  */
-#include "../../src/redis/address.c"
+#include "../../src/redis/url.c"
 
 #include <stdint.h>
 

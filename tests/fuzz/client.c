@@ -8,12 +8,12 @@
  */
 #include "hostile.h"
 
-#include "../../src/inspect/break.h"
-#include "../../src/inspect/check.h"
-#include "../../src/inspect/history.h"
-#include "../../src/lock/locks.h"
-#include "../../src/run/report.h"
-#include "../../src/inspect/status.h"
+#include "inspect/break.h"
+#include "inspect/check.h"
+#include "inspect/runlog.h"
+#include "lock/lockset.h"
+#include "run/messages.h"
+#include "inspect/lockinfo.h"
 
 #define KINDS 5
 

@@ -2,7 +2,7 @@
  * Any file: either a line of it is refused, or each of its settings lies
  * within it, with a name and no blank at either end of the value.
  */
-#include "../../src/config/config.c"
+#include "../../src/config/conffile.c"
 
 #include <stdint.h>
 

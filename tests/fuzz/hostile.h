@@ -61,7 +61,7 @@ static ssize_t made_up_write(int, const char *text, size_t len);
 #undef freeaddrinfo
 #undef getaddrinfo
 
-#include "../../src/lock/lock.h"
+#include "lock/lock.h"
 #include "replies.h"
 
 #define START       INT64_C(1000000)

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/base/clock.h"
-#include "../../src/protocol/owner.h"
+#include "base/clock.h"
+#include "protocol/owner.h"
 #include "scripts.h"
 
 #define SECRET "s3cret" /* the password of the URLs */

@@ -2,7 +2,7 @@
  * URLs of servers.  Whatever is misread here sends a lock, or a password, to
  * the wrong place; whatever is not masked ends up in a log.
  */
-#include "../../src/redis/address.c"
+#include "../../src/redis/url.c"
 #include "tap.h"
 
 /* Reads a copy of url without a byte to spare; NULL or what is wrong. */

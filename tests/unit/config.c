@@ -2,7 +2,7 @@
  * What the lines of a configuration file come to, and what is wrong with
  * others.  Which names and values there are is for tests/config.bats.
  */
-#include "../../src/config/config.c"
+#include "../../src/config/conffile.c"
 #include "tap.h"
 
 static struct config config;

@@ -3,7 +3,7 @@
  * themselves and of their users' rights.
  */
 #include "../../src/inspect/findings.c"
-#include "lock.h"
+#include "lock/lock.h"
 #include "tap.h"
 
 #define MINUTE_US INT64_C(60000000)

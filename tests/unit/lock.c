@@ -8,15 +8,15 @@
 #define clock_wall_us made_up_wall_us
 
 /* Two tests name a server twice; it need not be said. */
-#include "../../src/base/log.h"
+#include "base/log.h"
 #define warn info
 
-#include "../../src/lock/verdict.c"
+#include "../../src/lock/server_reply.c"
 #include "../../src/lock/server.c"
 #include "../../src/lock/lock.c"
 #include "../../src/lock/acquire.c"
 #include "../../src/lock/trust.c"
-#include "../../src/lock/locks.c"
+#include "../../src/lock/lockset.c"
 #include "servers.h"
 #include "tap.h"
 

@@ -7,7 +7,7 @@
 
 #include "../../src/config/options.c"
 #include "../../src/config/names.c"
-#include "../../src/config/site.c"
+#include "../../src/config/settings.c"
 #include "tap.h"
 
 #define WORDS 16

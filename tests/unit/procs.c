@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "../../src/process/procs.c"
+#include "../../src/process/proc.c"
 #include "tap.h"
 
 #define PADDING 400 /* variables, so that some lie across two reads */

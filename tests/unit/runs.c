@@ -1,7 +1,7 @@
 /*
  * What several servers tell of runs, put together, and how the runs ended.
  */
-#include "../../src/inspect/runs.c"
+#include "../../src/inspect/run_record.c"
 #include "tap.h"
 
 static struct runs runs;

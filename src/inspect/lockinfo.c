@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "exitcode.h"
-#include "lock.h"
-#include "log.h"
-#include "owner.h"
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "lock/lock.h"
+#include "base/log.h"
+#include "protocol/owner.h"
 #include "scripts.h"
-#include "signals.h"
-#include "show.h"
-#include "status.h"
+#include "process/signals.h"
+#include "inspect/show.h"
+#include "inspect/lockinfo.h"
 
 #define WAITERS_MAX 100 /* that status.lua tells of */
 

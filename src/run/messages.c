@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "clock.h"
-#include "log.h"
-#include "owner.h"
-#include "report.h"
-#include "rule.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "protocol/owner.h"
+#include "run/messages.h"
+#include "protocol/acl.h"
 
 static const char stood_still[] =
     "the lease ran out while we were stopped or the machine slept";

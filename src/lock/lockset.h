@@ -7,7 +7,7 @@
 #ifndef LOCKS_H
 #define LOCKS_H
 
-#include "lock.h"
+#include "lock/lock.h"
 
 #define LOCKS_MAX 32
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "options.h"
+#include "config/options.h"
 
 enum site_key {
 	SITE_PREFIX,

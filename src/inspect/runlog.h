@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "options.h"
-#include "owner.h"
-#include "runs.h"
-#include "survey.h"
+#include "config/options.h"
+#include "protocol/owner.h"
+#include "inspect/run_record.h"
+#include "inspect/query.h"
 
 /* What one server says of one lock beside its runs. */
 struct account {

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config.h"
+#include "config/conffile.h"
 
 static const char blanks[] = " \t";
 

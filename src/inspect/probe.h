@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "node.h"
-#include "survey.h"
+#include "redis/conn.h"
+#include "inspect/query.h"
 
 #define FACTS_WORD    40
 #define FACTS_UNKNOWN INT64_MIN

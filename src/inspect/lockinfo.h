@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "options.h"
-#include "owner.h"
-#include "survey.h"
+#include "config/options.h"
+#include "protocol/owner.h"
+#include "inspect/query.h"
 
 enum state { STATE_UNKNOWN, STATE_FREE, STATE_HELD, STATE_SHARED, STATE_REST };
 

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "clock.h"
-#include "exitcode.h"
-#include "log.h"
-#include "report.h"
-#include "run.h"
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "base/log.h"
+#include "run/messages.h"
+#include "run/supervise.h"
 
 #define GUARD_AFTER_MS 2    /* promised: from the fifth millisecond on */
 #define GUARD_PAUSE_MS 4000 /* between attempts to start it, at most */

@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "loop.h"
-#include "node.h"
-#include "options.h"
+#include "base/loop.h"
+#include "redis/conn.h"
+#include "config/options.h"
 
 #define SOURCE_WHY (ADDRESS_TEXT + NODE_WHY + OPTIONS_HINT)
 

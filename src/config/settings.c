@@ -13,14 +13,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "clock.h"
-#include "config.h"
-#include "exitcode.h"
-#include "lock.h"
-#include "log.h"
-#include "names.h"
-#include "site.h"
-#include "tls.h"
+#include "base/clock.h"
+#include "config/conffile.h"
+#include "base/exitcode.h"
+#include "lock/lock.h"
+#include "base/log.h"
+#include "config/names.h"
+#include "config/settings.h"
+#include "redis/tls.h"
 
 static const struct {
 	const char *option;

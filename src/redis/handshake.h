@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "node.h"
+#include "redis/conn.h"
 
 /* Tags of what a node asks for itself. */
 enum {

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock.h"
-#include "rule.h"
+#include "lock/lock.h"
+#include "protocol/acl.h"
 
 /*
  * LPUSH would always do something.  It is tried in a script that may not write,

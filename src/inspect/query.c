@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "exitcode.h"
-#include "lock.h"
-#include "log.h"
-#include "report.h"
-#include "rule.h"
-#include "survey.h"
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "lock/lock.h"
+#include "base/log.h"
+#include "run/messages.h"
+#include "protocol/acl.h"
+#include "inspect/query.h"
 
 /* What one server may tell us in a round: it may be broken, or an enemy. */
 #define BYTES_MAX     (128 * 1024 * 1024)

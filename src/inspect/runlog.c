@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exitcode.h"
-#include "history.h"
-#include "lock.h"
-#include "log.h"
+#include "base/exitcode.h"
+#include "inspect/runlog.h"
+#include "lock/lock.h"
+#include "base/log.h"
 #include "scripts.h"
-#include "signals.h"
-#include "tell.h"
+#include "process/signals.h"
+#include "inspect/tell.h"
 
 static int
 ask_chapter(struct source *s, size_t i)

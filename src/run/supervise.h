@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "child.h"
-#include "guard.h"
-#include "locks.h"
-#include "loop.h"
-#include "options.h"
-#include "owner.h"
-#include "signals.h"
+#include "process/child.h"
+#include "process/guard.h"
+#include "lock/lockset.h"
+#include "base/loop.h"
+#include "config/options.h"
+#include "protocol/owner.h"
+#include "process/signals.h"
 
 /* One run of the program; on main's stack. */
 struct run {

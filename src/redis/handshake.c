@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "greet.h"
-#include "info.h"
+#include "base/clock.h"
+#include "redis/handshake.h"
+#include "redis/info.h"
 
 static void
 send_auth(struct node *n)

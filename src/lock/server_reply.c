@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "clock.h"
-#include "lock.h"
-#include "log.h"
+#include "base/clock.h"
+#include "lock/lock.h"
+#include "base/log.h"
 #include "scripts.h"
-#include "server.h"
+#include "lock/server.h"
 
 #define REFRESH_MS     5000 /* of our place in a queue, give or take a tenth */
 #define WAIT_RETRY_MS  500  /* after an error, while we wait */

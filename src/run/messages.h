@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-#include "lock.h"
-#include "options.h"
+#include "lock/lock.h"
+#include "config/options.h"
 
 #define REPORT_PASSWORD 512
 

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "facts.h"
-#include "info.h"
-#include "lock.h"
-#include "rule.h"
+#include "base/clock.h"
+#include "inspect/probe.h"
+#include "redis/info.h"
+#include "lock/lock.h"
+#include "protocol/acl.h"
 
 #define SAMPLES    5          /* of the time that an answer takes */
 #define TIME_END_S 9000000000 /* the year 2255: no server's clock is there */

@@ -26,10 +26,10 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "greet.h"
-#include "node.h"
-#include "reply.h"
+#include "base/clock.h"
+#include "redis/handshake.h"
+#include "redis/conn.h"
+#include "redis/reply.h"
 
 #define HOPS 8 /* that a request may take */
 

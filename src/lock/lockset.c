@@ -3,9 +3,9 @@
  */
 #include <stdlib.h>
 
-#include "clock.h"
-#include "locks.h"
-#include "log.h"
+#include "base/clock.h"
+#include "lock/lockset.h"
+#include "base/log.h"
 
 #define TELL_AFTER_MS 1000
 

@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "address.h"
-#include "loop.h"
-#include "tls.h"
-#include "topology.h"
+#include "redis/url.h"
+#include "base/loop.h"
+#include "redis/tls.h"
+#include "redis/topology.h"
 
 #define NODE_PENDING 32 /* requests on their way, at most */
 #define NODE_RUN_ID  48

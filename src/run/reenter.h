@@ -2,8 +2,8 @@
 #ifndef NESTED_H
 #define NESTED_H
 
-#include "options.h"
-#include "signals.h"
+#include "config/options.h"
+#include "process/signals.h"
 
 /*
  * If a run of the same site that we descend from holds all of opt->names,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "address.h"
+#include "redis/url.h"
 
 /*
  * Copies src[0..len) to dst, percent-decoded.  False if it does not fit, is

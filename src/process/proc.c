@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "procs.h"
+#include "process/proc.h"
 
 #define KILL_BATCH 1024
 #define TREE       4096

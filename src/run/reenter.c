@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exitcode.h"
-#include "locks.h"
-#include "log.h"
-#include "nested.h"
-#include "owner.h"
-#include "procs.h"
-#include "status.h"
+#include "base/exitcode.h"
+#include "lock/lockset.h"
+#include "base/log.h"
+#include "run/reenter.h"
+#include "protocol/owner.h"
+#include "process/proc.h"
+#include "inspect/lockinfo.h"
 
 /* Whether names, one a line, has name among them. */
 static bool
