@@ -13,7 +13,7 @@
 #include "protocol/owner.h"
 #include "scripts.h"
 #include "process/signals.h"
-#include "inspect/show.h"
+#include "inspect/status.h"
 #include "inspect/lockinfo.h"
 
 #define WAITERS_MAX 100 /* that status.lua tells of */

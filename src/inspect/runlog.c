@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "scripts.h"
 #include "process/signals.h"
-#include "inspect/tell.h"
+#include "inspect/history.h"
 
 static int
 ask_chapter(struct source *s, size_t i)

@@ -19,7 +19,7 @@
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "base/screen.h"
-#include "inspect/show.h"
+#include "inspect/status.h"
 #include "process/signals.h"
 #include "inspect/lockinfo.h"
 #include "inspect/watch.h"

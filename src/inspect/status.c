@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/json.h"
-#include "inspect/show.h"
+#include "inspect/status.h"
 #include "base/table.h"
 
 enum { LOCK, STATE, HOLDER, COMMAND, HELD, LEASE, WAITING, FENCE, COLUMNS };

@@ -13,7 +13,7 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/table.h"
-#include "inspect/tell.h"
+#include "inspect/history.h"
 
 #define SHOWN  100 /* runs of a lock, at most */
 #define WIDEST 20  /* columns that the bar of the longest run takes */
