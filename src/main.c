@@ -16,17 +16,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/die.h"
+#include "base/exitcode.h"
+#include "base/log.h"
 #include "inspect/break.h"
 #include "inspect/check.h"
-#include "base/clock.h"
-#include "base/exitcode.h"
-#include "inspect/runlog.h"
-#include "base/log.h"
-#include "run/reenter.h"
-#include "run/messages.h"
-#include "run/supervise.h"
+#include "inspect/history.h"
 #include "inspect/lockinfo.h"
+#include "inspect/runlog.h"
+#include "inspect/status.h"
 #include "inspect/watch.h"
+#include "protocol/key.h"
+#include "protocol/quorum.h"
+#include "run/messages.h"
+#include "run/reenter.h"
+#include "run/supervise.h"
 
 static void
 signals_cb(void *arg, short revents)
@@ -144,7 +149,7 @@ run_command(struct run *run)
 
 	run->deadline_ms = locks_deadline_ms(&run->locks);
 	run->acquired_ms = now;
-	run->voted_ms = run->deadline_ms - lock_lease_ms(opt->ttl_ms);
+	run->voted_ms = run->deadline_ms - lease_valid_ms(opt->ttl_ms);
 	for (int i = 0; i < run->locks.n; i++)
 		report_acquired(&run->locks.lock[i], now - run->asked_ms);
 	signals_cb(run, 0); /* the last moment for one to be in time */
@@ -385,6 +390,6 @@ main(int argc, char **argv)
 	loop_release(&run.loop);
 	options_release(&run.opt);
 	if (status < 0)
-		signals_die_of(-status);
+		die_of_signal(-status);
 	return status;
 }

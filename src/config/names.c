@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "base/exitcode.h"
-#include "lock/lock.h"
-#include "lock/lockset.h"
 #include "config/names.h"
+#include "protocol/key.h"
 
 static bool
 has_control(const char *s)

@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/die.h"
 #include "base/exitcode.h"
-#include "lock/lock.h"
 #include "base/log.h"
 #include "config/names.h"
 #include "config/options.h"
-#include "process/signals.h"
 #include "config/settings.h"
+#include "protocol/key.h"
+#include "protocol/quorum.h"
 
 static const char usage[] =
     "usage: redlock-run [OPTION]... -k NAME [--] COMMAND [ARG]...\n"
@@ -180,7 +181,7 @@ static _Noreturn void
 print_and_exit(const char *text)
 {
 	fputs(text, stdout);
-	signals_flush_output();
+	flush_output();
 	exit(0);
 }
 
@@ -338,7 +339,7 @@ check_site(const struct options *opt)
 		info("%d servers are no safer than %d: a majority of them is "
 		     "%d",
 		    opt->naddresses, opt->naddresses - 1,
-		    opt->naddresses / 2 + 1);
+		    quorum_of(opt->naddresses));
 }
 
 void

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "redis/url.h"
-#include "config/conffile.h"
 #include "base/log.h"
+#include "config/conffile.h"
+#include "redis/url.h"
 
 #define OPTIONS_HINT 192
 

@@ -14,12 +14,13 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "config/conffile.h"
 #include "base/exitcode.h"
-#include "lock/lock.h"
 #include "base/log.h"
+#include "config/conffile.h"
 #include "config/names.h"
 #include "config/settings.h"
+#include "protocol/key.h"
+#include "protocol/quorum.h"
 #include "redis/tls.h"
 
 static const struct {

@@ -11,17 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/break.h"
 #include "base/clock.h"
+#include "base/die.h"
 #include "base/exitcode.h"
-#include "lock/lock.h"
 #include "base/log.h"
-#include "protocol/owner.h"
-#include "process/proc.h"
-#include "scripts.h"
-#include "process/signals.h"
+#include "inspect/break.h"
 #include "inspect/lockinfo.h"
 #include "inspect/query.h"
+#include "process/proc.h"
+#include "process/signals.h"
+#include "protocol/key.h"
+#include "protocol/owner.h"
+#include "protocol/quorum.h"
+#include "protocol/state.h"
+#include "scripts.h"
 
 #define HOLDING (OWNER_WHO + 2 * DURATION_TEXT + 64) /* room for holding() */
 
@@ -148,7 +151,7 @@ print_command(const struct options *opt, const char *token)
 		free(word);
 	}
 	putchar('\n');
-	signals_flush_output();
+	flush_output();
 	if (cut)
 		note("the password is left out of this; --password-file or "
 		     "REDISCLI_AUTH gives it");
@@ -243,12 +246,12 @@ removal_answered(struct source *s, size_t i, const struct answer *a)
 {
 	struct removal *r = s->survey->arg;
 	bool removed = answer_int(a, 0) == 1;
-	struct lock_view view;
+	struct lock_state view;
 
 	(void)i;
 	if (source_refused(s, a))
 		return false;
-	if (!removed && lock_view_read(&view, a) == -1) {
+	if (!removed && lock_state_read(&view, a) == -1) {
 		source_nonsense(s);
 		return false;
 	}

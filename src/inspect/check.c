@@ -8,18 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/check.h"
 #include "base/clock.h"
+#include "base/die.h"
 #include "base/escape.h"
 #include "base/exitcode.h"
-#include "inspect/probe.h"
-#include "inspect/findings.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "protocol/acl.h"
-#include "process/signals.h"
-#include "inspect/query.h"
 #include "base/table.h"
+#include "inspect/check.h"
+#include "inspect/findings.h"
+#include "inspect/probe.h"
+#include "inspect/query.h"
+#include "process/signals.h"
+#include "protocol/acl.h"
 
 enum {
 	SERVER,
@@ -196,7 +197,7 @@ check_run(const struct options *opt)
 		show_table(stdout, facts, found, n);
 	if (!opt->json)
 		show_findings(stdout, facts, found, n, opt->quiet);
-	signals_flush_output();
+	flush_output();
 	for (int i = 0; i < n; i++) {
 		if (found[i].worst == LEVEL_REFUSED)
 			result = EXIT_REFUSED;

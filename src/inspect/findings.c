@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/exitcode.h"
-#include "inspect/findings.h"
 #include "base/log.h"
+#include "inspect/findings.h"
 #include "protocol/acl.h"
 
 #define LEAST_VERSION 6

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "inspect/probe.h"
 #include "config/options.h"
+#include "inspect/probe.h"
 
 enum level {
 	LEVEL_NOTE,   /* to be known */

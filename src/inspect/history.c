@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/die.h"
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/table.h"
@@ -275,4 +276,23 @@ tell_json(FILE *out, const struct history *h)
 		}
 	}
 	fprintf(out, "]\n");
+}
+
+int
+history_run(const struct options *opt)
+{
+	struct history h = { 0 };
+	int result, failures;
+
+	survey_init(&h.survey, opt);
+	h.survey.arg = &h;
+	history_read(&h);
+	result = survey_report(&h.survey, &failures);
+	if (opt->json)
+		tell_json(stdout, &h);
+	else if (failures < h.survey.nsources) /* a minority may say it */
+		tell_table(stdout, &h);
+	flush_output();
+	history_release(&h);
+	return result;
 }

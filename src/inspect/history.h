@@ -1,6 +1,6 @@
-/* What --history found, as a table for people or as JSON for programs. */
-#ifndef TELL_H
-#define TELL_H
+/* --history: what it found, as a table for people or as JSON for programs. */
+#ifndef HISTORY_H
+#define HISTORY_H
 
 #include <stdio.h>
 
@@ -9,5 +9,12 @@
 /* Both print at most a hundred runs a lock; whether that worked, ferror() knows. */
 void tell_table(FILE *, const struct history *);
 void tell_json(FILE *, const struct history *);
+
+/*
+ * Prints the last runs of the locks opt->names, or, if it names none, of all
+ * under the prefix, on standard output.  Returns the exit status: 0, or
+ * EXIT_UNREACHABLE or EXIT_REFUSED with a message.
+ */
+int history_run(const struct options *opt);
 
 #endif

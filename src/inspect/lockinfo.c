@@ -8,13 +8,14 @@
 
 #include "base/clock.h"
 #include "base/exitcode.h"
-#include "lock/lock.h"
 #include "base/log.h"
-#include "protocol/owner.h"
-#include "scripts.h"
-#include "process/signals.h"
-#include "inspect/status.h"
 #include "inspect/lockinfo.h"
+#include "process/signals.h"
+#include "protocol/key.h"
+#include "protocol/owner.h"
+#include "protocol/quorum.h"
+#include "protocol/state.h"
+#include "scripts.h"
 
 #define WAITERS_MAX 100 /* that status.lua tells of */
 
@@ -74,12 +75,12 @@ entry_answered(struct source *s, size_t i, const struct answer *a)
 {
 	struct status *st = s->survey->arg;
 	struct opinion *o = &st->entries[i].opinions[s - s->survey->sources];
-	struct lock_view view;
+	struct lock_state view;
 
 	if (source_refused(s, a))
 		return false;
 	o->fence = answer_int(a, 7);
-	if (lock_view_read(&view, a) == -1 || o->fence < 0 ||
+	if (lock_state_read(&view, a) == -1 || o->fence < 0 ||
 	    o->fence >= FENCE_END) {
 		source_nonsense(s);
 		return false;
@@ -154,7 +155,7 @@ judge_holder(const struct survey *sv, struct entry *e,
 	    need(realloc(e->holders, (e->nholders + 1) * sizeof(*e->holders)));
 	agreed = &e->holders[e->nholders++];
 	*agreed = *h;
-	agreed->ttl_ms = lock_deadline_of(ttl_ms, n, sv->quorum);
+	agreed->ttl_ms = quorum_largest(ttl_ms, n, sv->quorum);
 	if (agreed->ttl_ms == CLOCK_NEVER)
 		agreed->ttl_ms = -1;
 	if (e->nholders == 1 || agreed->ttl_ms < 0 ||
@@ -325,31 +326,4 @@ status_holds(
 	}
 	status_release(&st);
 	return holds;
-}
-
-int
-status_run(const struct options *opt)
-{
-	struct status st;
-	int result, failures;
-
-	status_init(&st, opt);
-	status_read(&st);
-	result = survey_report(&st.survey, &failures);
-	if (opt->json)
-		show_json(stdout, &st);
-	else if (failures < st.survey.nsources) /* a minority may say it */
-		show_table(stdout, &st);
-	signals_flush_output();
-	for (size_t i = 0; i < st.nentries && opt->nnames > 0; i++) {
-		enum state state = st.entries[i].state;
-
-		if (state == STATE_UNKNOWN &&
-		    (result == 0 || result == EXIT_FREE))
-			result = EXIT_UNREACHABLE;
-		else if (state == STATE_FREE && result == 0)
-			result = EXIT_FREE;
-	}
-	status_release(&st);
-	return result;
 }

@@ -1,14 +1,14 @@
 /* --status: which locks there are, and what a majority says of each. */
-#ifndef STATUS_H
-#define STATUS_H
+#ifndef LOCKINFO_H
+#define LOCKINFO_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "config/options.h"
-#include "protocol/owner.h"
 #include "inspect/query.h"
+#include "protocol/owner.h"
 
 enum state { STATE_UNKNOWN, STATE_FREE, STATE_HELD, STATE_SHARED, STATE_REST };
 
@@ -69,13 +69,6 @@ void status_read(struct status *);
  */
 void status_sort(struct status *);
 void status_release(struct status *);
-
-/*
- * Prints the state of the locks opt->names, or, if it names none, of all under
- * the prefix, on standard output.  Returns the exit status: 0, EXIT_FREE if one
- * asked for is free, EXIT_UNREACHABLE or EXIT_REFUSED with a message.
- */
-int status_run(const struct options *opt);
 
 /*
  * Whether all of opt->names are held by the run that has this token.  If so,

@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "inspect/probe.h"
-#include "redis/info.h"
-#include "lock/lock.h"
 #include "protocol/acl.h"
+#include "protocol/key.h"
+#include "redis/info.h"
 
 #define SAMPLES    5          /* of the time that an answer takes */
 #define TIME_END_S 9000000000 /* the year 2255: no server's clock is there */
@@ -60,7 +60,7 @@ facts_tried(struct facts *f, int i, int pattern, enum answer_kind kind,
 {
 	const uint32_t bit = RIGHT_BIT(i);
 
-	if (kind == ANSWER_DENIED && rule_denies_command(error)) {
+	if (kind == ANSWER_DENIED && error_denies_command(error)) {
 		f->denied |= bit;
 		return;
 	}
@@ -96,7 +96,7 @@ info_answered(struct source *s, size_t i, const struct answer *a)
 	const char *info = answer_text(a);
 
 	(void)i;
-	if (a->kind == ANSWER_DENIED && !rule_denies(a->text))
+	if (a->kind == ANSWER_DENIED && !error_denies(a->text))
 		source_fail(s, a->kind, a->text);
 	else if (a->kind != ANSWER_REPLY)
 		snprintf(f->silent, sizeof(f->silent), "%s", a->text);

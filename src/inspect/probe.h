@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "redis/conn.h"
 #include "inspect/query.h"
+#include "redis/conn.h"
+#include "redis/error.h"
 
 #define FACTS_WORD    40
 #define FACTS_UNKNOWN INT64_MIN

@@ -9,11 +9,12 @@
 
 #include "base/clock.h"
 #include "base/exitcode.h"
-#include "lock/lock.h"
 #include "base/log.h"
-#include "run/messages.h"
-#include "protocol/acl.h"
+#include "config/advice.h"
 #include "inspect/query.h"
+#include "protocol/acl.h"
+#include "protocol/key.h"
+#include "protocol/quorum.h"
 
 /* What one server may tell us in a round: it may be broken, or an enemy. */
 #define BYTES_MAX     (128 * 1024 * 1024)
@@ -141,49 +142,6 @@ survey_ask(struct survey *sv, size_t n, survey_ask_cb *ask_cb,
 	}
 }
 
-/*
- * Returns the name of the lock that a key belongs to, its length in *len (0:
- * none of ours), and what kind of key it is in *kind.  The lock's own key is
- * prefix and NAME; those beside it are that, in braces unless it has a tag, and
- * ":~" and their kind.  NAME has no ":~" in it, but may begin with "~" behind a
- * prefix that ends with ":".
- */
-static const char *
-name_in(const char *key, const char *prefix, size_t *len, const char **kind)
-{
-	const char *name, *beside, *close = strchr(key, '}');
-	size_t n = strlen(prefix);
-
-	*len = 0;
-	if (key[0] == '{' && close != NULL && strncmp(close, "}:~", 3) == 0 &&
-	    strncmp(key + 1, prefix, n) == 0) {
-		name = key + 1 + n;
-		*kind = close + 3;
-		*len = close > name ? (size_t)(close - name) : 0;
-		return name;
-	}
-	if (strncmp(key, prefix, n) != 0)
-		return key;
-	name = key + n;
-	beside = strstr(name, ":~");
-	*kind = beside == NULL ? "" : beside + 2;
-	*len = beside == NULL ? strlen(name) : (size_t)(beside - name);
-	return name;
-}
-
-/* The number of a slot, 1 for the lock itself; 0: it is another kind of key. */
-static int
-slot_number(const char *kind)
-{
-	int n = 0;
-
-	if (*kind == '\0')
-		return 1;
-	for (; *kind >= '0' && *kind <= '9' && n <= LOCK_SLOTS; kind++)
-		n = n * 10 + (*kind - '0');
-	return *kind == '\0' && n >= 2 && n <= LOCK_SLOTS ? n : 0;
-}
-
 static void
 add_subject(struct survey *sv, const struct source *from, const char *name,
     size_t len, int slots)
@@ -208,10 +166,10 @@ found_key(struct source *s, const char *key)
 	size_t len;
 	int slot;
 
-	name = name_in(key, sv->opt->prefix, &len, &kind);
+	name = key_name(key, sv->opt->prefix, &len, &kind);
 	if (len > LOCK_NAME)
 		return;
-	slot = slot_number(kind);
+	slot = key_slot(kind);
 	for (const char *const *w = sv->wanted; len > 0 && *w != NULL; w++)
 		if (**w == '\0' ? slot > 0 : strcmp(kind, *w) == 0) {
 			add_subject(sv, s, name, len, slot > 0 ? slot : 1);
@@ -452,7 +410,7 @@ int
 survey_report(const struct survey *sv, int *failures)
 {
 	int working = survey_working(sv), result = EXIT_UNREACHABLE;
-	char why[SOURCE_WHY], rule[RULE_TEXT], password[REPORT_PASSWORD];
+	char why[SOURCE_WHY], rule[RULE_TEXT], password[ADVICE_PASSWORD];
 
 	for (int i = 0; i < sv->nsources; i++) {
 		const struct source *s = &sv->sources[i];
@@ -460,10 +418,10 @@ survey_report(const struct survey *sv, int *failures)
 		if (s->failure == ANSWER_REPLY)
 			continue;
 		warn("%s%s", source_why(s, why),
-		    report_password(password, sv->opt, s->why));
+		    advice_password(password, sv->opt, s->why));
 		if (s->failure == ANSWER_DENIED)
 			result = EXIT_REFUSED;
-		if (rule_denies(s->why))
+		if (error_denies(s->why))
 			warn("%s: the user needs %s", s->node.address.text,
 			    rule_text(rule, sv->opt->prefix));
 	}
@@ -477,7 +435,7 @@ survey_init(struct survey *sv, const struct options *opt)
 	memset(sv, 0, sizeof(*sv));
 	sv->opt = opt;
 	sv->nsources = opt->naddresses;
-	sv->quorum = opt->naddresses / 2 + 1;
+	sv->quorum = quorum_of(opt->naddresses);
 	if (loop_init(&sv->loop) == -1)
 		die(EXIT_OS, "timerfd: %s", strerror(errno));
 	sv->sources =

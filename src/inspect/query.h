@@ -12,8 +12,9 @@
 #include <stdio.h>
 
 #include "base/loop.h"
-#include "redis/conn.h"
 #include "config/options.h"
+#include "redis/conn.h"
+#include "redis/error.h"
 
 #define SOURCE_WHY (ADDRESS_TEXT + NODE_WHY + OPTIONS_HINT)
 

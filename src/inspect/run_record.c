@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/run_record.h"
 #include "inspect/query.h"
+#include "inspect/run_record.h"
 
 #define NUMBER_MAX INT64_C(9000000000000000) /* what JSON can say exactly */
 

@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lock/lock.h"
 #include "protocol/owner.h"
+#include "protocol/quorum.h"
 
 enum ending {
 	ENDED_UNKNOWN, /* too few servers answered to tell */

@@ -7,12 +7,11 @@
 #include <string.h>
 
 #include "base/exitcode.h"
-#include "inspect/runlog.h"
-#include "lock/lock.h"
 #include "base/log.h"
-#include "scripts.h"
+#include "inspect/runlog.h"
 #include "process/signals.h"
-#include "inspect/history.h"
+#include "protocol/key.h"
+#include "scripts.h"
 
 static int
 ask_chapter(struct source *s, size_t i)
@@ -88,7 +87,7 @@ judge_chapter(const struct survey *sv, struct chapter *c)
 	runs_judge(&c->runs, sv->nsources, sv->quorum, silent);
 }
 
-static void
+void
 history_read(struct history *h)
 {
 	/* The locks themselves tell how many slots there are to look at. */
@@ -111,7 +110,7 @@ history_read(struct history *h)
 		judge_chapter(sv, &h->chapters[i]);
 }
 
-static void
+void
 history_release(struct history *h)
 {
 	for (size_t i = 0; i < h->nchapters; i++) {
@@ -124,23 +123,4 @@ history_release(struct history *h)
 	}
 	free(h->chapters);
 	survey_release(&h->survey);
-}
-
-int
-history_run(const struct options *opt)
-{
-	struct history h = { 0 };
-	int result, failures;
-
-	survey_init(&h.survey, opt);
-	h.survey.arg = &h;
-	history_read(&h);
-	result = survey_report(&h.survey, &failures);
-	if (opt->json)
-		tell_json(stdout, &h);
-	else if (failures < h.survey.nsources) /* a minority may say it */
-		tell_table(stdout, &h);
-	signals_flush_output();
-	history_release(&h);
-	return result;
 }

@@ -1,15 +1,15 @@
-/* --history: the last runs of locks, and how each ended. */
-#ifndef HISTORY_H
-#define HISTORY_H
+/* The last runs of locks, and how each ended. */
+#ifndef RUNLOG_H
+#define RUNLOG_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "config/options.h"
-#include "protocol/owner.h"
-#include "inspect/run_record.h"
 #include "inspect/query.h"
+#include "inspect/run_record.h"
+#include "protocol/owner.h"
 
 /* What one server says of one lock beside its runs. */
 struct account {
@@ -34,10 +34,10 @@ struct history {
 };
 
 /*
- * Prints the last runs of the locks opt->names, or, if it names none, of all
- * under the prefix, on standard output.  Returns the exit status: 0, or
- * EXIT_UNREACHABLE or EXIT_REFUSED with a message.
+ * Finds out the last runs of the locks that the options of h->survey name, or,
+ * if they name none, of all under the prefix.  history_release() undoes it.
  */
-int history_run(const struct options *opt);
+void history_read(struct history *);
+void history_release(struct history *);
 
 #endif

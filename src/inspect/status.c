@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/die.h"
 #include "base/escape.h"
+#include "base/exitcode.h"
 #include "base/json.h"
-#include "inspect/status.h"
 #include "base/table.h"
+#include "inspect/status.h"
 
 enum { LOCK, STATE, HOLDER, COMMAND, HELD, LEASE, WAITING, FENCE, COLUMNS };
 
@@ -241,4 +243,31 @@ show_json(FILE *out, const struct status *st)
 		json_entry(out, &st->survey, &st->entries[i]);
 	}
 	fprintf(out, "]\n");
+}
+
+int
+status_run(const struct options *opt)
+{
+	struct status st;
+	int result, failures;
+
+	status_init(&st, opt);
+	status_read(&st);
+	result = survey_report(&st.survey, &failures);
+	if (opt->json)
+		show_json(stdout, &st);
+	else if (failures < st.survey.nsources) /* a minority may say it */
+		show_table(stdout, &st);
+	flush_output();
+	for (size_t i = 0; i < st.nentries && opt->nnames > 0; i++) {
+		enum state state = st.entries[i].state;
+
+		if (state == STATE_UNKNOWN &&
+		    (result == 0 || result == EXIT_FREE))
+			result = EXIT_UNREACHABLE;
+		else if (state == STATE_FREE && result == 0)
+			result = EXIT_FREE;
+	}
+	status_release(&st);
+	return result;
 }

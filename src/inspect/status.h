@@ -1,6 +1,6 @@
-/* What --status found, as a table for people or as JSON for programs. */
-#ifndef SHOW_H
-#define SHOW_H
+/* --status: what it found, as a table for people or as JSON for programs. */
+#ifndef STATUS_H
+#define STATUS_H
 
 #include <stdio.h>
 
@@ -9,5 +9,12 @@
 /* Whether the printing worked, ferror() knows. */
 void show_table(FILE *, const struct status *);
 void show_json(FILE *, const struct status *);
+
+/*
+ * Prints the state of the locks opt->names, or, if it names none, of all under
+ * the prefix, on standard output.  Returns the exit status: 0, EXIT_FREE if one
+ * asked for is free, EXIT_UNREACHABLE or EXIT_REFUSED with a message.
+ */
+int status_run(const struct options *opt);
 
 #endif

@@ -15,14 +15,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/die.h"
 #include "base/escape.h"
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "base/screen.h"
-#include "inspect/status.h"
-#include "process/signals.h"
 #include "inspect/lockinfo.h"
+#include "inspect/status.h"
 #include "inspect/watch.h"
+#include "process/signals.h"
 
 #define TICK_MS 1000
 #define CLOCK   12 /* room for "21:04:05" */
@@ -343,6 +344,6 @@ watch_run(const struct options *opt)
 	}
 	watch_release(&w);
 	if (w.signo != 0)
-		signals_die_of(w.signo);
+		die_of_signal(w.signo);
 	return 0;
 }

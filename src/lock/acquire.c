@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "lock/lock.h"
+#include "protocol/state.h"
 
 /* Whether two of the servers turn out to be one, under two names. */
 static bool
@@ -25,7 +26,7 @@ same_server(struct lock *l)
 }
 
 static bool
-same_owner(const struct lock_view *a, const struct lock_view *b)
+same_owner(const struct lock_state *a, const struct lock_state *b)
 {
 	struct owner x, y;
 
@@ -44,12 +45,12 @@ same_owner(const struct lock_view *a, const struct lock_view *b)
 static bool
 contested(const struct lock *l)
 {
-	const struct lock_view *first = NULL;
+	const struct lock_state *first = NULL;
 
 	if (l->quorum == 1)
 		return false; /* one vote cannot be split */
 	for (int i = 0; i < l->nservers; i++) {
-		const struct lock_view *v = &l->servers[i].view;
+		const struct lock_state *v = &l->servers[i].view;
 
 		if (server_vote(&l->servers[i]) != VERDICT_NO)
 			continue;

@@ -10,28 +10,12 @@
 
 #include "base/clock.h"
 #include "lock/lock.h"
+#include "protocol/quorum.h"
 
 #define STRAGGLE_MS 50 /* for a release where there were answers */
 #define COMPLAINT   (NODE_WHY + OWNER_WHO)
 #define AND_MORE    24
 #define CANCEL_MS   500 /* to reach servers after a signal */
-
-int64_t
-lock_deadline_of(const int64_t valid_ms[], int n, int q)
-{
-	int64_t deadline = 0;
-
-	for (int i = 0; i < n; i++) {
-		int as_late = 0;
-
-		for (int j = 0; j < n; j++)
-			if (valid_ms[j] >= valid_ms[i])
-				as_late++;
-		if (as_late >= q && valid_ms[i] > deadline)
-			deadline = valid_ms[i];
-	}
-	return deadline;
-}
 
 int64_t
 lock_deadline_ms(const struct lock *l)
@@ -41,32 +25,7 @@ lock_deadline_ms(const struct lock *l)
 	for (int i = 0; i < l->nservers; i++)
 		if (l->servers[i].odd == NULL)
 			valid_ms[i] = l->servers[i].valid_ms;
-	return lock_deadline_of(valid_ms, l->nservers, l->quorum);
-}
-
-/*
- * All keys of a lock live in the Redis Cluster slot of the lock key: it is
- * their hash tag, unless it has one of its own.
- */
-void
-lock_keys(char key[LOCK_KEY], char beside[LOCK_KEY], const char *prefix,
-    const char *name)
-{
-	const char *open, *close;
-	bool tagged;
-
-	snprintf(key, LOCK_KEY, "%s%s", prefix, name);
-	open = strchr(key, '{');
-	close = open == NULL ? NULL : strchr(open, '}');
-	tagged = close != NULL && close > open + 1;
-	snprintf(beside, LOCK_KEY, "%s%s%s%s:~", tagged ? "" : "{", prefix,
-	    name, tagged ? "" : "}");
-}
-
-int64_t
-lock_lease_ms(int64_t ttl_ms)
-{
-	return ttl_ms - (ttl_ms / 100 + 2);
+	return quorum_largest(valid_ms, l->nservers, l->quorum);
 }
 
 int64_t
@@ -95,7 +54,7 @@ lock_init(struct lock *l, struct loop *loop, const char *prefix,
 	l->name = name;
 	l->slowest_ms = -1;
 	l->nservers = naddresses;
-	l->quorum = naddresses / 2 + 1;
+	l->quorum = quorum_of(naddresses);
 	l->limit = limit;
 	l->ttl_ms = ttl_ms;
 	l->node_timeout_ms = node_timeout_ms;
@@ -341,10 +300,10 @@ lock_close(struct lock *l)
 	free(l->servers);
 }
 
-const struct lock_view *
-lock_view(const struct lock *l)
+const struct lock_state *
+lock_state(const struct lock *l)
 {
-	const struct lock_view *view = NULL;
+	const struct lock_state *view = NULL;
 	int refusals = 0;
 
 	for (int i = 0; i < l->nservers; i++) {

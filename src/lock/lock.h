@@ -22,16 +22,14 @@
 #include <stdint.h>
 
 #include "base/loop.h"
-#include "redis/conn.h"
-#include "protocol/owner.h"
 #include "lock/server.h"
+#include "protocol/key.h"
+#include "protocol/owner.h"
+#include "protocol/state.h"
+#include "redis/conn.h"
 
-#define LOCK_NAME    512 /* bytes, at most */
-#define LOCK_KEY     (2 * LOCK_NAME + 32)
-#define LOCK_WHY     3072
-#define LOCK_HOW     64
-#define LOCK_SERVERS 31   /* at most */
-#define LOCK_SLOTS   1000 /* at most */
+#define LOCK_WHY 3072
+#define LOCK_HOW 64
 
 enum lock_outcome {
 	LOCK_UNDECIDED,
@@ -95,22 +93,6 @@ struct lock {
 	char beside[LOCK_KEY]; /* what the other keys begin with */
 	char details[OWNER_DETAILS];
 };
-
-/*
- * How long a grant for ttl_ms counts from the sending of its request: the TTL
- * less what clocks may drift apart in that time.
- */
-int64_t lock_lease_ms(int64_t ttl_ms);
-
-/* The q-th largest of n valid-until times. */
-int64_t lock_deadline_of(const int64_t valid_ms[], int n, int q);
-
-/*
- * Writes the key of the lock name, and what the keys beside it begin with,
- * which lie in the same slot of a Redis Cluster.
- */
-void lock_keys(char key[LOCK_KEY], char beside[LOCK_KEY], const char *prefix,
-    const char *name);
 
 /*
  * Prepares l, which stays in place, for name under prefix on the servers at
@@ -199,7 +181,7 @@ void lock_close(struct lock *);
  * What a server that refused us says of the lock; NULL if none did, or too
  * few to make a lock that was held a lost one.
  */
-const struct lock_view *lock_view(const struct lock *);
+const struct lock_state *lock_state(const struct lock *);
 
 /*
  * Why there is no majority, server by server: "redis://h:6379: Connection

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "lock/lockset.h"
 #include "base/log.h"
+#include "lock/lockset.h"
 
 #define TELL_AFTER_MS 1000
 
@@ -75,7 +75,7 @@ lost(const struct locks *ls)
 {
 	if (clock_now_ms() < ls->wait_end_ms)
 		return LOCK_UNDECIDED;
-	return ls->wait_end_ms != 0 && lock_view(ls->about) != NULL ?
+	return ls->wait_end_ms != 0 && lock_state(ls->about) != NULL ?
 	    LOCK_BUSY :
 	    LOCK_UNREACHABLE;
 }

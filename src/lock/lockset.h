@@ -9,8 +9,6 @@
 
 #include "lock/lock.h"
 
-#define LOCKS_MAX 32
-
 struct locks {
 	struct loop *loop;
 	struct lock *lock;

@@ -11,10 +11,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "lock/lock.h"
 #include "base/log.h"
-#include "scripts.h"
+#include "lock/lock.h"
 #include "lock/server.h"
+#include "protocol/key.h"
+#include "scripts.h"
 
 #define REOPEN_MS 200 /* between tries to reach a server that is down */
 #define RETRY_MS  10  /* between tries of an acquire that was cut */

@@ -8,31 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "protocol/state.h"
 #include "redis/conn.h"
 
-#define LOCK_VALUE       1024  /* as much of a value as scripts send */
 #define POLL_MS          20    /* while a vote is split, and up to twice that */
 #define CONTEST_TIMEOUTS 3     /* node timeouts that a split vote may take, */
 #define BEAT_TIMEOUTS    2     /* and after which a candidate counts as dead */
 #define HEARTBEAT_MS     15000 /* without a word a waiter counts as dead */
-#define FENCE_END        INT64_C(9000000000000000) /* no fence or time, in us */
 
 struct lock;
-
-/* What a server asked about a lock says of it. */
-struct lock_view {
-	char value[LOCK_VALUE];
-	size_t len;
-	bool taken;
-	int64_t ttl_ms;    /* -1: for ever */
-	int64_t now_us;    /* the server's wall clock */
-	int readers;       /* how many share it; 0: it is not shared */
-	int best;          /* the slot that is free, or will be so first, */
-	int64_t best_ms;   /* and when; -1: never, -2: it is free */
-	bool queued;       /* its owner is in the queue: no holder yet */
-	int waiting;       /* how many others do so */
-	int64_t ticket_us; /* ours there, or the one that it would give us */
-};
 
 /* A server and its part in the lock. */
 struct server {
@@ -86,9 +70,9 @@ struct server {
 		VERDICT_UNABLE,
 		VERDICT_DENIED
 	} verdict,
-	    released;          /* on acquire or renewal; on the release */
-	char why[NODE_WHY];    /* of the last failure */
-	struct lock_view view; /* of the last refusal */
+	    released;           /* on acquire or renewal; on the release */
+	char why[NODE_WHY];     /* of the last failure */
+	struct lock_state view; /* of the last refusal */
 };
 
 /* Its verdict, where it has a vote. */
@@ -150,8 +134,5 @@ void server_may_have(struct server *);
  * has won or lost.
  */
 bool server_joins(const struct server *);
-
-/* Reads a refusal (or the status script's answer); -1 if it is none. */
-int lock_view_read(struct lock_view *, const struct answer *);
 
 #endif

@@ -8,63 +8,18 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "lock/lock.h"
 #include "base/log.h"
-#include "scripts.h"
+#include "lock/lock.h"
 #include "lock/server.h"
+#include "protocol/quorum.h"
+#include "protocol/state.h"
+#include "scripts.h"
 
 #define REFRESH_MS     5000 /* of our place in a queue, give or take a tenth */
 #define WAIT_RETRY_MS  500  /* after an error, while we wait */
 #define LATE_MS        100  /* BLPOP's timeout comes that late */
 #define FOREIGN_MS     25   /* at first, under a holder that wakes nobody */
 #define FOREIGN_MAX_MS 250
-
-/* What PTTL says, where a lease without end is as good as one of 3000 years. */
-static bool
-read_ttl(const struct answer *a, size_t i, int64_t *ttl_ms)
-{
-	long long ms = answer_int(a, i);
-
-	*ttl_ms = ms < DURATION_MAX_MS ? ms : DURATION_MAX_MS;
-	return ms >= -2;
-}
-
-static bool
-read_number(
-    const struct answer *a, size_t i, long long min, long long max, int *number)
-{
-	long long n = answer_int(a, i);
-
-	*number = n < min || n > max ? 0 : (int)n;
-	return n >= min && n <= max;
-}
-
-int
-lock_view_read(struct lock_view *v, const struct answer *a)
-{
-	const char *value;
-	size_t len = 0;
-
-	if (a->kind != ANSWER_REPLY || answer_count(a) < 7 ||
-	    answer_int(a, 0) != 0)
-		return -1;
-	value = answer_string(a, 1, &len);
-	v->taken = value != NULL;
-	v->len = len < sizeof(v->value) ? len : sizeof(v->value);
-	if (v->taken)
-		memcpy(v->value, value, v->len);
-	v->now_us = answer_int(a, 3);
-	v->queued = answer_int(a, 8) == 1;
-	v->ticket_us = answer_int(a, 10);
-	return read_ttl(a, 2, &v->ttl_ms) && read_ttl(a, 6, &v->best_ms) &&
-		v->now_us >= 0 && v->now_us < FENCE_END && v->ticket_us >= 0 &&
-		v->ticket_us < FENCE_END &&
-		read_number(a, 4, 0, INT_MAX, &v->readers) &&
-		read_number(a, 5, 1, LOCK_SLOTS, &v->best) &&
-		read_number(a, 9, 0, INT_MAX, &v->waiting) ?
-	    0 :
-	    -1;
-}
 
 void
 server_failed(struct server *s, enum verdict verdict, const char *why)
@@ -169,7 +124,7 @@ server_yours(struct server *s, const struct answer *a)
 		info("%s: %s: its vote counts now", l->name,
 		    s->node.address.text);
 	s->unproven_ms = 0;
-	s->valid_ms = a->sent_ms + lock_lease_ms(l->ttl_ms);
+	s->valid_ms = a->sent_ms + lease_valid_ms(l->ttl_ms);
 }
 
 /*
@@ -182,7 +137,7 @@ server_yours(struct server *s, const struct answer *a)
 static void
 await_turn(struct server *s)
 {
-	const struct lock_view *v = &s->view;
+	const struct lock_state *v = &s->view;
 	const struct lock *l = s->lock;
 	int64_t now = clock_now_ms();
 	int64_t ends = now + (v->best_ms == -2 ? GRANT_MS : v->best_ms) + 1;
@@ -274,7 +229,7 @@ refusal_read(struct server *s, const struct answer *a)
 {
 	const struct lock *l = s->lock;
 
-	return lock_view_read(&s->view, a) == 0 &&
+	return lock_state_read(&s->view, a) == 0 &&
 		s->view.best <= (l->limit > 1 ? l->limit : 1) ?
 	    0 :
 	    -1;

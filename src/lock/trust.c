@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "lock/lock.h"
+#include "protocol/quorum.h"
 
 #define DAY_US INT64_C(86400000000)
 /* Acquisitions that one server may have seen and another one not. */
@@ -72,7 +73,7 @@ static void
 judge_ahead(struct lock *l, const int64_t told[], int64_t most, int64_t slack,
     const char *odd)
 {
-	int64_t majority = lock_deadline_of(told, l->nservers, l->quorum);
+	int64_t majority = quorum_largest(told, l->nservers, l->quorum);
 
 	if (most < majority + slack)
 		most = majority + slack;

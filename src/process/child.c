@@ -16,9 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process/child.h"
 #include "base/clock.h"
 #include "base/exitcode.h"
+#include "process/child.h"
 #include "process/proc.h"
 
 #define LOOK_MS   50    /* between looks at what SIGCHLD cannot tell */

@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "process/child.h"
 #include "base/loop.h"
+#include "process/child.h"
 
 struct guard {
 	pid_t pid; /* 0: none */

@@ -135,29 +135,3 @@ signals_stop_ourselves(int signo)
 	sigprocmask(SIG_UNBLOCK, &set, &old);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 }
-
-void
-signals_flush_output(void)
-{
-	struct sigaction sa;
-
-	if (fflush(stdout) != EOF && !ferror(stdout))
-		return;
-	if (errno == EPIPE && sigaction(SIGPIPE, NULL, &sa) == 0 &&
-	    sa.sa_handler == SIG_DFL)
-		signals_die_of(SIGPIPE);
-	die(EXIT_OS, "standard output: %s", strerror(errno));
-}
-
-void
-signals_die_of(int signo)
-{
-	const sigset_t set = only(signo);
-
-	/* A core limit of 0 does not hold for a core_pattern with a pipe. */
-	prctl(PR_SET_DUMPABLE, 0);
-	signal(signo, SIG_DFL);
-	kill(getpid(), signo);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	_exit(128 + signo);
-}

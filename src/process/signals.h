@@ -48,16 +48,4 @@ bool signals_from_keyboard(const struct signalfd_siginfo *);
 /* Takes the default action of a stop signal: returns after SIGCONT. */
 void signals_stop_ourselves(int signo);
 
-/*
- * Flushes standard output.  If its reader is gone SIGPIPE ends this process,
- * as if it were not blocked; other errors end it with a message.
- */
-void signals_flush_output(void);
-
-/*
- * Ends this process by signo, without a core dump; where that cannot be (as
- * PID 1 of a namespace) with status 128 + signo.
- */
-_Noreturn void signals_die_of(int signo);
-
 #endif

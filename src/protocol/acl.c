@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock/lock.h"
 #include "protocol/acl.h"
+#include "protocol/key.h"
 
 /*
  * LPUSH would always do something.  It is tried in a script that may not write,
@@ -142,24 +142,4 @@ rule_idle(uint32_t commands)
 		if (rights[i].without == NULL || rights[i].without[0] != '\0')
 			commands &= ~RIGHT_BIT(i);
 	return commands;
-}
-
-/*
- * Redis 6 wraps an error inside a script in text of its own, later ones take
- * its code away.
- */
-bool
-rule_denies(const char *error)
-{
-	return strstr(error, "NOPERM") != NULL ||
-	    strstr(error, "ACL failure in script") != NULL ||
-	    strstr(error, "The user executing the script") != NULL;
-}
-
-bool
-rule_denies_command(const char *error)
-{
-	return rule_denies(error) &&
-	    (strstr(error, "' command") != NULL ||
-		strstr(error, "can't run this command") != NULL);
 }

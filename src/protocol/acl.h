@@ -52,8 +52,4 @@ char *rule_names(char dst[RULE_TEXT], uint32_t commands);
 uint32_t rule_needed(uint32_t commands);
 uint32_t rule_idle(uint32_t commands);
 
-/* Whether a server's error says that a permission is missing; for a command. */
-bool rule_denies(const char *error);
-bool rule_denies_command(const char *error);
-
 #endif

@@ -27,8 +27,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "redis/handshake.h"
 #include "redis/conn.h"
+#include "redis/handshake.h"
 #include "redis/reply.h"
 
 #define HOPS 8 /* that a request may take */
@@ -333,8 +333,8 @@ reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 		n->heard = true;
 		if (moved(n, request, r->str))
 			return;
-		a.kind = reply_error_kind(r->str);
-		a.text = a.tag == TAG_AUTH ? reply_auth_error(r->str) : r->str;
+		a.kind = error_kind(r->str);
+		a.text = a.tag == TAG_AUTH ? error_of_auth(r->str) : r->str;
 		if (answer_wants_eval(&a)) {
 			n->no_evalsha =
 			    n->no_evalsha || a.kind == ANSWER_DENIED;

@@ -12,10 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "redis/url.h"
 #include "base/loop.h"
+#include "redis/error.h"
 #include "redis/tls.h"
 #include "redis/topology.h"
+#include "redis/url.h"
 
 #define NODE_PENDING 32 /* requests on their way, at most */
 #define NODE_RUN_ID  48
@@ -26,13 +27,6 @@ enum node_state {
 	NODE_DOWN,     /* no connection; node->why says why */
 	NODE_GREETING, /* on the way: connecting, AUTH and SELECT, asking */
 	NODE_READY     /* requests may be sent */
-};
-
-enum answer_kind {
-	ANSWER_REPLY,  /* what the server said */
-	ANSWER_UNABLE, /* an error: LOADING, READONLY, OOM, ... */
-	ANSWER_DENIED, /* NOAUTH, WRONGPASS, NOPERM */
-	ANSWER_NONE    /* the connection was lost first */
 };
 
 /* Valid only inside the callback that gets it. */

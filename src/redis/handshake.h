@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "redis/conn.h"
+#include "redis/error.h"
 
 /* Tags of what a node asks for itself. */
 enum {

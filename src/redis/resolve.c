@@ -21,8 +21,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "redis/url.h"
 #include "redis/resolve.h"
+#include "redis/url.h"
 
 struct lookup {
 	char host[ADDRESS_HOST];

@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "redis/url.h"
 #include "base/loop.h"
 #include "redis/resolve.h"
+#include "redis/url.h"
 
 /* Where a connection leads. */
 struct place {

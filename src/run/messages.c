@@ -8,9 +8,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "protocol/owner.h"
-#include "run/messages.h"
+#include "config/advice.h"
 #include "protocol/acl.h"
+#include "protocol/owner.h"
+#include "protocol/state.h"
+#include "redis/error.h"
+#include "run/messages.h"
 
 static const char stood_still[] =
     "the lease ran out while we were stopped or the machine slept";
@@ -56,7 +59,7 @@ void
 report_loss(const struct lock *l, char *text, size_t size)
 {
 	char who[OWNER_WHO], why[LOCK_WHY];
-	const struct lock_view *view = lock_view(l);
+	const struct lock_state *view = lock_state(l);
 	const char *server = l->servers[0].node.address.text;
 
 	lock_why(l, why);
@@ -84,7 +87,7 @@ report_loss(const struct lock *l, char *text, size_t size)
 void
 report_busy(const struct lock *l)
 {
-	const struct lock_view *v = lock_view(l);
+	const struct lock_state *v = lock_state(l);
 	char who[OWNER_WHO], held[DURATION_TEXT + 32] = "";
 	char lease[DURATION_TEXT + 16], text[DURATION_TEXT], slots[40] = "";
 	const char *hint = l->wait_end_ms == 0 ? "; -w waits for it" : "";
@@ -126,7 +129,7 @@ report_busy(const struct lock *l)
 void
 report_waiting(const struct lock *l)
 {
-	const struct lock_view *v = lock_view(l);
+	const struct lock_state *v = lock_state(l);
 	char who[OWNER_WHO], why[LOCK_WHY];
 
 	lock_why(l, why);
@@ -140,42 +143,19 @@ report_waiting(const struct lock *l)
 		    owner_who(who, v->value, v->len));
 }
 
-char *
-report_password(
-    char buf[REPORT_PASSWORD], const struct options *opt, const char *error)
-{
-	buf[0] = '\0';
-	if (strstr(error, "NOAUTH") != NULL ||
-	    strstr(error, "unauthenticated") != NULL) /* of a long request */
-		snprintf(buf, REPORT_PASSWORD,
-		    "; a password is missing: REDISCLI_AUTH, --password-file "
-		    "or %s gives it",
-		    opt->config_path);
-	else if (strstr(error, "WRONGPASS") != NULL ||
-	    strstr(error, "ERR invalid password") != NULL)
-		snprintf(buf, REPORT_PASSWORD,
-		    "; set the right user and password, in the URL, by "
-		    "--password-file, in REDISCLI_AUTH or in %s",
-		    opt->config_path);
-	else if (strstr(error, "without any password") != NULL)
-		snprintf(buf, REPORT_PASSWORD,
-		    "; set that password there, or send none");
-	return buf;
-}
-
 void
 report_failed(const struct options *opt, const struct lock *l)
 {
-	char why[LOCK_WHY], rule[RULE_TEXT], password[REPORT_PASSWORD];
+	char why[LOCK_WHY], rule[RULE_TEXT], password[ADVICE_PASSWORD];
 	const char *advice = opt->hint;
 
 	lock_why(l, why);
-	if (rule_denies(why)) {
+	if (error_denies(why)) {
 		warn("%s: not run: %s; the user needs %s", l->name, why,
 		    rule_text(rule, opt->prefix));
 		return;
 	}
-	report_password(password, opt, why);
+	advice_password(password, opt, why);
 	if (advice[0] == '\0' && password[0] == '\0' && why[0] != '\0' &&
 	    !l->slow)
 		advice = "; see redlock-run --check";

@@ -4,10 +4,8 @@
 
 #include <stddef.h>
 
-#include "lock/lock.h"
 #include "config/options.h"
-
-#define REPORT_PASSWORD 512
+#include "lock/lock.h"
 
 /* Says who holds the lock, for how long, and how long yet; not with -q. */
 void report_busy(const struct lock *);
@@ -21,13 +19,6 @@ void report_released(const struct lock *, int64_t took_ms);
 
 /* Says why the lock could not be had, and where it helps, what to do. */
 void report_failed(const struct options *, const struct lock *);
-
-/*
- * Writes what to do about a server's error that has to do with the password, as
- * the end of a sentence; nothing for another error.  Returns buf.
- */
-char *report_password(
-    char buf[REPORT_PASSWORD], const struct options *, const char *error);
 
 /* Writes why the lock is lost, as the end of a sentence. */
 void report_loss(const struct lock *, char *text, size_t size);

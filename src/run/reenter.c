@@ -10,12 +10,13 @@
 #include <unistd.h>
 
 #include "base/exitcode.h"
-#include "lock/lockset.h"
 #include "base/log.h"
-#include "run/reenter.h"
-#include "protocol/owner.h"
-#include "process/proc.h"
 #include "inspect/lockinfo.h"
+#include "lock/lockset.h"
+#include "process/proc.h"
+#include "protocol/key.h"
+#include "protocol/owner.h"
+#include "run/reenter.h"
 
 /* Whether names, one a line, has name among them. */
 static bool

@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "process/child.h"
-#include "process/guard.h"
-#include "lock/lockset.h"
 #include "base/loop.h"
 #include "config/options.h"
-#include "protocol/owner.h"
+#include "lock/lockset.h"
+#include "process/child.h"
+#include "process/guard.h"
 #include "process/signals.h"
+#include "protocol/owner.h"
 
 /* One run of the program; on main's stack. */
 struct run {

@@ -13,7 +13,9 @@
 #include "inspect/runlog.h"
 #include "lock/lockset.h"
 #include "run/messages.h"
+#include "inspect/history.h"
 #include "inspect/lockinfo.h"
+#include "inspect/status.h"
 
 #define KINDS 5
 
@@ -64,7 +66,7 @@ latest_deadline_ms(const struct lock *l)
 			valid_ms[i] =
 			    latest_ms + l->ttl_ms - (l->ttl_ms / 100 + 2);
 	}
-	return lock_deadline_of(valid_ms, l->nservers, l->quorum);
+	return quorum_largest(valid_ms, l->nservers, l->quorum);
 }
 
 static void

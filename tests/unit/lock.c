@@ -40,9 +40,9 @@ compare_with_sorting(const int64_t valid_ms[], int n)
 	memcpy(sorted, valid_ms, (size_t)n * sizeof(sorted[0]));
 	qsort(sorted, (size_t)n, sizeof(sorted[0]), descending_cb);
 	for (int q = 1; q <= n; q++)
-		if (lock_deadline_of(valid_ms, n, q) != sorted[q - 1])
+		if (quorum_largest(valid_ms, n, q) != sorted[q - 1])
 			tap_fail("n %d, q %d: %lld", n, q,
-			    (long long)lock_deadline_of(valid_ms, n, q));
+			    (long long)quorum_largest(valid_ms, n, q));
 }
 
 /* All orders with all ties: each of n values is one of n + 1. */
@@ -133,10 +133,10 @@ views(void)
 	static char value[2 * LOCK_VALUE];
 	struct reply r = { 7, { 0, 0, 700, 123, 4, 5, 600 }, "a thief" };
 	struct answer a = { .kind = ANSWER_REPLY, .reply = &r };
-	struct lock_view v;
+	struct lock_state v;
 
 	memset(&v, 0x55, sizeof(v));
-	SAME_INT(lock_view_read(&v, &a), 0);
+	SAME_INT(lock_state_read(&v, &a), 0);
 	CHECK(v.taken);
 	SAME_INT(v.len, 7);
 	CHECK(memcmp(v.value, "a thief", 7) == 0);
@@ -148,32 +148,32 @@ views(void)
 
 	memset(value, 'x', sizeof(value) - 1);
 	r.text = value;
-	SAME_INT(lock_view_read(&v, &a), 0);
+	SAME_INT(lock_state_read(&v, &a), 0);
 	SAME_INT(v.len, LOCK_VALUE);
 	r.text = NULL;
-	SAME_INT(lock_view_read(&v, &a), 0);
+	SAME_INT(lock_state_read(&v, &a), 0);
 	CHECK(!v.taken);
 	SAME_INT(v.len, 0);
 
 	r.count = 6;
-	SAME_INT(lock_view_read(&v, &a), -1);
+	SAME_INT(lock_state_read(&v, &a), -1);
 	a.reply = NULL;
-	SAME_INT(lock_view_read(&v, &a), -1);
+	SAME_INT(lock_state_read(&v, &a), -1);
 	r.count = 7;
 	a.reply = &r;
 	a.kind = ANSWER_UNABLE;
-	SAME_INT(lock_view_read(&v, &a), -1);
+	SAME_INT(lock_state_read(&v, &a), -1);
 }
 
 /* Who was named as the holder; nobody, for ever, if nobody was. */
-static struct lock_view
+static struct lock_state
 holder(void)
 {
-	const struct lock_view *v = lock_view(&world.lock);
+	const struct lock_state *v = lock_state(&world.lock);
 
 	if (v != NULL)
 		return *v;
-	return (struct lock_view){ .ttl_ms = -1 };
+	return (struct lock_state){ .ttl_ms = -1 };
 }
 
 static void
@@ -321,12 +321,12 @@ not_yours(void)
 		begin(1, 1000, 100);
 		world.servers[0].plan = plans[i];
 		SAME_INT(acquire(), LOCK_HELD);
-		CHECK(lock_view(&world.lock) == NULL);
+		CHECK(lock_state(&world.lock) == NULL);
 		hold(337);
 		SAME_INT(deadline(), 988);
 		hold(338);
 		SAME_INT(deadline(), 0);
-		CHECK(lock_view(&world.lock) != NULL);
+		CHECK(lock_state(&world.lock) != NULL);
 		CHECK(holder().taken == (i == 0));
 		hold(5000);
 		SAME_INT(deadline(), 0);
@@ -444,7 +444,7 @@ late_acquire(void)
 	begin(1, 1000, 100);
 	world.servers[0].plan = "no+150 yes";
 	SAME_INT(acquire(), LOCK_UNREACHABLE);
-	CHECK(lock_view(&world.lock) == NULL);
+	CHECK(lock_state(&world.lock) == NULL);
 	lock_close(&world.lock);
 }
 
@@ -462,7 +462,7 @@ late_renewal(void)
 		SAME_INT(released(0), RELEASE_DONE);
 		SAME_INT(now(), 363);
 		SAME_INT(deadline(), 988);
-		CHECK(lock_view(&world.lock) == NULL);
+		CHECK(lock_state(&world.lock) == NULL);
 		SAME_TEXT(sent(0), "acquire@0/1 renew@333/1 release@340/1");
 		lock_close(&world.lock);
 	}
@@ -547,7 +547,7 @@ unable(void)
 		SAME_INT(now(), 3);
 		SAME_TEXT(sent(0), "acquire@0/1 release@3/1");
 		SAME_TEXT(lock_why(&world.lock, why), rows[i].why);
-		CHECK(lock_view(&world.lock) == NULL);
+		CHECK(lock_state(&world.lock) == NULL);
 		lock_close(&world.lock);
 	}
 }
@@ -850,7 +850,7 @@ try_outcome(const int count[], int n)
 		    count[DENIES], count[IS_DOWN], count[SAYS_NOTHING], got,
 		    (long long)decided(), want, (long long)at_ms);
 	if (got != LOCK_HELD)
-		SAME_INT(lock_view(&world.lock) != NULL,
+		SAME_INT(lock_state(&world.lock) != NULL,
 		    count[REFUSES] + count[CONTENDS] > 0);
 	lock_close(&world.lock);
 }
@@ -892,7 +892,7 @@ minority_fails(void)
 		SAME_INT(acquire(), LOCK_HELD);
 		hold(5000);
 		CHECK(deadline() >= 4662 + 988);
-		CHECK(lock_view(&world.lock) == NULL);
+		CHECK(lock_state(&world.lock) == NULL);
 		SAME_INT(released(0), RELEASE_DONE);
 		lock_close(&world.lock);
 	}
@@ -917,7 +917,7 @@ majority_fails(void)
 	CHECK(deadline() > 370);
 	hold(373);
 	SAME_INT(deadline(), 0);
-	CHECK(lock_view(&world.lock) != NULL);
+	CHECK(lock_state(&world.lock) != NULL);
 	hold(5000);
 	SAME_INT(deadline(), 0);
 	for (int i = 0; i < 2; i++)
@@ -1511,7 +1511,7 @@ release_of_many(void)
 			    refusals + world.lock.quorum :
 			    lost;
 			SAME_INT(now(), 1 + 10 * most);
-			CHECK((lock_view(&world.lock) != NULL) ==
+			CHECK((lock_state(&world.lock) != NULL) ==
 			    (want == RELEASE_NOT_OURS));
 			lock_close(&world.lock);
 		}

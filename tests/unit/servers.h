@@ -741,7 +741,7 @@ true_deadline_ms(void)
 		if (strcmp(world.servers[i].value,
 			owner_id(&world.owner, l->servers[i].try, id)) == 0)
 			until_ms[i] = world.servers[i].until_ms;
-	return lock_deadline_of(until_ms, l->nservers, l->quorum);
+	return quorum_largest(until_ms, l->nservers, l->quorum);
 }
 
 /* What D claims is compared with the servers, in every moment of the model. */

@@ -1,0 +1,41 @@
+/*
+ * Ends that take more than exit().
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/die.h"
+#include "base/exitcode.h"
+#include "base/log.h"
+
+void
+flush_output(void)
+{
+	struct sigaction sa;
+
+	if (fflush(stdout) != EOF && !ferror(stdout))
+		return;
+	if (errno == EPIPE && sigaction(SIGPIPE, NULL, &sa) == 0 &&
+	    sa.sa_handler == SIG_DFL)
+		die_of_signal(SIGPIPE);
+	die(EXIT_OS, "standard output: %s", strerror(errno));
+}
+
+void
+die_of_signal(int signo)
+{
+	sigset_t set;
+
+	/* A core limit of 0 does not hold for a core_pattern with a pipe. */
+	prctl(PR_SET_DUMPABLE, 0);
+	signal(signo, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	kill(getpid(), signo);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	_exit(128 + signo);
+}

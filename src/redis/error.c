@@ -1,0 +1,80 @@
+/*
+ * What the error of a server means, and what may be shown of it.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "redis/error.h"
+
+/*
+ * Redis 6 wraps an error inside a script in text of its own, later ones take
+ * its code away.
+ */
+bool
+error_denies(const char *error)
+{
+	return strstr(error, "NOPERM") != NULL ||
+	    strstr(error, "ACL failure in script") != NULL ||
+	    strstr(error, "The user executing the script") != NULL;
+}
+
+bool
+error_denies_command(const char *error)
+{
+	return error_denies(error) &&
+	    (strstr(error, "' command") != NULL ||
+		strstr(error, "can't run this command") != NULL);
+}
+
+enum answer_kind
+error_kind(const char *text)
+{
+	static const char *const denials[] = {
+		"NOAUTH",
+		/* A request of more than ten words, before AUTH. */
+		"ERR Protocol error: unauthenticated",
+		"WRONGPASS",
+		"ERR invalid password",
+		"ERR AUTH",
+		"ERR Client sent AUTH",
+		"ERR wrong number of arguments for 'auth'",
+	};
+
+	for (size_t i = 0; i < sizeof(denials) / sizeof(denials[0]); i++)
+		if (strncmp(text, denials[i], strlen(denials[i])) == 0)
+			return ANSWER_DENIED;
+	return error_denies(text) ? ANSWER_DENIED : ANSWER_UNABLE;
+}
+
+const char *
+error_of_auth(const char *text)
+{
+	/* As the server's words begin; the whole is what Redis says. */
+	static const struct {
+		const char *begin;
+		const char *whole;
+	} known[] = {
+		{ "WRONGPASS", "WRONGPASS invalid username-password pair" },
+		{ "ERR invalid password", "ERR invalid password" },
+		{ "ERR AUTH",
+		    "ERR AUTH called without any password configured" },
+		{ "ERR Client sent AUTH",
+		    "ERR AUTH sent without any password set" },
+		{ "ERR wrong number of arguments",
+		    "ERR wrong number of arguments for 'auth': it knows no "
+		    "users" },
+		{ "ERR unknown command", "it does not know AUTH" },
+		{ "ERR max number of clients",
+		    "ERR max number of clients reached" },
+		{ "LOADING", "LOADING: it is still loading its data" },
+		{ "NOPERM", "NOPERM to use the 'auth' command" },
+		{ "NOAUTH", "NOAUTH Authentication required" },
+		{ "DENIED", "DENIED: it is in protected mode" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strncmp(text, known[i].begin, strlen(known[i].begin)) == 0)
+			return known[i].whole;
+	return "it answered AUTH with an error, which may quote the password "
+	       "and is not shown";
+}
