@@ -261,6 +261,50 @@ term_command() {
 	done
 }
 
+@test "an earlier signal that COMMAND survived makes no daemon of its processes" {
+	begin redlock-run -k a -- bash -c 'trap : USR1; echo $$
+	    until sleep 0.02 && [ -e "$1" ]; do :; done
+	    setsid -w linger & wait' bash "$log"
+	eventually lines 1
+	kill -USR1 "$pid"
+	sleep 0.3			# it is passed on
+	touch "$log"
+	goes_on kill -KILL
+}
+
+# leads_sessions PID N: PID has N children with sessions of their own.
+leads_sessions() {
+	(($(ps --ppid "$1" -o pid=,sid= | awk '$1 == $2' | wc -l) == $2))
+}
+
+@test "many processes in sessions of their own are no daemons when COMMAND is killed" {
+	local -a far
+	begin redlock-run -k a -- bash -c 'for _ in {1..100}; do
+		setsid -w sleep 1000 & done; echo $$; wait'
+	eventually lines 1
+	eventually leads_sessions "$(<"$out")" 100
+	sleep 2				# the guard has seen them
+	mapfile -t -d " " far <"/proc/$(<"$out")/task/$(<"$out")/children"
+	kill -KILL "$(<"$out")"
+	kill -KILL "${far[@]:0:90}"
+	eventually all_gone "${far[@]:0:90}"
+	sleep 0.3			# it has had time to do it wrong
+	held
+	not gone "$pid"
+	kill -KILL "${far[@]:90}"
+	ends_with 137
+	free
+}
+
+@test "a status that is no signal's makes no process of COMMAND of its daemons" {
+	begin redlock-run -k a -- sh -c 'setsid -f sh -c "
+		echo \$\$; exec sleep 1000"; exit 255'
+	ends_with 255
+	free
+	eventually lines 1
+	kill -KILL "$(<"$out")"
+}
+
 @test "a daemon stays one when COMMAND is ended by a signal" {
 	local way daemon
 	for way in term_us term_command; do

@@ -94,6 +94,13 @@ child_spawn(struct child *c, char *const argv[], const struct signals *s)
 	return CHILD_STARTED;
 }
 
+bool
+child_marks(const struct child *c, pid_t pid)
+{
+	return !c->strangers || (c->group != 0 && getpgid(pid) == c->group) ||
+	    proc_has_env(pid, c->env);
+}
+
 /* Whether the process is one of COMMAND's: procs_member_cb. */
 static bool
 is_ours(const struct proc *p, void *arg)
@@ -110,8 +117,7 @@ is_ours(const struct proc *p, void *arg)
 		foreign = foreign && up.sid != c->session &&
 		    up.sid != c->command &&
 		    !sessions_has(&c->shared->others, up.sid);
-		marked = marked || (c->group != 0 && up.pgid == c->group) ||
-		    proc_has_env(up.pid, c->env);
+		marked = marked || child_marks(c, up.pid);
 		if (up.ppid == c->self)
 			return marked && !foreign;
 		if (up.ppid <= 1)
@@ -214,15 +220,16 @@ note_late(struct child *c, struct sessions *noted)
 	const struct child_look *last = &s->looks[s->turn % CHILD_LOOKS];
 	const struct child_look *before =
 	    &s->looks[(s->turn - 1) % CHILD_LOOKS];
-	struct sessions orphans = { .n = 0 };
+	struct children orphans;
+	pid_t pid, sid;
 
 	sessions_merge(noted, &last->live);
 	sessions_merge(noted, &before->live);
-	proc_child_sessions(c->self, c->session, &orphans);
-	for (int i = 0; i < orphans.n; i++) {
-		pid_t sid = orphans.list[i].sid;
-
-		if (sid != s->guard && !sessions_has(&before->daemons, sid))
+	for (children_open(&orphans, c->self);
+	     (pid = children_next(&orphans)) != 0;) {
+		sid = getsid(pid);
+		if (pid != s->guard && sid != c->session &&
+		    child_marks(c, pid) && !sessions_has(&before->daemons, sid))
 			sessions_add(noted, sid);
 	}
 }
@@ -251,8 +258,9 @@ note_sessions(struct child *c, int signo, bool late)
 static void
 forget_sessions(struct child *c)
 {
-	struct sessions live = { .n = 0 }, orphans = { .n = 0 };
+	static struct sessions live, orphans; /* the stack may be small */
 
+	live.n = orphans.n = 0;
 	proc_tree_sessions(c->pid, c->session, &live);
 	proc_child_sessions(c->self, c->session, &orphans);
 	for (int i = 0; i < c->noted.n; i++) {
@@ -269,15 +277,16 @@ forget_sessions(struct child *c)
 static void
 command_exited(struct child *c, int code, int status)
 {
-	/* More than 128 is what shells make of a signal. */
-	bool killed = code != CLD_EXITED || status > 128;
+	/* Shells make 128 and its number of a signal. */
+	bool killed =
+	    code != CLD_EXITED || (status > 128 && status <= 128 + SIGRTMAX);
 
 	c->code = code;
 	c->status = status;
 	c->exited = true;
 	c->exited_ms = clock_now_ms();
 	c->pid = 0;
-	if (killed && c->noted_ms == 0 && c->proc)
+	if (killed && c->proc)
 		note_late(c, &c->noted);
 	if (killed || c->told)
 		sessions_merge(&c->shared->others, &c->noted);

@@ -90,6 +90,12 @@ int child_init(struct child *, const char *token, bool only_command);
 enum child_spawned
 child_spawn(struct child *, char *const argv[], const struct signals *s);
 
+/*
+ * Whether this child of ours comes from COMMAND.  Where it may be a stranger
+ * it needs a mark of COMMAND's: its group or its environment.
+ */
+bool child_marks(const struct child *, pid_t);
+
 /* After SIGCHLD: reaps all that can be, and looks who is left. */
 void child_reap(struct child *);
 

@@ -23,7 +23,7 @@ struct sessions {
 	struct {
 		pid_t sid;
 		unsigned long long start; /* 0: the leader is gone */
-	} list[64];
+	} list[1024];
 	int n;
 };
 
