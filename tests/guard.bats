@@ -180,6 +180,24 @@ guard_gone() {
 	done
 }
 
+@test "the guard kills no stranger in a session below what redlock-run's process had started" {
+	local guard
+	begin sh -c '(setsid -w witness "$1"; :) & exec redlock-run -k a -- sh -c "
+		echo \$\$; exec sleep 1000"' sh "$log"
+	eventually ready "$log"
+	eventually lines 1
+	eventually guard "$pid"
+	guard=$(guard "$pid")
+	sleep 0.5			# the guard has seen it
+	kill -KILL "$pid"
+	ends_with 137
+	eventually gone "$(<"$out")"
+	eventually gone "$guard"
+	[[ -z $(got "$log") ]]
+	not gone "$(witness_pid "$log")"
+	kill -KILL "$(witness_pid "$log")"
+}
+
 @test "the guard kills no stranger in a pid namespace, where sessions and groups from outside read as 0" {
 	unshare -pf --mount-proc true 2>/dev/null ||
 		skip "no pid namespace can be made"
@@ -344,6 +362,42 @@ no_descriptor_of_ours() {
 	ends_with 137
 }
 
+@test "a guard that was stopped for many renewals kills nobody when it goes on" {
+	local guard
+	begin redlock-run -t 1s --node-timeout 500ms -k a -- witness "$log"
+	eventually ready "$log"
+	eventually guard "$pid"
+	guard=$(guard "$pid")
+	kill -STOP "$guard"
+	sleep 26			# more than 70 renewals
+	kill -CONT "$guard"
+	sleep 0.5			# it has had time to do it wrong
+	not gone "$guard"
+	kill -USR1 "$pid"
+	eventually has_got "$log" USR1
+	kill -KILL "$(witness_pid "$log")"
+	ends_with 137
+}
+
+# ticks PID: the time that it has had on a processor, in hundredths of a second.
+ticks() {
+	awk '{ print $14 + $15 }' "/proc/$1/stat"
+}
+
+@test "a guard that finds nobody to kill takes no time" {
+	local guard
+	begin redlock-run -t 6s -k a -- witness "$log"
+	eventually ready "$log"
+	eventually guard "$pid"
+	guard=$(guard "$pid")
+	kill -STOP "$pid"
+	kill -KILL "$(witness_pid "$log")"
+	eventually free
+	(($(ticks "$guard") < 20 * slow))
+	kill -CONT "$pid"
+	ends_with 79
+}
+
 @test "a guard that dies is replaced" {
 	local i guard=0
 	begin redlock-run -k a -- zoo near
@@ -442,9 +496,9 @@ switches() {
 
 	redlock_bg -k a -t 2s --node-timeout 500ms --kill-after 20s -- sh -c '
 		trap "" TERM
-		touch started
-		while :; do sleep 0.02; done'
-	eventually test -e started
+		touch "$1"
+		while :; do sleep 0.02; done' sh "$log"
+	eventually test -e "$log"
 	sleep 60 3>&- 4>&- &
 	stranger=$!
 	redis_freeze

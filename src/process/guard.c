@@ -133,16 +133,16 @@ timer_set(int fd, int64_t at_ms)
 	timerfd_settime(fd, TFD_TIMER_ABSTIME, &its, NULL);
 }
 
-/* Reads what we were told.  False at end-of-pipe. */
+/* Reads all that we were told.  False at end-of-pipe. */
 static bool
 hear(struct ward *w)
 {
-	int64_t told[64];
-	ssize_t n = read(w->pipe_fd, told, sizeof(told));
+	int64_t told;
+	ssize_t n;
 
-	if (n >= (ssize_t)sizeof(told[0])) {
+	while ((n = read(w->pipe_fd, &told, sizeof(told))) == sizeof(told)) {
 		w->found.n = 0;
-		w->kill_ms = told[n / (ssize_t)sizeof(told[0]) - 1];
+		w->kill_ms = told;
 	}
 	return n != 0;
 }
@@ -169,11 +169,11 @@ note_sessions(struct ward *w)
 		sid = getsid(pid);
 		if (pid == getpid())
 			continue;
-		if (pid == c->command || sid == c->session ||
-		    sid == c->command || sessions_has(&s->others, sid))
-			proc_tree_sessions(pid, c->session, &l->live);
-		else
+		if (pid != c->command && sid != c->session &&
+		    sid != c->command && !sessions_has(&s->others, sid))
 			sessions_add(&l->daemons, sid);
+		else if (pid == c->command || child_marks(c, pid))
+			proc_tree_sessions(pid, c->session, &l->live);
 	}
 	s->turn++;
 }
@@ -192,11 +192,14 @@ look_again(struct ward *w)
 		w->pause_ms *= 2;
 }
 
-/* The timer has fired, or we were told something: what is due? */
+/*
+ * The timer has fired, or we were told something: what is due?  What was said
+ * to us before now has been heard.
+ */
 static void
-guard_step(struct ward *w)
+guard_step(struct ward *w, int64_t now)
 {
-	int64_t now = clock_now_ms(), wake_ms;
+	int64_t wake_ms;
 
 	if (now >= w->kill_ms) {
 		kill_wards(w);
@@ -206,7 +209,9 @@ guard_step(struct ward *w)
 		procs_find(is_ward, w, &w->found);
 	if (now >= w->look_ms)
 		look_again(w);
-	wake_ms = w->found.n == 0 ? w->kill_ms - w->ahead_ms : w->kill_ms;
+	wake_ms = w->kill_ms - w->ahead_ms;
+	if (now >= wake_ms)
+		wake_ms = w->kill_ms;
 	timer_set(w->timer_fd, wake_ms < w->look_ms ? wake_ms : w->look_ms);
 }
 
@@ -217,17 +222,21 @@ guard_run(struct ward *w)
 		{ .fd = w->pipe_fd, .events = POLLIN },
 		{ .fd = w->timer_fd, .events = POLLIN },
 	};
+	int64_t now;
+	bool open;
 
 	for (;;) {
-		guard_step(w);
-		if (poll(fds, 2, -1) == -1 || fds[0].revents == 0)
-			continue;
-		if (!hear(w)) {
+		/* Before we hear: we may be stopped between any two steps. */
+		now = clock_now_ms();
+		open = hear(w);
+		if (w->kill_ms == GOOD_BYE)
+			break;
+		if (!open) {
 			kill_wards(w);
 			break;
 		}
-		if (w->kill_ms == GOOD_BYE)
-			break;
+		guard_step(w, now);
+		poll(fds, 2, -1);
 	}
 	_exit(0);
 }
