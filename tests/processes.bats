@@ -252,6 +252,16 @@ term_command() {
 	done
 }
 
+hang_up() {
+	kill -HUP "$pid"
+}
+
+@test "COMMAND that handles HUP and exits makes no daemon of its processes" {
+	begin redlock-run -k a -- bash -c 'echo $$; trap "exit 4" HUP
+	    setsid -w linger & wait'
+	goes_on hang_up
+}
+
 @test "a signal that COMMAND gets from others makes no daemon of its processes" {
 	local way
 	for way in "setsid -w" "setsid -w, its child's child"; do

@@ -247,8 +247,8 @@ note_sessions(struct child *c, int signo, bool late)
 	if (late)
 		note_late(c, &c->noted);
 	c->noted_ms = clock_now_ms();
-	c->told =
-	    c->told || signo == SIGTERM || signo == SIGINT || signo == SIGQUIT;
+	c->told = c->told || signo == SIGTERM || signo == SIGINT ||
+	    signo == SIGQUIT || signo == SIGHUP;
 }
 
 /*
