@@ -354,6 +354,10 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 		why = "the lock's key is gone";
 		break;
 	case VERDICT_OPEN:
+		/* What was wrong before the release is over. */
+		if (ending && s->asked == ASK_RELEASE)
+			why = "no answer yet";
+		break;
 	case VERDICT_UNABLE:
 	case VERDICT_DENIED:
 		break;

@@ -659,6 +659,26 @@ release_unanswered(void)
 	lock_close(&world.lock);
 }
 
+/* The release is held up a little: the pace of requests allows no more. */
+static void
+release_paced(void)
+{
+	char why[LOCK_WHY];
+
+	begin(1, 10000, 1000);
+	world.servers[0].plan = "lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 "
+				"lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 "
+				"lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 "
+				"lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 "
+				"lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 "
+				"lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 "
+				"lost+1 lost+1 lost+1 lost+1 yes silent";
+	SAME_INT(acquire(), LOCK_HELD);
+	SAME_INT(released(0), RELEASE_UNANSWERED);
+	SAME_TEXT(lock_why(&world.lock, why), "server0: no answer yet");
+	lock_close(&world.lock);
+}
+
 static void
 unresolved(void)
 {
@@ -1878,6 +1898,8 @@ static const struct tap_test tests[] = {
 	    release_repeated },
 	{ "a release waits no longer than one node timeout",
 	    release_unanswered },
+	{ "a release that was sent late and not answered is said to be so",
+	    release_paced },
 	{ "a minority of servers without an address is no obstacle",
 	    unresolved },
 	{ "a majority is enough, and later votes count", majority },
