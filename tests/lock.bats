@@ -601,3 +601,10 @@ fence() {
 	redis acl setuser default +evalsha
 	[ "$(redis info commandstats | grep -c '^cmdstat_eval:')" = 1 ]
 }
+
+@test "a server without EVALSHA gets the whole script each time" {
+	redis_start renamed --rename-command EVALSHA ''
+	run -0 --separate-stderr redlock -r "unix://$BATS_FILE_TMPDIR/renamed.sock" -k a -t 1s -- sleep 1
+	[ -z "$stderr" ]
+	[ "$(redis_at renamed exists redlock:a)" = 0 ]
+}

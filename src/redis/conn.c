@@ -336,8 +336,8 @@ reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 		a.kind = error_kind(r->str);
 		a.text = a.tag == TAG_AUTH ? error_of_auth(r->str) : r->str;
 		if (answer_wants_eval(&a)) {
-			n->no_evalsha =
-			    n->no_evalsha || a.kind == ANSWER_DENIED;
+			n->no_evalsha = n->no_evalsha ||
+			    strncmp(r->str, "NOSCRIPT", 8) != 0;
 			n->script = NULL;
 		}
 	} else {

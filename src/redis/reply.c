@@ -114,9 +114,12 @@ reply_limit(struct node *n, redisReader *reader)
 bool
 answer_wants_eval(const struct answer *a)
 {
-	return (a->kind == ANSWER_UNABLE &&
-		   strncmp(a->text, "NOSCRIPT", 8) == 0) ||
-	    (a->kind == ANSWER_DENIED && strstr(a->text, "'evalsha'") != NULL);
+	if (a->kind == ANSWER_DENIED)
+		return strstr(a->text, "'evalsha'") != NULL;
+	return a->kind == ANSWER_UNABLE &&
+	    (strncmp(a->text, "NOSCRIPT", 8) == 0 ||
+		(strncmp(a->text, "ERR unknown command", 19) == 0 &&
+		    strstr(a->text, "EVALSHA") != NULL));
 }
 
 char *
