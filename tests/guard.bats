@@ -504,6 +504,6 @@ switches() {
 	redis_freeze
 	redlock_ended 79
 	redis_thaw
+	not gone "$stranger"
 	kill "$stranger"
-	run -143 wait "$stranger"
 }

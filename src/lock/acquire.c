@@ -397,6 +397,7 @@ void
 lock_begin(struct lock *l, const struct owner *owner, int64_t wait_end_ms)
 {
 	l->owner = owner;
+	l->begun = true;
 	l->wait_end_ms = wait_end_ms;
 	if (l->begun_ms == 0)
 		l->begun_ms = clock_now_ms();

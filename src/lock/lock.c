@@ -280,7 +280,7 @@ void
 lock_again(struct lock *l)
 {
 	l->phase = PHASE_ACQUIRE;
-	l->owner = NULL;
+	l->begun = false;
 	l->again = l->held = l->slow = l->replicating = false;
 	l->asked_finally = l->extended = l->contest = l->hopeless = false;
 	l->changes = 0;

@@ -74,6 +74,7 @@ struct lock {
 	const struct server *alone; /* it alone told of an earlier ticket, */
 	int64_t alone_ms;           /* for the first time then */
 	int64_t slowest_ms;         /* answer so far; -1: none */
+	bool begun;                 /* lock_begin() was called */
 	bool again;                 /* the release is of this attempt alone */
 	bool held;                  /* LOCK_HELD was the outcome */
 	bool last;                  /* of those that the run needs to start */

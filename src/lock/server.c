@@ -45,7 +45,7 @@ server_wants(const struct server *s, int64_t now)
 
 	switch (l->phase) {
 	case PHASE_ACQUIRE:
-		if (l->owner == NULL)
+		if (!l->begun)
 			return ASK_NOTHING;
 		if (l->hopeless && answered)
 			return s->maybe_ours || s->maybe_queued ? ASK_LEAVE :

@@ -239,8 +239,10 @@ refusal_read(struct server *s, const struct answer *a)
 static bool
 time_told(struct server *s, const struct answer *a, long long now_us)
 {
+	if (now_us < 0 || now_us >= FENCE_END)
+		return false;
 	s->ahead_us = now_us - a->sent_ms * 1000;
-	return now_us >= 0 && now_us < FENCE_END;
+	return true;
 }
 
 static void
