@@ -51,7 +51,9 @@ signals_cb(void *arg, short revents)
 		case SIGCONT:
 			/* COMMAND had it, too, and may have stopped again. */
 			child_reap(&run->child);
-			late = run->resumed && run->child.stopped_by != 0;
+			late = run->resumed &&
+			    (run->child.continued ||
+				run->child.stopped_by != 0);
 			run->resumed = false;
 			if (late)
 				continue;

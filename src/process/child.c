@@ -328,9 +328,10 @@ child_reap(struct child *c)
 			continue;
 		if (si.si_code == CLD_STOPPED)
 			c->stopped_by = si.si_status;
-		else if (si.si_code == CLD_CONTINUED)
+		else if (si.si_code == CLD_CONTINUED) {
 			c->stopped_by = 0;
-		else if (si.si_pid == c->pid)
+			c->continued = true;
+		} else if (si.si_pid == c->pid)
 			command_exited(c, si.si_code, si.si_status);
 	}
 	c->reap_ms = CLOCK_NEVER;

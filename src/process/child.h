@@ -61,6 +61,7 @@ struct child {
 	int code;    /* how it ended: si_code and si_status */
 	int status;
 	int stopped_by; /* the signal that stopped COMMAND, 0 if it runs */
+	bool continued; /* COMMAND went on since we stopped with it */
 	int64_t exited_ms;
 	int64_t look_ms;   /* when to look for the rest again */
 	pid_t survivor;    /* one of the rest; 0: none is known */

@@ -225,6 +225,7 @@ stop_step(struct run *run)
 	    run->opt.name, run->owner.command,
 	    duration_format(
 		run->deadline_ms - run_margin_ms(run) - clock_now_ms(), text));
+	run->child.continued = false;
 	signals_stop_ourselves(signo);
 	run->resumed = true;
 }
