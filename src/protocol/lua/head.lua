@@ -287,9 +287,9 @@ local function waiters()
 	end
 end
 
--- Hands to a waiter what is free, until it confirms that, or its time is over.
--- Its beat ends with the grant, not sooner: a place that it loses before would
--- be another's while the lock is its own.
+-- Grants the free lock to a waiter, which has to confirm it before the grant
+-- ends.  Its beat ends with the grant, not sooner: a waiter that has the lock
+-- must not lose its place.
 local function grant(waiter, its_limit, its_id, details)
 	local its = value_of(its_id, now_us, details)
 	if hold(waiter, its_limit, its .. MARK, GRANT_MS) == true then
