@@ -52,7 +52,7 @@ contested(const struct lock *l)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct lock_state *v = &l->servers[i].view;
 
-		if (server_vote(&l->servers[i]) != VERDICT_NO)
+		if (server_vote(&l->servers[i]) != VOTE_REFUSED)
 			continue;
 		if (!v->taken || v->queued)
 			return true;
@@ -76,12 +76,12 @@ begin_contest(struct lock *l, int64_t now)
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (server_vote(s) == VERDICT_NO &&
+		if (server_vote(s) == VOTE_REFUSED &&
 		    s->view.ticket_us > l->ticket)
 			l->ticket = s->view.ticket_us;
 		/* A single server has us in its queue with that ticket. */
 		if (l->quorum > 1 &&
-		    (s->verdict == VERDICT_YES || s->verdict == VERDICT_NO))
+		    (s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED))
 			s->next_ms = now;
 	}
 }
@@ -102,15 +102,15 @@ told_of_earlier(struct lock *l, int64_t now)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (s->verdict == VERDICT_YES && s->won_ms > won_ms)
+		if (s->vote == VOTE_GRANTED && s->won_ms > won_ms)
 			won_ms = s->won_ms;
 	}
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
-		enum verdict vote = server_vote(s);
+		enum vote vote = server_vote(s);
 
-		if ((vote == VERDICT_YES || vote == VERDICT_NO) && s->earlier &&
-		    s->sent_ms > won_ms) {
+		if ((vote == VOTE_GRANTED || vote == VOTE_REFUSED) &&
+		    s->earlier && s->sent_ms > won_ms) {
 			only = s;
 			told++;
 		}
@@ -130,7 +130,7 @@ contend(struct lock *l, int64_t now)
 	bool earlier = told_of_earlier(l, now);
 
 	for (int i = 0; i < l->nservers && earlier; i++)
-		if (l->servers[i].verdict == VERDICT_YES)
+		if (l->servers[i].vote == VOTE_GRANTED)
 			server_yield(&l->servers[i]);
 }
 
@@ -145,13 +145,13 @@ raise_fence(struct lock *l)
 	int fenced = 0;
 
 	for (int i = 0; i < l->nservers; i++)
-		if (server_vote(&l->servers[i]) == VERDICT_YES &&
+		if (server_vote(&l->servers[i]) == VOTE_GRANTED &&
 		    l->servers[i].fence > l->fence)
 			l->fence = l->servers[i].fence;
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (server_vote(s) != VERDICT_YES)
+		if (server_vote(s) != VOTE_GRANTED)
 			continue;
 		if (s->fence == l->fence)
 			fenced++;
@@ -170,7 +170,7 @@ settled(const struct lock *l)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (server_vote(s) == VERDICT_NO && s->view.taken &&
+		if (server_vote(s) == VOTE_REFUSED && s->view.taken &&
 		    !s->view.queued)
 			n++;
 	}
@@ -190,11 +190,11 @@ free_slot(struct lock *l, int64_t now)
 		const struct server *s = &l->servers[i];
 		int named = 0;
 
-		if (server_vote(s) != VERDICT_NO || s->view.best_ms != -2 ||
+		if (server_vote(s) != VOTE_REFUSED || s->view.best_ms != -2 ||
 		    s->view.best == l->slot)
 			continue;
 		for (int j = 0; j < l->nservers; j++)
-			named += server_vote(&l->servers[j]) == VERDICT_NO &&
+			named += server_vote(&l->servers[j]) == VOTE_REFUSED &&
 			    l->servers[j].view.best_ms == -2 &&
 			    l->servers[j].view.best == s->view.best;
 		if (named > most) {
@@ -230,10 +230,10 @@ change_slot(struct lock *l, int64_t now)
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (s->verdict == VERDICT_YES || s->asked == ASK_ACQUIRE)
+		if (s->vote == VOTE_GRANTED || s->asked == ASK_ACQUIRE)
 			server_restart(s);
-		else if (s->verdict == VERDICT_NO) {
-			s->verdict = VERDICT_OPEN;
+		else if (s->vote == VOTE_REFUSED) {
+			s->vote = VOTE_PENDING;
 			s->next_ms = now;
 		}
 	}
@@ -254,7 +254,7 @@ judge_hope(struct lock *l, bool hopeless, int64_t now)
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (s->verdict == VERDICT_YES || s->verdict == VERDICT_NO)
+		if (s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED)
 			s->next_ms = now;
 	}
 }
@@ -270,11 +270,11 @@ ask_again(struct lock *l, int64_t now)
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (s->verdict != VERDICT_YES || s->sent_ms >= now)
+		if (s->vote != VOTE_GRANTED || s->sent_ms >= now)
 			continue;
 		s->next_ms = now;
 		if (now >= l->wait_end_ms)
-			s->verdict = VERDICT_OPEN;
+			s->vote = VOTE_PENDING;
 	}
 }
 
@@ -295,7 +295,7 @@ replicated(struct lock *l, int64_t now)
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (server_vote(s) != VERDICT_YES || s->fence != l->fence)
+		if (server_vote(s) != VOTE_GRANTED || s->fence != l->fence)
 			continue;
 		if (s->replicas >= l->replicas)
 			n++;
@@ -319,7 +319,7 @@ stood_still(const struct lock *l, int64_t now)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (server_vote(s) == VERDICT_YES &&
+		if (server_vote(s) == VOTE_GRANTED &&
 		    now > s->sent_ms + l->node_timeout_ms)
 			return true;
 	}
@@ -353,7 +353,7 @@ judge_majority(struct lock *l, int64_t now)
 static enum lock_outcome
 judge_votes(struct lock *l, int64_t now)
 {
-	int count[VERDICT_DENIED + 1] = { 0 }, minority, unable = 0, denied;
+	int count[VOTE_FORBIDDEN + 1] = { 0 }, minority, unable = 0, denied;
 	bool waits = now < l->wait_end_ms;
 	bool split, excluded, heard;
 
@@ -364,17 +364,17 @@ judge_votes(struct lock *l, int64_t now)
 	lock_judge_numbers(l);
 	for (int i = 0; i < l->nservers; i++) {
 		count[server_vote(&l->servers[i])]++;
-		unable += l->servers[i].verdict == VERDICT_UNABLE;
+		unable += l->servers[i].vote == VOTE_UNAVAILABLE;
 	}
-	if (count[VERDICT_YES] >= l->quorum)
+	if (count[VOTE_GRANTED] >= l->quorum)
 		return judge_majority(l, now);
 	l->replicating = false;
 	minority = l->nservers - l->quorum;
-	denied = count[VERDICT_DENIED];
-	excluded = count[VERDICT_NO] > minority;
+	denied = count[VOTE_FORBIDDEN];
+	excluded = count[VOTE_REFUSED] > minority;
 	judge_hope(l, waits && unable + denied > minority, now);
 	l->contest = contested(l);
-	heard = count[VERDICT_YES] + count[VERDICT_NO] >= l->quorum;
+	heard = count[VOTE_GRANTED] + count[VOTE_REFUSED] >= l->quorum;
 	split = l->contest && heard;
 	if (settled(l) > minority && change_slot(l, now))
 		return LOCK_UNDECIDED;
@@ -388,7 +388,7 @@ judge_votes(struct lock *l, int64_t now)
 		contend(l, now);
 	else if (denied > minority)
 		return LOCK_DENIED;
-	else if (!waits && (over(l) || count[VERDICT_OPEN] == 0))
+	else if (!waits && (over(l) || count[VOTE_PENDING] == 0))
 		return denied > 0 ? LOCK_DENIED : LOCK_UNREACHABLE;
 	return LOCK_UNDECIDED;
 }
@@ -426,9 +426,9 @@ ask_finally(struct lock *l, int64_t now)
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (s->verdict != VERDICT_NO)
+		if (s->vote != VOTE_REFUSED)
 			continue;
-		s->verdict = VERDICT_OPEN;
+		s->vote = VOTE_PENDING;
 		s->next_ms = now;
 		if (s->asked == ASK_WAIT)
 			s->give_up_ms = now;

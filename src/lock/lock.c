@@ -78,7 +78,7 @@ lock_resolve(struct lock *l)
 		if (node_resolve(&s->node) == 0)
 			resolved++;
 		else
-			server_failed(s, VERDICT_UNABLE, s->node.why);
+			server_failed(s, VOTE_UNAVAILABLE, s->node.why);
 	}
 	return resolved >= l->quorum ? 0 : -1;
 }
@@ -91,7 +91,7 @@ lock_connect(struct lock *l)
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (s->verdict == VERDICT_OPEN && s->node.state == NODE_DOWN)
+		if (s->vote == VOTE_PENDING && s->node.state == NODE_DOWN)
 			server_open(s, now);
 	}
 }
@@ -180,7 +180,7 @@ stragglers_end_ms(const struct lock *l)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (s->released != VERDICT_OPEN ||
+		if (s->released != VOTE_PENDING ||
 		    (!s->maybe_ours && !s->maybe_queued))
 			continue;
 		if (!told(s))
@@ -237,10 +237,10 @@ release_result(const struct lock *l, bool *decided)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (s->releases == 0 || s->released == VERDICT_OPEN)
+		if (s->releases == 0 || s->released == VOTE_PENDING)
 			continue;
 		answered++;
-		if (s->released == VERDICT_YES) {
+		if (s->released == VOTE_GRANTED) {
 			yes++;
 			counted += !l->held || s->valid_ms > 0;
 		}
@@ -310,7 +310,7 @@ lock_state(const struct lock *l)
 		const struct server *s = &l->servers[i];
 
 		if (s->odd != NULL ||
-		    (s->verdict != VERDICT_NO && s->released != VERDICT_NO))
+		    (s->vote != VOTE_REFUSED && s->released != VOTE_REFUSED))
 			continue;
 		refusals++;
 		if (view == NULL || s->view.taken)
@@ -333,8 +333,8 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 		snprintf(text, COMPLAINT, "%s", s->odd);
 		return text;
 	}
-	switch (ending ? s->released : s->verdict) {
-	case VERDICT_YES:
+	switch (ending ? s->released : s->vote) {
+	case VOTE_GRANTED:
 		if (!l->held && s->fence < l->fence)
 			why = "it could not be told the fence";
 		else if (!ending && s->unproven_ms != 0)
@@ -345,7 +345,7 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 		else
 			why = "";
 		break;
-	case VERDICT_NO:
+	case VOTE_REFUSED:
 		if (s->view.taken) {
 			snprintf(text, COMPLAINT, "held by %s",
 			    owner_who(who, s->view.value, s->view.len));
@@ -353,13 +353,13 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 		}
 		why = "the lock's key is gone";
 		break;
-	case VERDICT_OPEN:
+	case VOTE_PENDING:
 		/* What was wrong before the release is over. */
 		if (ending && s->asked == ASK_RELEASE)
 			why = "no answer yet";
 		break;
-	case VERDICT_UNABLE:
-	case VERDICT_DENIED:
+	case VOTE_UNAVAILABLE:
+	case VOTE_FORBIDDEN:
 		break;
 	}
 	snprintf(text, COMPLAINT, "%s", why);

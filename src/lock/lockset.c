@@ -61,7 +61,7 @@ locks_failing(const struct locks *ls)
 		int well = 0;
 
 		for (int j = 0; j < l->nservers; j++)
-			well += server_vote(&l->servers[j]) == VERDICT_YES &&
+			well += server_vote(&l->servers[j]) == VOTE_GRANTED &&
 			    l->servers[j].unproven_ms == 0;
 		if (well < l->quorum)
 			return l;

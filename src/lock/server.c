@@ -41,7 +41,7 @@ static enum ask
 server_wants(const struct server *s, int64_t now)
 {
 	const struct lock *l = s->lock;
-	bool answered = s->verdict == VERDICT_YES || s->verdict == VERDICT_NO;
+	bool answered = s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED;
 
 	switch (l->phase) {
 	case PHASE_ACQUIRE:
@@ -51,19 +51,19 @@ server_wants(const struct server *s, int64_t now)
 			return s->maybe_ours || s->maybe_queued ? ASK_LEAVE :
 								  ASK_NOTHING;
 		/* The fence's write-back: a renewal raises it to ours. */
-		if (s->verdict == VERDICT_YES && s->fence < l->fence)
+		if (s->vote == VOTE_GRANTED && s->fence < l->fence)
 			return ASK_RENEW;
-		if (s->verdict == VERDICT_YES && l->replicating)
+		if (s->vote == VOTE_GRANTED && l->replicating)
 			return s->replicas < l->replicas ? ASK_REPLICAS :
 							   ASK_NOTHING;
-		return s->verdict == VERDICT_OPEN ||
+		return s->vote == VOTE_PENDING ||
 			(l->ticket != 0 && answered) || now < l->wait_end_ms ?
 		    ASK_ACQUIRE :
 		    ASK_NOTHING;
 	case PHASE_HOLD:
 		if (s->ours)
 			return ASK_RENEW;
-		if (s->maybe_queued && s->verdict == VERDICT_NO)
+		if (s->maybe_queued && s->vote == VOTE_REFUSED)
 			return ASK_LEAVE;
 		/*
 		 * A vote that may come later, or a key to be put back: only
@@ -273,7 +273,7 @@ server_restart(struct server *s)
 	s->ours = false;
 	s->valid_ms = s->unproven_ms = 0;
 	s->try++;
-	s->verdict = VERDICT_OPEN;
+	s->vote = VOTE_PENDING;
 	s->next_ms = clock_now_ms();
 }
 
@@ -283,7 +283,7 @@ server_yield(struct server *s)
 	if (s->node.state != NODE_READY)
 		return; /* it is asked again when it is back */
 	give_back(s, false);
-	s->verdict = VERDICT_NO;
+	s->vote = VOTE_REFUSED;
 	s->view.taken = false;
 	s->earlier = false;
 	s->next_ms = clock_now_ms() + clock_about(POLL_MS);
@@ -294,7 +294,7 @@ static void
 note_failure(struct server *s, const char *why)
 {
 	if (s->lock->phase == PHASE_HOLD)
-		server_failed(s, VERDICT_UNABLE, why);
+		server_failed(s, VOTE_UNAVAILABLE, why);
 	else
 		node_explain(&s->node, why, s->why);
 }
@@ -375,8 +375,8 @@ server_down(struct server *s, int64_t now)
 		server_may_have(s);
 	/* WAIT knows only of what was written on its own connection. */
 	if (l->replicas > 0 && l->phase == PHASE_ACQUIRE &&
-	    s->verdict == VERDICT_YES)
-		s->verdict = VERDICT_OPEN;
+	    s->vote == VOTE_GRANTED)
+		s->vote = VOTE_PENDING;
 	s->asked = ASK_NOTHING;
 	s->give_up_ms = CLOCK_NEVER;
 	if (s->reopen || n->untried > 0) {
@@ -389,8 +389,8 @@ server_down(struct server *s, int64_t now)
 		s->next_ms = now + clock_about(RETRY_MS);
 	else {
 		server_failed(s,
-		    n->failure == ANSWER_DENIED ? VERDICT_DENIED :
-						  VERDICT_UNABLE,
+		    n->failure == ANSWER_DENIED ? VOTE_FORBIDDEN :
+						  VOTE_UNAVAILABLE,
 		    n->why);
 		s->next_ms = now + clock_about(REOPEN_MS);
 	}
@@ -442,10 +442,10 @@ server_step(struct server *s, int64_t now)
 	/* A holder leaves the queue at once: others take it for a candidate. */
 	leaving = l->phase == PHASE_HOLD && s->maybe_queued &&
 	    ask != ASK_ACQUIRE && s->node.state == NODE_READY &&
-	    s->verdict != VERDICT_UNABLE && s->verdict != VERDICT_DENIED;
+	    s->vote != VOTE_UNAVAILABLE && s->vote != VOTE_FORBIDDEN;
 	if (now < s->next_ms && !leaving) {
 		if (l->phase != PHASE_ACQUIRE || l->ticket == 0 ||
-		    s->block_ms <= now || s->verdict != VERDICT_NO ||
+		    s->block_ms <= now || s->vote != VOTE_REFUSED ||
 		    s->node.state != NODE_READY)
 			return s->next_ms;
 		ask = ASK_WAIT;
@@ -489,7 +489,7 @@ server_begin_release(struct server *s, int64_t now)
 	s->give_up_ms = CLOCK_NEVER;
 	s->next_ms = now;
 	s->releases = 0;
-	s->released = VERDICT_OPEN;
+	s->released = VOTE_PENDING;
 	if (s->maybe_ours || s->maybe_queued)
 		return true;
 	if (s->lock->started && s->recorded && s->node.state == NODE_READY)
@@ -506,7 +506,7 @@ server_again(struct server *s)
 		node_close(&s->node, NULL);
 	}
 	s->try++;
-	s->verdict = s->released = VERDICT_OPEN;
+	s->vote = s->released = VOTE_PENDING;
 	s->ours = s->heals = s->placed = s->recorded = s->earlier = false;
 	s->valid_ms = s->unproven_ms = s->yours_ms = s->won_ms = 0;
 	s->block_ms = s->poll_ms = s->next_ms = 0;

@@ -63,26 +63,26 @@ struct server {
 	bool earlier;     /* a living waiter has an earlier ticket than ours */
 	int releases;     /* times that a release was sent */
 	bool recorded;    /* it was told that the run starts */
-	enum verdict {
-		VERDICT_OPEN,
-		VERDICT_YES,
-		VERDICT_NO,
-		VERDICT_UNABLE,
-		VERDICT_DENIED
-	} verdict,
+	enum vote {
+		VOTE_PENDING,
+		VOTE_GRANTED,
+		VOTE_REFUSED,
+		VOTE_UNAVAILABLE,
+		VOTE_FORBIDDEN
+	} vote,
 	    released;           /* on acquire or renewal; on the release */
 	char why[NODE_WHY];     /* of the last failure */
 	struct lock_state view; /* of the last refusal */
 };
 
-/* Its verdict, where it has a vote. */
-static inline enum verdict
+/* Its vote, where it has a vote. */
+static inline enum vote
 server_vote(const struct server *s)
 {
 	return s->odd != NULL &&
-		(s->verdict == VERDICT_YES || s->verdict == VERDICT_NO) ?
-	    VERDICT_UNABLE :
-	    s->verdict;
+		(s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED) ?
+	    VOTE_UNAVAILABLE :
+	    s->vote;
 }
 
 /* Fills zeroed memory; a server stays in place.  node_release() undoes it. */
@@ -120,12 +120,12 @@ bool server_begin_release(struct server *, int64_t now_ms);
 void server_again(struct server *);
 
 /*
- * verdict.c.  The callback of its node notes an answer, unless what was asked
+ * server_reply.c.  The callback of its node notes an answer, unless what was asked
  * no longer matters.  The others note that it has failed, and why; and that an
  * acquire has reached it, or may have.
  */
 void server_answer_cb(void *arg, const struct answer *a);
-void server_failed(struct server *, enum verdict, const char *why);
+void server_failed(struct server *, enum vote, const char *why);
 void server_may_have(struct server *);
 
 /*

@@ -22,12 +22,12 @@
 #define FOREIGN_MAX_MS 250
 
 void
-server_failed(struct server *s, enum verdict verdict, const char *why)
+server_failed(struct server *s, enum vote vote, const char *why)
 {
 	if (s->lock->phase == PHASE_RELEASE)
-		s->released = verdict;
+		s->released = vote;
 	else
-		s->verdict = verdict;
+		s->vote = vote;
 	node_explain(&s->node, why, s->why);
 }
 
@@ -45,7 +45,7 @@ retry_after_ms(const struct server *s)
 static void
 server_nonsense(struct server *s, const struct answer *a)
 {
-	server_failed(s, VERDICT_UNABLE, "its answer makes no sense");
+	server_failed(s, VOTE_UNAVAILABLE, "its answer makes no sense");
 	s->next_ms = a->sent_ms + retry_after_ms(s);
 }
 
@@ -111,7 +111,7 @@ server_yours(struct server *s, const struct answer *a)
 		s->won_ms = now;
 	s->ours = s->maybe_ours = true;
 	s->replicas = 0;
-	s->verdict = VERDICT_YES;
+	s->vote = VOTE_GRANTED;
 	s->yours_ms = a->sent_ms;
 	s->next_ms = l->phase == PHASE_ACQUIRE && l->contest ?
 	    now + clock_about(POLL_MS) :
@@ -180,7 +180,7 @@ server_not_yours(struct server *s, const struct answer *a)
 		info("%s: %s: the lock is not ours there any more", l->name,
 		    s->node.address.text);
 	s->ours = s->maybe_ours = false;
-	s->verdict = VERDICT_NO;
+	s->vote = VOTE_REFUSED;
 	s->valid_ms = s->unproven_ms = 0;
 	if (l->phase == PHASE_ACQUIRE)
 		await_turn(s);
@@ -199,7 +199,7 @@ say_young(struct server *s)
 
 	if (s->node.born_ms == 0) {
 		snprintf(why, sizeof(why), "INFO: %.200s", s->node.info_error);
-		server_failed(s, VERDICT_DENIED, why);
+		server_failed(s, VOTE_FORBIDDEN, why);
 		return;
 	}
 	snprintf(why, sizeof(why),
@@ -207,7 +207,7 @@ say_young(struct server *s)
 	    "vote for another %s (--restart-grace)",
 	    duration_format(age_ms, age),
 	    duration_format(s->lock->grace_ms + 1000 - age_ms, rest));
-	server_failed(s, VERDICT_UNABLE, why);
+	server_failed(s, VOTE_UNAVAILABLE, why);
 }
 
 /* A slot that there is: the one that was asked for, or any if that was 0. */
@@ -314,7 +314,7 @@ replicas_answered(struct server *s, const struct answer *a)
 	    "only %d of %d replicas had the lock within %s (--replicas)",
 	    s->replicas, l->replicas,
 	    duration_format((l->node_timeout_ms + 1) / 2, text));
-	server_failed(s, VERDICT_UNABLE, why);
+	server_failed(s, VOTE_UNAVAILABLE, why);
 	s->next_ms = clock_now_ms() + retry_after_ms(s);
 }
 
@@ -324,9 +324,9 @@ release_answered(struct server *s, const struct answer *a)
 	/* Without COMMAND, or in the queue alone, nothing can be lost. */
 	if (answer_int(a, 0) == 1 || s->releases > 1 || !s->maybe_ours ||
 	    !s->lock->held)
-		s->released = VERDICT_YES;
+		s->released = VOTE_GRANTED;
 	else if (refusal_read(s, a) == 0) {
-		s->released = VERDICT_NO;
+		s->released = VOTE_REFUSED;
 		s->valid_ms = 0;
 	} else
 		server_nonsense(s, a);
@@ -372,7 +372,8 @@ server_answer_cb(void *arg, const struct answer *a)
 		return;
 	if (a->kind != ANSWER_REPLY) {
 		server_failed(s,
-		    a->kind == ANSWER_DENIED ? VERDICT_DENIED : VERDICT_UNABLE,
+		    a->kind == ANSWER_DENIED ? VOTE_FORBIDDEN :
+					       VOTE_UNAVAILABLE,
 		    a->text);
 		s->next_ms = a->sent_ms + retry_after_ms(s);
 		/* A script may fail after its first write. */
@@ -403,7 +404,7 @@ server_answer_cb(void *arg, const struct answer *a)
 		renew_answered(s, a);
 		break;
 	case ASK_LEAVE:
-		s->verdict = VERDICT_NO;
+		s->vote = VOTE_REFUSED;
 		s->ours = s->maybe_ours = s->maybe_queued = false;
 		s->valid_ms = s->unproven_ms = 0;
 		break;

@@ -36,7 +36,7 @@ ascending_cb(const void *a, const void *b)
 static bool
 has_told(const struct server *s)
 {
-	return s->verdict == VERDICT_YES || s->verdict == VERDICT_NO;
+	return s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED;
 }
 
 /*
@@ -95,9 +95,9 @@ judge_counters(struct lock *l, int64_t median_us)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (server_vote(s) == VERDICT_YES)
+		if (server_vote(s) == VOTE_GRANTED)
 			fences[i] = s->fence;
-		else if (server_vote(s) == VERDICT_NO && l->ticket == 0)
+		else if (server_vote(s) == VOTE_REFUSED && l->ticket == 0)
 			tickets[i] = s->view.ticket_us;
 	}
 	judge_ahead(l, fences, median_us + 2 * DAY_US, STEPS, bad_fence);

@@ -28,7 +28,7 @@ agreed(const struct lock *l, bool released, char text[LOCK_WHY])
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if ((released ? s->released : s->verdict) == VERDICT_YES &&
+		if ((released ? s->released : s->vote) == VOTE_GRANTED &&
 		    used < LOCK_WHY)
 			used += (size_t)snprintf(text + used, LOCK_WHY - used,
 			    "%s%s", used > 0 ? ", " : "", s->node.address.text);
