@@ -230,7 +230,7 @@ change_slot(struct lock *l, int64_t now)
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (s->vote == VOTE_GRANTED || s->asked == ASK_ACQUIRE)
+		if (s->vote == VOTE_GRANTED || s->in_flight == REQUEST_ACQUIRE)
 			server_restart(s);
 		else if (s->vote == VOTE_REFUSED) {
 			s->vote = VOTE_PENDING;
@@ -430,7 +430,7 @@ ask_finally(struct lock *l, int64_t now)
 			continue;
 		s->vote = VOTE_PENDING;
 		s->next_ms = now;
-		if (s->asked == ASK_WAIT)
+		if (s->in_flight == REQUEST_WAIT)
 			s->give_up_ms = now;
 	}
 }
@@ -453,7 +453,8 @@ lock_outcome(struct lock *l)
 		struct server *s = &l->servers[i];
 
 		/* From now on a silent connection is given up. */
-		if (s->asked != ASK_NOTHING && s->give_up_ms == CLOCK_NEVER)
+		if (s->in_flight != REQUEST_NONE &&
+		    s->give_up_ms == CLOCK_NEVER)
 			s->give_up_ms = clock_now_ms() + l->node_timeout_ms;
 	}
 	return outcome;

@@ -355,7 +355,7 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 		break;
 	case VOTE_PENDING:
 		/* What was wrong before the release is over. */
-		if (ending && s->asked == ASK_RELEASE)
+		if (ending && s->in_flight == REQUEST_RELEASE)
 			why = "no answer yet";
 		break;
 	case VOTE_UNAVAILABLE:

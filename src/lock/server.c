@@ -37,8 +37,8 @@ server_init(struct server *s, struct lock *l, const struct address *address,
 }
 
 /* What is to be asked of this server as things stand. */
-static enum ask
-server_wants(const struct server *s, int64_t now)
+static enum request_kind
+server_next_request(const struct server *s, int64_t now)
 {
 	const struct lock *l = s->lock;
 	bool answered = s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED;
@@ -46,36 +46,38 @@ server_wants(const struct server *s, int64_t now)
 	switch (l->phase) {
 	case PHASE_ACQUIRE:
 		if (!l->begun)
-			return ASK_NOTHING;
+			return REQUEST_NONE;
 		if (l->hopeless && answered)
-			return s->maybe_ours || s->maybe_queued ? ASK_LEAVE :
-								  ASK_NOTHING;
+			return s->maybe_ours || s->maybe_queued ?
+			    REQUEST_LEAVE :
+			    REQUEST_NONE;
 		/* The fence's write-back: a renewal raises it to ours. */
 		if (s->vote == VOTE_GRANTED && s->fence < l->fence)
-			return ASK_RENEW;
+			return REQUEST_RENEW;
 		if (s->vote == VOTE_GRANTED && l->replicating)
-			return s->replicas < l->replicas ? ASK_REPLICAS :
-							   ASK_NOTHING;
+			return s->replicas < l->replicas ? REQUEST_REPLICAS :
+							   REQUEST_NONE;
 		return s->vote == VOTE_PENDING ||
 			(l->ticket != 0 && answered) || now < l->wait_end_ms ?
-		    ASK_ACQUIRE :
-		    ASK_NOTHING;
+		    REQUEST_ACQUIRE :
+		    REQUEST_NONE;
 	case PHASE_HOLD:
 		if (s->ours)
-			return ASK_RENEW;
+			return REQUEST_RENEW;
 		if (s->maybe_queued && s->vote == VOTE_REFUSED)
-			return ASK_LEAVE;
+			return REQUEST_LEAVE;
 		/*
 		 * A vote that may come later, or a key to be put back: only
 		 * while the lock is held without it, else it would hide that
 		 * somebody else was in between.
 		 */
-		return now < lock_deadline_ms(l) ? ASK_ACQUIRE : ASK_NOTHING;
+		return now < lock_deadline_ms(l) ? REQUEST_ACQUIRE :
+						   REQUEST_NONE;
 	case PHASE_RELEASE:
-		return s->maybe_ours || s->maybe_queued ? ASK_RELEASE :
-							  ASK_NOTHING;
+		return s->maybe_ours || s->maybe_queued ? REQUEST_RELEASE :
+							  REQUEST_NONE;
 	}
-	return ASK_NOTHING;
+	return REQUEST_NONE;
 }
 
 /*
@@ -225,28 +227,28 @@ send_renew(struct server *s)
 }
 
 static int
-server_send(struct server *s, enum ask ask)
+server_send(struct server *s, enum request_kind ask)
 {
 	int sent;
 
 	switch (ask) {
-	case ASK_ACQUIRE:
+	case REQUEST_ACQUIRE:
 		return send_acquire(s);
-	case ASK_WAIT:
+	case REQUEST_WAIT:
 		return send_wait(s);
-	case ASK_REPLICAS:
+	case REQUEST_REPLICAS:
 		return send_wait_replicas(s);
-	case ASK_RENEW:
+	case REQUEST_RENEW:
 		s->leaves = s->lock->phase == PHASE_HOLD && s->maybe_queued;
 		return send_renew(s);
-	case ASK_LEAVE:
+	case REQUEST_LEAVE:
 		sent = send_release(s, true);
 		s->try++;
 		return sent;
-	case ASK_RELEASE:
+	case REQUEST_RELEASE:
 		s->releases++;
 		return send_release(s, true);
-	case ASK_NOTHING:
+	case REQUEST_NONE:
 		break;
 	}
 	return -1;
@@ -257,7 +259,7 @@ static void
 give_back(struct server *s, bool leave)
 {
 	send_release(s, leave);
-	s->asked = ASK_NOTHING;
+	s->in_flight = REQUEST_NONE;
 	s->give_up_ms =
 	    CLOCK_NEVER; /* the next request has a time of its own */
 	s->ours = s->maybe_ours = false;
@@ -325,7 +327,7 @@ server_unanswered(struct server *s)
 	const struct lock *l = s->lock;
 	char text[DURATION_TEXT], why[NODE_WHY];
 
-	if (s->asked == ASK_WAIT) {
+	if (s->in_flight == REQUEST_WAIT) {
 		/* Nothing can be asked on a connection that is blocked. */
 		node_close(&s->node, NULL);
 		return;
@@ -333,7 +335,7 @@ server_unanswered(struct server *s)
 	snprintf(why, sizeof(why), "no answer within %s",
 	    duration_format(l->node_timeout_ms, text));
 	note_failure(s, why);
-	if (s->asked == ASK_ACQUIRE && node_connected(&s->node)) {
+	if (s->in_flight == REQUEST_ACQUIRE && node_connected(&s->node)) {
 		/* It may be executed yet: its release must follow it here. */
 		if (l->phase != PHASE_HOLD && l->wait_end_ms == 0) {
 			s->give_up_ms = CLOCK_NEVER;
@@ -369,15 +371,15 @@ server_down(struct server *s, int64_t now)
 	const struct node *n = &s->node;
 
 	/* The next request shows what is wrong with the server, if anything. */
-	if (s->asked != ASK_WAIT)
+	if (s->in_flight != REQUEST_WAIT)
 		note_failure(s, n->why);
-	if (s->asked == ASK_ACQUIRE && n->established)
+	if (s->in_flight == REQUEST_ACQUIRE && n->established)
 		server_may_have(s);
 	/* WAIT knows only of what was written on its own connection. */
 	if (l->replicas > 0 && l->phase == PHASE_ACQUIRE &&
 	    s->vote == VOTE_GRANTED)
 		s->vote = VOTE_PENDING;
-	s->asked = ASK_NOTHING;
+	s->in_flight = REQUEST_NONE;
 	s->give_up_ms = CLOCK_NEVER;
 	if (s->reopen || n->untried > 0) {
 		s->reopen = false;
@@ -425,7 +427,7 @@ int64_t
 server_step(struct server *s, int64_t now)
 {
 	struct lock *l = s->lock;
-	enum ask ask;
+	enum request_kind ask;
 	bool leaving;
 
 	node_sweep(&s->node);
@@ -436,19 +438,19 @@ server_step(struct server *s, int64_t now)
 		s->opened = false;
 		server_down(s, now);
 	}
-	ask = server_wants(s, now);
-	if (s->asked != ASK_NOTHING || ask == ASK_NOTHING)
+	ask = server_next_request(s, now);
+	if (s->in_flight != REQUEST_NONE || ask == REQUEST_NONE)
 		return s->opened ? s->give_up_ms : CLOCK_NEVER;
 	/* A holder leaves the queue at once: others take it for a candidate. */
 	leaving = l->phase == PHASE_HOLD && s->maybe_queued &&
-	    ask != ASK_ACQUIRE && s->node.state == NODE_READY &&
+	    ask != REQUEST_ACQUIRE && s->node.state == NODE_READY &&
 	    s->vote != VOTE_UNAVAILABLE && s->vote != VOTE_FORBIDDEN;
 	if (now < s->next_ms && !leaving) {
 		if (l->phase != PHASE_ACQUIRE || l->ticket == 0 ||
 		    s->block_ms <= now || s->vote != VOTE_REFUSED ||
 		    s->node.state != NODE_READY)
 			return s->next_ms;
-		ask = ASK_WAIT;
+		ask = REQUEST_WAIT;
 	}
 	if (now < floor_ms(s))
 		return floor_ms(s);
@@ -464,9 +466,9 @@ server_step(struct server *s, int64_t now)
 		s->block_ms = 0;
 		return s->next_ms = now + clock_about(RETRY_MS);
 	}
-	s->asked = ask;
+	s->in_flight = ask;
 	s->paced_ms = (s->paced_ms > now ? s->paced_ms : now) + PACE_MS;
-	if (ask == ASK_WAIT)
+	if (ask == REQUEST_WAIT)
 		s->give_up_ms = s->next_ms;
 	else if (node_connected(&s->node))
 		s->give_up_ms = now + l->node_timeout_ms;
@@ -476,16 +478,17 @@ server_step(struct server *s, int64_t now)
 bool
 server_begin_release(struct server *s, int64_t now)
 {
-	if (s->asked == ASK_ACQUIRE) {
+	if (s->in_flight == REQUEST_ACQUIRE) {
 		if (node_connected(&s->node) || s->maybe_ours ||
 		    s->maybe_queued)
 			server_may_have(s);
 		else
 			node_close(&s->node, s->why[0] != '\0' ? s->why : NULL);
-	} else if (s->asked == ASK_WAIT || s->asked == ASK_REPLICAS)
+	} else if (s->in_flight == REQUEST_WAIT ||
+	    s->in_flight == REQUEST_REPLICAS)
 		node_close(&s->node, NULL); /* it is blocked */
 	s->behind_ms = node_unanswered_ms(&s->node);
-	s->asked = ASK_NOTHING;
+	s->in_flight = REQUEST_NONE;
 	s->give_up_ms = CLOCK_NEVER;
 	s->next_ms = now;
 	s->releases = 0;
@@ -500,8 +503,8 @@ server_begin_release(struct server *s, int64_t now)
 void
 server_again(struct server *s)
 {
-	if (s->asked != ASK_NOTHING) {
-		s->asked = ASK_NOTHING;
+	if (s->in_flight != REQUEST_NONE) {
+		s->in_flight = REQUEST_NONE;
 		node_finish(&s->node);
 		node_close(&s->node, NULL);
 	}

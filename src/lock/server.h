@@ -22,15 +22,15 @@ struct lock;
 struct server {
 	struct lock *lock;
 	struct node node;
-	enum ask {
-		ASK_NOTHING,
-		ASK_ACQUIRE,
-		ASK_WAIT,     /* to be woken */
-		ASK_REPLICAS, /* how many have our vote */
-		ASK_RENEW,
-		ASK_LEAVE, /* the queue, and what we may have of a vote */
-		ASK_RELEASE
-	} asked;
+	enum request_kind {
+		REQUEST_NONE,
+		REQUEST_ACQUIRE,
+		REQUEST_WAIT,     /* to be woken */
+		REQUEST_REPLICAS, /* how many have our vote */
+		REQUEST_RENEW,
+		REQUEST_LEAVE, /* the queue, and what we may have of a vote */
+		REQUEST_RELEASE
+	} in_flight;
 	int64_t give_up_ms;  /* when what was asked counts as unanswered */
 	int64_t next_ms;     /* when something is to be asked again */
 	int64_t paced_ms;    /* when all requests so far had their PACE_MS */

@@ -339,7 +339,7 @@ release_answered(struct server *s, const struct answer *a)
  * nodes of a cluster, most often for milliseconds.
  */
 static bool
-tries_again(struct server *s, enum ask asked, const struct answer *a)
+tries_again(struct server *s, enum request_kind kind, const struct answer *a)
 {
 	bool moving = a->kind == ANSWER_UNABLE &&
 	    s->lock->phase != PHASE_HOLD &&
@@ -347,7 +347,7 @@ tries_again(struct server *s, enum ask asked, const struct answer *a)
 
 	if (!moving && !answer_wants_eval(a))
 		return false;
-	if (asked == ASK_RELEASE)
+	if (kind == REQUEST_RELEASE)
 		s->releases--;
 	node_explain(&s->node, a->text, s->why);
 	s->next_ms = clock_now_ms() + clock_about(POLL_MS);
@@ -358,17 +358,17 @@ void
 server_answer_cb(void *arg, const struct answer *a)
 {
 	struct server *s = arg;
-	enum ask asked = s->asked;
+	enum request_kind kind = s->in_flight;
 	int64_t took_ms = clock_now_ms() - a->sent_ms;
 
-	if (asked == ASK_NOTHING || a->tag != s->sequence ||
+	if (kind == REQUEST_NONE || a->tag != s->sequence ||
 	    a->kind == ANSWER_NONE)
 		return; /* server_down() sees to a lost connection */
-	s->asked = ASK_NOTHING;
+	s->in_flight = REQUEST_NONE;
 	s->sent_ms = a->sent_ms;
 	s->excused = false;
 	s->give_up_ms = CLOCK_NEVER;
-	if (tries_again(s, asked, a))
+	if (tries_again(s, kind, a))
 		return;
 	if (a->kind != ANSWER_REPLY) {
 		server_failed(s,
@@ -377,9 +377,9 @@ server_answer_cb(void *arg, const struct answer *a)
 		    a->text);
 		s->next_ms = a->sent_ms + retry_after_ms(s);
 		/* A script may fail after its first write. */
-		if (asked == ASK_ACQUIRE)
+		if (kind == REQUEST_ACQUIRE)
 			server_may_have(s);
-		else if (asked == ASK_RELEASE)
+		else if (kind == REQUEST_RELEASE)
 			s->maybe_ours = s->maybe_queued = false;
 		return;
 	}
@@ -390,28 +390,28 @@ server_answer_cb(void *arg, const struct answer *a)
 	s->reopen = s->heard = true;
 	if (took_ms > s->lock->slowest_ms)
 		s->lock->slowest_ms = took_ms;
-	switch (asked) {
-	case ASK_ACQUIRE:
+	switch (kind) {
+	case REQUEST_ACQUIRE:
 		acquire_answered(s, a);
 		break;
-	case ASK_WAIT:
+	case REQUEST_WAIT:
 		s->next_ms = 0;
 		break;
-	case ASK_REPLICAS:
+	case REQUEST_REPLICAS:
 		replicas_answered(s, a);
 		break;
-	case ASK_RENEW:
+	case REQUEST_RENEW:
 		renew_answered(s, a);
 		break;
-	case ASK_LEAVE:
+	case REQUEST_LEAVE:
 		s->vote = VOTE_REFUSED;
 		s->ours = s->maybe_ours = s->maybe_queued = false;
 		s->valid_ms = s->unproven_ms = 0;
 		break;
-	case ASK_RELEASE:
+	case REQUEST_RELEASE:
 		release_answered(s, a);
 		break;
-	case ASK_NOTHING:
+	case REQUEST_NONE:
 		break;
 	}
 }

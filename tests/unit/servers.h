@@ -68,7 +68,7 @@ struct made_up {
 	int npending;
 	struct {
 		int tag;
-		enum ask ask;
+		enum request_kind ask;
 		int64_t sent_ms;
 	} pending[NODE_PENDING];
 	int64_t executed_ms; /* nothing on this connection before that */
@@ -100,7 +100,7 @@ struct request {
 	int server;
 	int connection;
 	int tag;
-	enum ask ask;
+	enum request_kind ask;
 	enum label label;
 	bool left; /* it waits for the connection otherwise */
 	int64_t at_ms;
@@ -298,10 +298,11 @@ value_of(const char *token, int try)
 }
 
 static struct reply
-reply_in_words(const struct made_up *m, const struct step *s, enum ask ask)
+reply_in_words(
+    const struct made_up *m, const struct step *s, enum request_kind ask)
 {
 	const int server = (int)(m - world.servers);
-	struct reply r = { ask == ASK_ACQUIRE ? 11 : 7, { 0 }, NULL };
+	struct reply r = { ask == REQUEST_ACQUIRE ? 11 : 7, { 0 }, NULL };
 
 	r.ints[2] = s->word == FREE ? -2 : 700;
 	r.ints[3] = server_us(m) + s->number;
@@ -311,9 +312,9 @@ reply_in_words(const struct made_up *m, const struct step *s, enum ask ask)
 	r.ints[10] = r.ints[3];
 	switch (s->word) {
 	case YES:
-		return (struct reply){ ask == ASK_ACQUIRE ? 5 :
-			    ask == ASK_RENEW              ? 2 :
-							    1,
+		return (struct reply){ ask == REQUEST_ACQUIRE ? 5 :
+			    ask == REQUEST_RENEW              ? 2 :
+								1,
 			{ 1, s->number != 0 ? s->number : 1000, s->ahead, 1,
 			    server_us(m) },
 			NULL };
@@ -469,9 +470,9 @@ execute(struct made_up *m, const struct request *r)
 	bool ours = value != NULL && strncmp(value, r->id, strlen(r->id)) == 0;
 
 	switch (r->ask) {
-	case ASK_ACQUIRE:
+	case REQUEST_ACQUIRE:
 		return execute_acquire(m, r, value, ours);
-	case ASK_RENEW:
+	case REQUEST_RENEW:
 		if (!ours)
 			break;
 		m->until_ms = world.now_ms + atoll(r->args[0]);
@@ -480,11 +481,11 @@ execute(struct made_up *m, const struct request *r)
 		if (r->args[2][0] == '1')
 			m->us.ticket_us = 0;
 		return (struct reply){ 2, { 1, m->fence }, NULL };
-	case ASK_RELEASE:
-	case ASK_LEAVE:
-	case ASK_NOTHING:
-	case ASK_WAIT:
-	case ASK_REPLICAS:
+	case REQUEST_RELEASE:
+	case REQUEST_LEAVE:
+	case REQUEST_NONE:
+	case REQUEST_WAIT:
+	case REQUEST_REPLICAS:
 		if (r->args[1][0] == '1')
 			m->us.ticket_us = 0;
 		if (!ours)
@@ -903,10 +904,10 @@ node_release(struct node *n)
 }
 
 static enum label
-label_of(enum ask ask, const char *const script_args[])
+label_of(enum request_kind ask, const char *const script_args[])
 {
-	if (ask == ASK_ACQUIRE || ask == ASK_RENEW)
-		return ask == ASK_ACQUIRE ? ACQUIRE : RENEW;
+	if (ask == REQUEST_ACQUIRE || ask == REQUEST_RENEW)
+		return ask == REQUEST_ACQUIRE ? ACQUIRE : RENEW;
 	if (script_args[1][0] == '0')
 		return world.lock.phase == PHASE_RELEASE ? TELL : YIELD;
 	return world.lock.phase == PHASE_RELEASE ? RELEASE : LEAVE;
@@ -922,20 +923,20 @@ trace_send(const struct request *r, const char *const args[])
 	snprintf(head, sizeof(head), "%lld server=%d/%d id=%s", at_ms,
 	    r->server, r->connection, strstr(r->id, "try="));
 	switch (r->ask) {
-	case ASK_ACQUIRE:
+	case REQUEST_ACQUIRE:
 		trace_request("%s acquire ttl=%s fence=%s ticket=%s "
 			      "heartbeat=%s only=%s start=%s",
 		    head, args[1], args[2], args[3], args[4], args[5], args[6]);
 		break;
-	case ASK_RENEW:
+	case REQUEST_RENEW:
 		trace_request("%s renew ttl=%s fence=%s leave=%s start=%s",
 		    head, args[0], args[1], args[2], args[3]);
 		break;
-	case ASK_RELEASE:
-	case ASK_LEAVE:
-	case ASK_NOTHING:
-	case ASK_WAIT:
-	case ASK_REPLICAS:
+	case REQUEST_RELEASE:
+	case REQUEST_LEAVE:
+	case REQUEST_NONE:
+	case REQUEST_WAIT:
+	case REQUEST_REPLICAS:
 		trace_request(
 		    "%s %s rest=%s leave=%s only=%s end=%s details=%s", head,
 		    labels[r->label], args[0], args[1], args[2], args[3],
@@ -953,9 +954,9 @@ check_numbers(const struct request *r)
 {
 	const int64_t day_us = INT64_C(86400000000);
 
-	if (r->ask == ASK_ACQUIRE)
+	if (r->ask == REQUEST_ACQUIRE)
 		CHECK(atoll(r->args[3]) < clock_wall_us() + day_us + 1000000);
-	if (r->ask == ASK_RENEW)
+	if (r->ask == REQUEST_RENEW)
 		CHECK(atoll(r->args[1]) <
 		    clock_wall_us() + 2 * day_us + 61000000);
 }
@@ -976,9 +977,9 @@ node_eval(struct node *n, int tag, const struct script *script, int nkeys,
 	struct made_up *m = made_up(n);
 	struct request *r = &requests[world.nrequests];
 	const char *part = argv[argc - 1];
-	enum ask ask = strcmp(part, "acquire") == 0 ? ASK_ACQUIRE :
-	    strcmp(part, "renew") == 0              ? ASK_RENEW :
-						      ASK_RELEASE;
+	enum request_kind ask = strcmp(part, "acquire") == 0 ? REQUEST_ACQUIRE :
+	    strcmp(part, "renew") == 0                       ? REQUEST_RENEW :
+							       REQUEST_RELEASE;
 
 	if (n->state != NODE_READY || m->npending == NODE_PENDING)
 		return -1;
@@ -990,8 +991,8 @@ node_eval(struct node *n, int tag, const struct script *script, int nkeys,
 		printf("# it asks without end\n");
 		exit(1);
 	}
-	if (m->npending > 0 && ask != ASK_RELEASE &&
-	    m->pending[m->npending - 1].ask != ASK_RELEASE)
+	if (m->npending > 0 && ask != REQUEST_RELEASE &&
+	    m->pending[m->npending - 1].ask != REQUEST_RELEASE)
 		tap_fail("a second request is on its way");
 	if (m->npending > 0 && tag <= m->pending[m->npending - 1].tag)
 		tap_fail("two requests on their way have one number");
@@ -1002,7 +1003,11 @@ node_eval(struct node *n, int tag, const struct script *script, int nkeys,
 	CHECK(strcmp(argv[4], "1") == 0);
 	CHECK(strcmp(argv[5], "1") == 0);
 	CHECK(script == &script_lock);
-	CHECK(argc == 7 + (ask == ASK_ACQUIRE ? 7 : ask == ASK_RENEW ? 4 : 5));
+	CHECK(argc ==
+	    7 +
+		(ask == REQUEST_ACQUIRE      ? 7 :
+			ask == REQUEST_RENEW ? 4 :
+					       5));
 	m->pending[m->npending].tag = tag;
 	m->pending[m->npending].ask = ask;
 	m->pending[m->npending++].sent_ms = world.now_ms;
