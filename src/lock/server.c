@@ -227,11 +227,11 @@ send_renew(struct server *s)
 }
 
 static int
-server_send(struct server *s, enum request_kind ask)
+server_send(struct server *s, enum request_kind kind)
 {
 	int sent;
 
-	switch (ask) {
+	switch (kind) {
 	case REQUEST_ACQUIRE:
 		return send_acquire(s);
 	case REQUEST_WAIT:
@@ -427,7 +427,7 @@ int64_t
 server_step(struct server *s, int64_t now)
 {
 	struct lock *l = s->lock;
-	enum request_kind ask;
+	enum request_kind kind;
 	bool leaving;
 
 	node_sweep(&s->node);
@@ -438,19 +438,19 @@ server_step(struct server *s, int64_t now)
 		s->opened = false;
 		server_down(s, now);
 	}
-	ask = server_next_request(s, now);
-	if (s->in_flight != REQUEST_NONE || ask == REQUEST_NONE)
+	kind = server_next_request(s, now);
+	if (s->in_flight != REQUEST_NONE || kind == REQUEST_NONE)
 		return s->opened ? s->give_up_ms : CLOCK_NEVER;
 	/* A holder leaves the queue at once: others take it for a candidate. */
 	leaving = l->phase == PHASE_HOLD && s->maybe_queued &&
-	    ask != REQUEST_ACQUIRE && s->node.state == NODE_READY &&
+	    kind != REQUEST_ACQUIRE && s->node.state == NODE_READY &&
 	    s->vote != VOTE_UNAVAILABLE && s->vote != VOTE_FORBIDDEN;
 	if (now < s->next_ms && !leaving) {
 		if (l->phase != PHASE_ACQUIRE || l->ticket == 0 ||
 		    s->block_ms <= now || s->vote != VOTE_REFUSED ||
 		    s->node.state != NODE_READY)
 			return s->next_ms;
-		ask = REQUEST_WAIT;
+		kind = REQUEST_WAIT;
 	}
 	if (now < floor_ms(s))
 		return floor_ms(s);
@@ -461,14 +461,14 @@ server_step(struct server *s, int64_t now)
 	}
 	if (s->node.state != NODE_READY)
 		return s->give_up_ms;
-	if (server_send(s, ask) == -1) {
+	if (server_send(s, kind) == -1) {
 		/* No memory for it; there may be some soon. */
 		s->block_ms = 0;
 		return s->next_ms = now + clock_about(RETRY_MS);
 	}
-	s->in_flight = ask;
+	s->in_flight = kind;
 	s->paced_ms = (s->paced_ms > now ? s->paced_ms : now) + PACE_MS;
-	if (ask == REQUEST_WAIT)
+	if (kind == REQUEST_WAIT)
 		s->give_up_ms = s->next_ms;
 	else if (node_connected(&s->node))
 		s->give_up_ms = now + l->node_timeout_ms;

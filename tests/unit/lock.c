@@ -1081,7 +1081,7 @@ yields(void)
 		SAME_INT(r->at_ms, nth(2, 2)->at_ms + 5);
 		CHECK(nth(i, j + 1)->at_ms >= r->at_ms + 20);
 		for (int k = 0;
-		     nth(i, k)->left && nth(i, k)->ask != REQUEST_RELEASE; k++)
+		     nth(i, k)->left && nth(i, k)->kind != REQUEST_RELEASE; k++)
 			SAME_TEXT(nth(i, k)->id,
 			    k <= j ? "redlock-run/1 token=TOKEN try=1 " :
 				     "redlock-run/1 token=TOKEN try=2 ");

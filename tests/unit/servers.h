@@ -68,7 +68,7 @@ struct made_up {
 	int npending;
 	struct {
 		int tag;
-		enum request_kind ask;
+		enum request_kind kind;
 		int64_t sent_ms;
 	} pending[NODE_PENDING];
 	int64_t executed_ms; /* nothing on this connection before that */
@@ -100,7 +100,7 @@ struct request {
 	int server;
 	int connection;
 	int tag;
-	enum request_kind ask;
+	enum request_kind kind;
 	enum label label;
 	bool left; /* it waits for the connection otherwise */
 	int64_t at_ms;
@@ -299,10 +299,10 @@ value_of(const char *token, int try)
 
 static struct reply
 reply_in_words(
-    const struct made_up *m, const struct step *s, enum request_kind ask)
+    const struct made_up *m, const struct step *s, enum request_kind kind)
 {
 	const int server = (int)(m - world.servers);
-	struct reply r = { ask == REQUEST_ACQUIRE ? 11 : 7, { 0 }, NULL };
+	struct reply r = { kind == REQUEST_ACQUIRE ? 11 : 7, { 0 }, NULL };
 
 	r.ints[2] = s->word == FREE ? -2 : 700;
 	r.ints[3] = server_us(m) + s->number;
@@ -312,9 +312,9 @@ reply_in_words(
 	r.ints[10] = r.ints[3];
 	switch (s->word) {
 	case YES:
-		return (struct reply){ ask == REQUEST_ACQUIRE ? 5 :
-			    ask == REQUEST_RENEW              ? 2 :
-								1,
+		return (struct reply){ kind == REQUEST_ACQUIRE ? 5 :
+			    kind == REQUEST_RENEW              ? 2 :
+								 1,
 			{ 1, s->number != 0 ? s->number : 1000, s->ahead, 1,
 			    server_us(m) },
 			NULL };
@@ -376,7 +376,7 @@ answered(struct made_up *m, const struct event *e)
 	}
 	m->node->untried = m->node->nips;
 	if (!world.model)
-		r = reply_in_words(m, &e->step, requests[e->request].ask);
+		r = reply_in_words(m, &e->step, requests[e->request].kind);
 	if (m == world.liar)
 		lie(m, &r);
 	answer(m, ANSWER_REPLY, NULL, &r);
@@ -469,7 +469,7 @@ execute(struct made_up *m, const struct request *r)
 	const char *value = m->until_ms > world.now_ms ? m->value : NULL;
 	bool ours = value != NULL && strncmp(value, r->id, strlen(r->id)) == 0;
 
-	switch (r->ask) {
+	switch (r->kind) {
 	case REQUEST_ACQUIRE:
 		return execute_acquire(m, r, value, ours);
 	case REQUEST_RENEW:
@@ -904,10 +904,10 @@ node_release(struct node *n)
 }
 
 static enum label
-label_of(enum request_kind ask, const char *const script_args[])
+label_of(enum request_kind kind, const char *const script_args[])
 {
-	if (ask == REQUEST_ACQUIRE || ask == REQUEST_RENEW)
-		return ask == REQUEST_ACQUIRE ? ACQUIRE : RENEW;
+	if (kind == REQUEST_ACQUIRE || kind == REQUEST_RENEW)
+		return kind == REQUEST_ACQUIRE ? ACQUIRE : RENEW;
 	if (script_args[1][0] == '0')
 		return world.lock.phase == PHASE_RELEASE ? TELL : YIELD;
 	return world.lock.phase == PHASE_RELEASE ? RELEASE : LEAVE;
@@ -922,7 +922,7 @@ trace_send(const struct request *r, const char *const args[])
 
 	snprintf(head, sizeof(head), "%lld server=%d/%d id=%s", at_ms,
 	    r->server, r->connection, strstr(r->id, "try="));
-	switch (r->ask) {
+	switch (r->kind) {
 	case REQUEST_ACQUIRE:
 		trace_request("%s acquire ttl=%s fence=%s ticket=%s "
 			      "heartbeat=%s only=%s start=%s",
@@ -954,9 +954,9 @@ check_numbers(const struct request *r)
 {
 	const int64_t day_us = INT64_C(86400000000);
 
-	if (r->ask == REQUEST_ACQUIRE)
+	if (r->kind == REQUEST_ACQUIRE)
 		CHECK(atoll(r->args[3]) < clock_wall_us() + day_us + 1000000);
-	if (r->ask == REQUEST_RENEW)
+	if (r->kind == REQUEST_RENEW)
 		CHECK(atoll(r->args[1]) <
 		    clock_wall_us() + 2 * day_us + 61000000);
 }
@@ -977,9 +977,10 @@ node_eval(struct node *n, int tag, const struct script *script, int nkeys,
 	struct made_up *m = made_up(n);
 	struct request *r = &requests[world.nrequests];
 	const char *part = argv[argc - 1];
-	enum request_kind ask = strcmp(part, "acquire") == 0 ? REQUEST_ACQUIRE :
-	    strcmp(part, "renew") == 0                       ? REQUEST_RENEW :
-							       REQUEST_RELEASE;
+	enum request_kind kind = strcmp(part, "acquire") == 0 ?
+	    REQUEST_ACQUIRE :
+	    strcmp(part, "renew") == 0 ? REQUEST_RENEW :
+					 REQUEST_RELEASE;
 
 	if (n->state != NODE_READY || m->npending == NODE_PENDING)
 		return -1;
@@ -991,8 +992,8 @@ node_eval(struct node *n, int tag, const struct script *script, int nkeys,
 		printf("# it asks without end\n");
 		exit(1);
 	}
-	if (m->npending > 0 && ask != REQUEST_RELEASE &&
-	    m->pending[m->npending - 1].ask != REQUEST_RELEASE)
+	if (m->npending > 0 && kind != REQUEST_RELEASE &&
+	    m->pending[m->npending - 1].kind != REQUEST_RELEASE)
 		tap_fail("a second request is on its way");
 	if (m->npending > 0 && tag <= m->pending[m->npending - 1].tag)
 		tap_fail("two requests on their way have one number");
@@ -1005,17 +1006,17 @@ node_eval(struct node *n, int tag, const struct script *script, int nkeys,
 	CHECK(script == &script_lock);
 	CHECK(argc ==
 	    7 +
-		(ask == REQUEST_ACQUIRE      ? 7 :
-			ask == REQUEST_RENEW ? 4 :
-					       5));
+		(kind == REQUEST_ACQUIRE      ? 7 :
+			kind == REQUEST_RENEW ? 4 :
+						5));
 	m->pending[m->npending].tag = tag;
-	m->pending[m->npending].ask = ask;
+	m->pending[m->npending].kind = kind;
 	m->pending[m->npending++].sent_ms = world.now_ms;
 	*r = (struct request){ .server = n->address.at[0].port,
 		.connection = m->connection,
 		.tag = tag,
-		.ask = ask,
-		.label = label_of(ask, argv + 6) };
+		.kind = kind,
+		.label = label_of(kind, argv + 6) };
 	snprintf(r->id, sizeof(r->id), "%s", argv[2]);
 	for (int i = 6; i < argc - 1; i++)
 		snprintf(r->args[i - 6], sizeof(r->args[0]), "%s", argv[i]);
