@@ -242,10 +242,10 @@ ask_removal(struct source *s, size_t i)
 }
 
 static bool
-removal_answered(struct source *s, size_t i, const struct answer *a)
+removal_answered(struct source *s, size_t i, const struct reply *a)
 {
 	struct removal *r = s->survey->arg;
-	bool removed = answer_int(a, 0) == 1;
+	bool removed = reply_int(a, 0) == 1;
 	struct lock_state view;
 
 	(void)i;

@@ -87,7 +87,7 @@ local(const struct address *a)
 static void
 judge_failure(struct findings *v, const struct facts *f)
 {
-	if (f->failure != ANSWER_DENIED)
+	if (f->failure != REPLY_DENIED)
 		add(v, LEVEL_BAD,
 		    "it cannot be used (%s); see that it runs and can be "
 		    "reached from here, or name another with -r",
@@ -350,7 +350,7 @@ judge_server(struct findings *v, const struct facts *all, int n, int i,
 {
 	const struct facts *f = &all[i];
 
-	if (f->failure != ANSWER_REPLY) {
+	if (f->failure != REPLY_OK) {
 		judge_failure(v, f);
 		return;
 	}

@@ -20,15 +20,15 @@
 #define WAITERS_MAX 100 /* that status.lua tells of */
 
 static void
-read_waiters(struct opinion *o, const struct answer a)
+read_waiters(struct opinion *o, const struct reply a)
 {
-	size_t n = answer_count(&a), len;
+	size_t n = reply_count(&a), len;
 	const char *value;
 
 	n = n < WAITERS_MAX ? n : WAITERS_MAX;
 	o->waiters = need(calloc(n + 1, sizeof(*o->waiters)));
 	for (size_t i = 0; i < n; i++) {
-		value = answer_string(&a, i, &len);
+		value = reply_string(&a, i, &len);
 		if (value != NULL &&
 		    owner_parse(&o->waiters[o->nwaiters], value, len) == 0)
 			o->nwaiters++;
@@ -36,22 +36,22 @@ read_waiters(struct opinion *o, const struct answer a)
 }
 
 static void
-read_holders(struct opinion *o, const struct answer a)
+read_holders(struct opinion *o, const struct reply a)
 {
-	size_t n = answer_count(&a) / 2, len;
+	size_t n = reply_count(&a) / 2, len;
 	const char *value;
 
 	o->holders = need(calloc(n + 1, sizeof(*o->holders)));
 	for (size_t i = 0; i < n; i++) {
 		struct holder *h = &o->holders[o->nholders];
 
-		if ((value = answer_string(&a, 2 * i, &len)) == NULL)
+		if ((value = reply_string(&a, 2 * i, &len)) == NULL)
 			continue;
 		h->value = need(malloc(len + 1));
 		memcpy(h->value, value, len);
 		h->len = len;
 		h->ours = owner_parse(&h->owner, value, len) == 0;
-		h->ttl_ms = answer_int(&a, 2 * i + 1);
+		h->ttl_ms = reply_int(&a, 2 * i + 1);
 		o->nholders++;
 	}
 }
@@ -71,7 +71,7 @@ state_of(const struct holder *holders, size_t n, bool shared)
 }
 
 static bool
-entry_answered(struct source *s, size_t i, const struct answer *a)
+entry_answered(struct source *s, size_t i, const struct reply *a)
 {
 	struct status *st = s->survey->arg;
 	struct opinion *o = &st->entries[i].opinions[s - s->survey->sources];
@@ -79,7 +79,7 @@ entry_answered(struct source *s, size_t i, const struct answer *a)
 
 	if (source_refused(s, a))
 		return false;
-	o->fence = answer_int(a, 7);
+	o->fence = reply_int(a, 7);
 	if (lock_state_read(&view, a) == -1 || o->fence < 0 ||
 	    o->fence >= FENCE_END) {
 		source_nonsense(s);
@@ -87,9 +87,9 @@ entry_answered(struct source *s, size_t i, const struct answer *a)
 	}
 	o->known = true;
 	o->now_us = view.now_us;
-	read_waiters(o, answer_sub(a, 8));
+	read_waiters(o, reply_sub(a, 8));
 	o->waiting = view.waiting;
-	read_holders(o, answer_sub(a, 10));
+	read_holders(o, reply_sub(a, 10));
 	o->shared = view.readers > 0;
 	o->state = state_of(o->holders, o->nholders, o->shared);
 	return false;

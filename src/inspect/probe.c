@@ -55,22 +55,22 @@ keyed(const struct right *r)
 }
 
 void
-facts_tried(struct facts *f, int i, int pattern, enum answer_kind kind,
+facts_tried(struct facts *f, int i, int pattern, enum reply_kind kind,
     const char *error)
 {
 	const uint32_t bit = RIGHT_BIT(i);
 
-	if (kind == ANSWER_DENIED && error_denies_command(error)) {
+	if (kind == REPLY_DENIED && error_denies_command(error)) {
 		f->denied |= bit;
 		return;
 	}
 	f->tried_patterns = f->tried_patterns || keyed(&rights[i]);
-	if (kind == ANSWER_DENIED)
+	if (kind == REPLY_DENIED)
 		f->denied_patterns |= pattern;
-	else if (kind == ANSWER_UNABLE &&
+	else if (kind == REPLY_ERROR &&
 	    strncmp(error, "ERR unknown command", 19) == 0)
 		f->unknown |= bit;
-	else if (kind == ANSWER_UNABLE && strncmp(error, "ERR ", 4) != 0 &&
+	else if (kind == REPLY_ERROR && strncmp(error, "ERR ", 4) != 0 &&
 	    f->unable[0] == '\0')
 		snprintf(f->unable, sizeof(f->unable), "%s", error);
 }
@@ -90,15 +90,15 @@ ask_info(struct source *s, size_t i)
 }
 
 static bool
-info_answered(struct source *s, size_t i, const struct answer *a)
+info_answered(struct source *s, size_t i, const struct reply *a)
 {
 	struct facts *f = facts_of(s);
-	const char *info = answer_text(a);
+	const char *info = reply_text(a);
 
 	(void)i;
-	if (a->kind == ANSWER_DENIED && !error_denies(a->text))
+	if (a->kind == REPLY_DENIED && !error_denies(a->text))
 		source_fail(s, a->kind, a->text);
-	else if (a->kind != ANSWER_REPLY)
+	else if (a->kind != REPLY_OK)
 		snprintf(f->silent, sizeof(f->silent), "%s", a->text);
 	else if (info == NULL || !facts_read_info(f, info))
 		source_nonsense(s);
@@ -118,10 +118,10 @@ ask_time(struct source *s, size_t i)
 
 /* Since 1970, in us; -1 if that is no time. */
 static int64_t
-time_us(const struct answer *a)
+time_us(const struct reply *a)
 {
-	const char *seconds = answer_string(a, 0, NULL);
-	const char *us = answer_string(a, 1, NULL);
+	const char *seconds = reply_string(a, 0, NULL);
+	const char *us = reply_string(a, 1, NULL);
 	int64_t s;
 
 	if (seconds == NULL || us == NULL)
@@ -133,7 +133,7 @@ time_us(const struct answer *a)
 }
 
 static bool
-time_answered(struct source *s, size_t i, const struct answer *a)
+time_answered(struct source *s, size_t i, const struct reply *a)
 {
 	struct facts *f = facts_of(s);
 	int64_t rtt_us = clock_now_us() - f->sent_us, its_us;
@@ -141,7 +141,7 @@ time_answered(struct source *s, size_t i, const struct answer *a)
 	(void)i;
 	if (f->rtt_us < 0 || rtt_us < f->rtt_us) {
 		f->rtt_us = rtt_us;
-		if (a->kind == ANSWER_REPLY) {
+		if (a->kind == REPLY_OK) {
 			its_us = time_us(a);
 			if (its_us < 0) {
 				source_nonsense(s);
@@ -178,11 +178,11 @@ ask_right(struct source *s, size_t i)
 }
 
 static bool
-right_answered(struct source *s, size_t i, const struct answer *a)
+right_answered(struct source *s, size_t i, const struct reply *a)
 {
 	facts_tried(facts_of(s), (int)i / 2,
 	    i % 2 == 0 ? PATTERN_LOCK : PATTERN_BESIDE, a->kind,
-	    a->kind == ANSWER_REPLY ? "" : a->text);
+	    a->kind == REPLY_OK ? "" : a->text);
 	return false;
 }
 

@@ -18,7 +18,7 @@
 /* Of one server.  The texts are its own words, not fit for a terminal yet. */
 struct facts {
 	const struct address *address;
-	enum answer_kind failure; /* ANSWER_REPLY: it has answered all */
+	enum reply_kind failure; /* REPLY_OK: it has answered all */
 	char why[NODE_WHY];
 	bool informed; /* so that the following is known */
 	bool valkey;
@@ -61,6 +61,6 @@ bool facts_read_info(struct facts *, const char *info);
 
 /* Notes what a server said when right i was tried with that pattern's key. */
 void facts_tried(
-    struct facts *, int i, int pattern, enum answer_kind, const char *error);
+    struct facts *, int i, int pattern, enum reply_kind, const char *error);
 
 #endif

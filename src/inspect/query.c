@@ -30,41 +30,41 @@ need(void *memory)
 }
 
 void
-source_fail(struct source *s, enum answer_kind kind, const char *why)
+source_fail(struct source *s, enum reply_kind kind, const char *why)
 {
 	s->failure = kind;
 	node_explain(&s->node, why, s->why);
 }
 
 bool
-source_refused(struct source *s, const struct answer *a)
+source_refused(struct source *s, const struct reply *a)
 {
-	if (a->kind != ANSWER_REPLY)
+	if (a->kind != REPLY_OK)
 		source_fail(s, a->kind, a->text);
-	return a->kind != ANSWER_REPLY;
+	return a->kind != REPLY_OK;
 }
 
 void
 source_nonsense(struct source *s)
 {
-	source_fail(s, ANSWER_UNABLE, "its answer makes no sense");
+	source_fail(s, REPLY_ERROR, "its answer makes no sense");
 }
 
 static void
-answer_cb(void *arg, const struct answer *a)
+request_replied_cb(void *arg, const struct reply *a)
 {
 	struct source *s = arg;
 	struct survey *sv = s->survey;
 
 	s->end_ms = clock_now_ms() + sv->opt->node_timeout_ms;
-	if (a->kind == ANSWER_NONE || s->failure != ANSWER_REPLY)
+	if (a->kind == REPLY_LOST || s->failure != REPLY_OK)
 		return; /* source_step() sees to it */
 	s->bytes += a->size;
 	if (s->bytes > BYTES_MAX)
-		source_fail(s, ANSWER_UNABLE,
+		source_fail(s, REPLY_ERROR,
 		    "it has more to tell than fits in memory; -k names the "
 		    "locks to ask about");
-	else if (sv->answer_cb(s, s->answered, a))
+	else if (sv->reply_cb(s, s->answered, a))
 		s->asked = s->answered;
 	else
 		s->answered++;
@@ -79,7 +79,7 @@ source_step(struct source *s)
 	char text[DURATION_TEXT], why[NODE_WHY];
 
 	node_sweep(&s->node);
-	if (s->failure != ANSWER_REPLY || s->answered == sv->questions)
+	if (s->failure != REPLY_OK || s->answered == sv->questions)
 		return true;
 	if (now >= s->end_ms) {
 		snprintf(why, sizeof(why), "no answer within %s",
@@ -108,14 +108,14 @@ source_step(struct source *s)
 
 void
 survey_ask(struct survey *sv, size_t n, survey_ask_cb *ask_cb,
-    survey_answer_cb *its_answer_cb)
+    survey_reply_cb *its_answer_cb)
 {
 	int64_t wake;
 	bool done;
 
 	sv->questions = n;
 	sv->ask_cb = ask_cb;
-	sv->answer_cb = its_answer_cb;
+	sv->reply_cb = its_answer_cb;
 	for (int i = 0; i < sv->nsources; i++) {
 		struct source *s = &sv->sources[i];
 
@@ -179,20 +179,20 @@ found_key(struct source *s, const char *key)
 
 /* Ranges of slots, each with its first and last one, and its master. */
 static void
-read_masters(struct source *s, const struct answer *a)
+read_masters(struct source *s, const struct reply *a)
 {
 	struct endpoint to;
-	struct answer node;
+	struct reply node;
 	const char *host;
 	long long port;
 	int known;
 
-	for (size_t r = 0; r < answer_count(a); r++) {
-		const struct answer range = answer_sub(a, r);
+	for (size_t r = 0; r < reply_count(a); r++) {
+		const struct reply range = reply_sub(a, r);
 
-		node = answer_sub(&range, 2);
-		host = answer_string(&node, 0, NULL);
-		port = answer_int(&node, 1);
+		node = reply_sub(&range, 2);
+		host = reply_string(&node, 0, NULL);
+		port = reply_int(&node, 1);
 		if (host == NULL || host[0] == '\0' || strcmp(host, "?") == 0)
 			host = s->node.at.host; /* it cannot say */
 		if (strlen(host) >= sizeof(to.host) || port < 1 || port > 65535)
@@ -261,7 +261,7 @@ scan_bounded(struct source *s)
 			SCAN_TIMEOUTS * sv->opt->node_timeout_ms, text));
 	else
 		return true;
-	source_fail(s, ANSWER_UNABLE, why);
+	source_fail(s, REPLY_ERROR, why);
 	return false;
 }
 
@@ -276,10 +276,10 @@ is_cursor(const struct source *s, const char *cursor)
 }
 
 static bool
-scan_answered(struct source *s, size_t i, const struct answer *a)
+scan_answered(struct source *s, size_t i, const struct reply *a)
 {
-	const char *cursor = answer_string(a, 0, NULL), *key;
-	const struct answer keys = answer_sub(a, 1);
+	const char *cursor = reply_string(a, 0, NULL), *key;
+	const struct reply keys = reply_sub(a, 1);
 	size_t len;
 
 	(void)i;
@@ -294,8 +294,8 @@ scan_answered(struct source *s, size_t i, const struct answer *a)
 		return false;
 	}
 	snprintf(s->cursor, sizeof(s->cursor), "%s", cursor);
-	for (size_t k = 0; k < answer_count(&keys); k++) {
-		key = answer_string(&keys, k, &len);
+	for (size_t k = 0; k < reply_count(&keys); k++) {
+		key = reply_string(&keys, k, &len);
 		if (key != NULL && strlen(key) == len)
 			found_key(s, key);
 	}
@@ -314,7 +314,7 @@ drop_failed(struct survey *sv)
 	size_t n = 0;
 
 	for (size_t i = 0; i < sv->nsubjects; i++) {
-		if (sv->subjects[i].from->failure == ANSWER_REPLY)
+		if (sv->subjects[i].from->failure == REPLY_OK)
 			sv->subjects[n++] = sv->subjects[i];
 		else
 			free(sv->subjects[i].name);
@@ -402,7 +402,7 @@ survey_working(const struct survey *sv)
 	int working = 0;
 
 	for (int i = 0; i < sv->nsources; i++)
-		working += sv->sources[i].failure == ANSWER_REPLY;
+		working += sv->sources[i].failure == REPLY_OK;
 	return working;
 }
 
@@ -415,11 +415,11 @@ survey_report(const struct survey *sv, int *failures)
 	for (int i = 0; i < sv->nsources; i++) {
 		const struct source *s = &sv->sources[i];
 
-		if (s->failure == ANSWER_REPLY)
+		if (s->failure == REPLY_OK)
 			continue;
 		warn("%s%s", source_why(s, why),
 		    advice_password(password, sv->opt, s->why));
-		if (s->failure == ANSWER_DENIED)
+		if (s->failure == REPLY_DENIED)
 			result = EXIT_REFUSED;
 		if (error_denies(s->why))
 			warn("%s: the user needs %s", s->node.address.text,
@@ -444,16 +444,16 @@ survey_init(struct survey *sv, const struct options *opt)
 		struct source *s = &sv->sources[i];
 
 		s->survey = sv;
-		s->failure = ANSWER_REPLY;
-		node_init(
-		    &s->node, &sv->loop, &opt->addresses[i], answer_cb, s);
+		s->failure = REPLY_OK;
+		node_init(&s->node, &sv->loop, &opt->addresses[i],
+		    request_replied_cb, s);
 		/*
 		 * Many questions are on their way at a time, and a cluster's
 		 * nodes do not share their scripts: none can be asked again.
 		 */
 		s->node.no_evalsha = true;
 		if (node_resolve(&s->node) == -1)
-			source_fail(s, ANSWER_NONE, s->node.why);
+			source_fail(s, REPLY_LOST, s->node.why);
 	}
 }
 
@@ -464,9 +464,9 @@ survey_retry(struct survey *sv)
 		struct source *s = &sv->sources[i];
 
 		/* What is still on its way would answer other questions. */
-		if (s->failure != ANSWER_REPLY)
+		if (s->failure != REPLY_OK)
 			node_close(&s->node, NULL);
-		s->failure = ANSWER_REPLY;
+		s->failure = REPLY_OK;
 		s->node.untried = s->node.nips > 0 ? s->node.nips : 1;
 	}
 }

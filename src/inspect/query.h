@@ -27,7 +27,7 @@ struct source {
 	size_t asked; /* questions */
 	size_t answered;
 	int64_t end_ms;           /* without an answer until then: failed */
-	enum answer_kind failure; /* ANSWER_REPLY: none so far */
+	enum reply_kind failure;  /* REPLY_OK: none so far */
 	char why[NODE_WHY];       /* it has failed */
 	size_t bytes;             /* of all its answers in this round */
 	size_t names;             /* that its SCAN has brought */
@@ -48,11 +48,11 @@ struct subject {
 typedef int survey_ask_cb(struct source *, size_t i);
 
 /*
- * The answer to question i, which may be an error; never ANSWER_NONE.  Returns
+ * The answer to question i, which may be an error; never REPLY_LOST.  Returns
  * whether the same question is to be asked again (as SCAN's next part is), for
  * which it must have been the only one.
  */
-typedef bool survey_answer_cb(struct source *, size_t i, const struct answer *);
+typedef bool survey_reply_cb(struct source *, size_t i, const struct reply *);
 
 struct survey {
 	const struct options *opt;
@@ -68,7 +68,7 @@ struct survey {
 	int64_t scan_end_ms; /* no SCAN may take longer */
 	size_t questions;    /* of the round under way */
 	survey_ask_cb *ask_cb;
-	survey_answer_cb *answer_cb;
+	survey_reply_cb *reply_cb;
 	const char *const *wanted; /* ends of keys; see survey_subjects() */
 };
 
@@ -84,7 +84,7 @@ void survey_release(struct survey *);
  * Asks questions 0 to n-1 of every server that has not failed, and turns the
  * loop until each has answered all or failed.
  */
-void survey_ask(struct survey *, size_t n, survey_ask_cb *, survey_answer_cb *);
+void survey_ask(struct survey *, size_t n, survey_ask_cb *, survey_reply_cb *);
 
 /*
  * Gives those that have failed another try, on a connection of its own, in the
@@ -101,10 +101,10 @@ void survey_retry(struct survey *);
 void survey_subjects(struct survey *, const char *const wanted[]);
 
 /* From now on this server has failed. */
-void source_fail(struct source *, enum answer_kind, const char *why);
+void source_fail(struct source *, enum reply_kind, const char *why);
 
 /* Whether the answer is an error; then the server has failed. */
-bool source_refused(struct source *, const struct answer *);
+bool source_refused(struct source *, const struct reply *);
 
 /* What a server has answered that nobody understands. */
 void source_nonsense(struct source *);

@@ -26,14 +26,14 @@ ask_chapter(struct source *s, size_t i)
 }
 
 static void
-read_holders(struct account *account, const struct answer a)
+read_holders(struct account *account, const struct reply a)
 {
-	size_t n = answer_count(&a), len;
+	size_t n = reply_count(&a), len;
 	const char *token;
 
 	account->holders = need(calloc(n + 1, sizeof(*account->holders)));
 	for (size_t i = 0; i < n; i++) {
-		token = answer_string(&a, i, &len);
+		token = reply_string(&a, i, &len);
 		if (token != NULL && len < OWNER_TOKEN)
 			memcpy(
 			    account->holders[account->nholders++], token, len);
@@ -41,34 +41,34 @@ read_holders(struct account *account, const struct answer a)
 }
 
 static bool
-chapter_answered(struct source *s, size_t i, const struct answer *a)
+chapter_answered(struct source *s, size_t i, const struct reply *a)
 {
 	const struct history *h = s->survey->arg;
 	struct chapter *c = &h->chapters[i];
 	int server = (int)(s - s->survey->sources);
 	struct account *account = &c->accounts[server];
-	const struct answer entries = answer_sub(a, 1);
+	const struct reply entries = reply_sub(a, 1);
 	const char *id, *word, *text;
 	size_t len;
 
 	if (source_refused(s, a))
 		return false;
-	if (answer_count(a) < 3) {
+	if (reply_count(a) < 3) {
 		source_nonsense(s);
 		return false;
 	}
 	account->known = true;
-	if (answer_int(a, 0) / 1000 > c->now_ms)
-		c->now_ms = answer_int(a, 0) / 1000;
-	for (size_t e = 0; e + 2 < answer_count(&entries); e += 3) {
-		id = answer_string(&entries, e, NULL);
-		word = answer_string(&entries, e + 1, NULL);
-		text = answer_string(&entries, e + 2, &len);
+	if (reply_int(a, 0) / 1000 > c->now_ms)
+		c->now_ms = reply_int(a, 0) / 1000;
+	for (size_t e = 0; e + 2 < reply_count(&entries); e += 3) {
+		id = reply_string(&entries, e, NULL);
+		word = reply_string(&entries, e + 1, NULL);
+		text = reply_string(&entries, e + 2, &len);
 		if (id != NULL && word != NULL && text != NULL)
 			runs_add(&c->runs, server, strtoll(id, NULL, 10), word,
 			    text, len);
 	}
-	read_holders(account, answer_sub(a, 2));
+	read_holders(account, reply_sub(a, 2));
 	return false;
 }
 

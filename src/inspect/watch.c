@@ -88,7 +88,7 @@ put_troubles(FILE *out, struct watch *w)
 	for (int i = 0; i < sv->nsources; i++) {
 		const struct source *s = &sv->sources[i];
 
-		if (s->failure != ANSWER_REPLY)
+		if (s->failure != REPLY_OK)
 			source_why(s, why);
 		else if (late && s->answered < sv->questions)
 			snprintf(why, sizeof(why), "%s: no answer yet",

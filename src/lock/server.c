@@ -32,7 +32,7 @@ server_init(struct server *s, struct lock *l, const struct address *address,
 	s->lock = l;
 	s->give_up_ms = CLOCK_NEVER;
 	s->try = 1;
-	node_init(&s->node, l->loop, address, server_answer_cb, s);
+	node_init(&s->node, l->loop, address, server_reply_cb, s);
 	s->node.ask_info = ask_info;
 }
 
@@ -358,7 +358,7 @@ reopen_after_ms(const struct server *s)
 {
 	int64_t ttl_ms = s->lock->ttl_ms;
 
-	if (s->node.failure == ANSWER_DENIED)
+	if (s->node.failure == REPLY_DENIED)
 		return ttl_ms / 3;
 	return ttl_ms / 10 < REOPEN_MS ? ttl_ms / 10 : REOPEN_MS;
 }
@@ -391,8 +391,8 @@ server_down(struct server *s, int64_t now)
 		s->next_ms = now + clock_about(RETRY_MS);
 	else {
 		server_failed(s,
-		    n->failure == ANSWER_DENIED ? VOTE_FORBIDDEN :
-						  VOTE_UNAVAILABLE,
+		    n->failure == REPLY_DENIED ? VOTE_FORBIDDEN :
+						 VOTE_UNAVAILABLE,
 		    n->why);
 		s->next_ms = now + clock_about(REOPEN_MS);
 	}

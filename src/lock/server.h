@@ -124,7 +124,7 @@ void server_again(struct server *);
  * no longer matters.  The others note that it has failed, and why; and that an
  * acquire has reached it, or may have.
  */
-void server_answer_cb(void *arg, const struct answer *a);
+void server_reply_cb(void *arg, const struct reply *a);
 void server_failed(struct server *, enum vote, const char *why);
 void server_may_have(struct server *);
 

@@ -43,7 +43,7 @@ retry_after_ms(const struct server *s)
 }
 
 static void
-server_nonsense(struct server *s, const struct answer *a)
+server_nonsense(struct server *s, const struct reply *a)
 {
 	server_failed(s, VOTE_UNAVAILABLE, "its answer makes no sense");
 	s->next_ms = a->sent_ms + retry_after_ms(s);
@@ -102,7 +102,7 @@ proven(const struct server *s)
 
 /* "Yours": the lease counts from when the question was sent. */
 static void
-server_yours(struct server *s, const struct answer *a)
+server_yours(struct server *s, const struct reply *a)
 {
 	const struct lock *l = s->lock;
 	int64_t now = clock_now_ms();
@@ -172,7 +172,7 @@ await_turn(struct server *s)
 }
 
 static void
-server_not_yours(struct server *s, const struct answer *a)
+server_not_yours(struct server *s, const struct reply *a)
 {
 	const struct lock *l = s->lock;
 
@@ -225,7 +225,7 @@ fence_fits(long long fence)
 }
 
 static int
-refusal_read(struct server *s, const struct answer *a)
+refusal_read(struct server *s, const struct reply *a)
 {
 	const struct lock *l = s->lock;
 
@@ -237,7 +237,7 @@ refusal_read(struct server *s, const struct answer *a)
 
 /* Its clock is compared with the other servers', ours only connects them. */
 static bool
-time_told(struct server *s, const struct answer *a, long long now_us)
+time_told(struct server *s, const struct reply *a, long long now_us)
 {
 	if (now_us < 0 || now_us >= FENCE_END)
 		return false;
@@ -246,21 +246,20 @@ time_told(struct server *s, const struct answer *a, long long now_us)
 }
 
 static void
-acquire_answered(struct server *s, const struct answer *a)
+acquire_answered(struct server *s, const struct reply *a)
 {
 	struct lock *l = s->lock;
 	const struct server *twin = lock_twin(l, s);
 	bool made = !s->ours; /* by this acquire, or by one like it */
 
 	server_may_have(s);
-	if (answer_int(a, 0) == 1 && fence_fits(answer_int(a, 1)) &&
-	    slot_fits(l, answer_int(a, 3)) &&
-	    time_told(s, a, answer_int(a, 4))) {
-		s->fence = answer_int(a, 1);
-		s->earlier = answer_int(a, 2) != 0;
+	if (reply_int(a, 0) == 1 && fence_fits(reply_int(a, 1)) &&
+	    slot_fits(l, reply_int(a, 3)) && time_told(s, a, reply_int(a, 4))) {
+		s->fence = reply_int(a, 1);
+		s->earlier = reply_int(a, 2) != 0;
 		if (l->nservers == 1)
 			s->maybe_queued = false;
-		l->slot = (int)answer_int(a, 3);
+		l->slot = (int)reply_int(a, 3);
 		if (!old_enough(s) || (made && (s->heals || twin != NULL)))
 			s->unproven_ms = clock_now_ms();
 		if (made && twin != NULL && l->phase == PHASE_HOLD)
@@ -272,20 +271,20 @@ acquire_answered(struct server *s, const struct answer *a)
 		if (l->phase == PHASE_ACQUIRE && !old_enough(s))
 			say_young(s);
 	} else if (refusal_read(s, a) == 0 && time_told(s, a, s->view.now_us)) {
-		s->earlier = answer_int(a, 7) != 0;
+		s->earlier = reply_int(a, 7) != 0;
 		server_not_yours(s, a);
 	} else
 		server_nonsense(s, a);
 }
 
 static void
-renew_answered(struct server *s, const struct answer *a)
+renew_answered(struct server *s, const struct reply *a)
 {
 	s->heals = false;
-	if (answer_int(a, 0) == 1 && fence_fits(answer_int(a, 1))) {
+	if (reply_int(a, 0) == 1 && fence_fits(reply_int(a, 1))) {
 		if (s->unproven_ms == 0 && junior(s, lock_twin(s->lock, s)))
 			s->unproven_ms = clock_now_ms();
-		s->fence = answer_int(a, 1);
+		s->fence = reply_int(a, 1);
 		s->maybe_queued = s->maybe_queued && !s->leaves;
 		server_yours(s, a);
 		info("%s: %s: renewed in %" PRId64 "ms", s->lock->name,
@@ -298,16 +297,16 @@ renew_answered(struct server *s, const struct answer *a)
 
 /* Where they are too few, a waiter asks again. */
 static void
-replicas_answered(struct server *s, const struct answer *a)
+replicas_answered(struct server *s, const struct reply *a)
 {
 	const struct lock *l = s->lock;
 	char text[DURATION_TEXT], why[NODE_WHY];
 
-	if (answer_number(a) < 0 || answer_number(a) > INT_MAX) {
+	if (reply_number(a) < 0 || reply_number(a) > INT_MAX) {
 		server_nonsense(s, a);
 		return;
 	}
-	s->replicas = (int)answer_number(a);
+	s->replicas = (int)reply_number(a);
 	if (s->replicas >= l->replicas)
 		return;
 	snprintf(why, sizeof(why),
@@ -319,10 +318,10 @@ replicas_answered(struct server *s, const struct answer *a)
 }
 
 static void
-release_answered(struct server *s, const struct answer *a)
+release_answered(struct server *s, const struct reply *a)
 {
 	/* Without COMMAND, or in the queue alone, nothing can be lost. */
-	if (answer_int(a, 0) == 1 || s->releases > 1 || !s->maybe_ours ||
+	if (reply_int(a, 0) == 1 || s->releases > 1 || !s->maybe_ours ||
 	    !s->lock->held)
 		s->released = VOTE_GRANTED;
 	else if (refusal_read(s, a) == 0) {
@@ -339,13 +338,12 @@ release_answered(struct server *s, const struct answer *a)
  * nodes of a cluster, most often for milliseconds.
  */
 static bool
-tries_again(struct server *s, enum request_kind kind, const struct answer *a)
+tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 {
-	bool moving = a->kind == ANSWER_UNABLE &&
-	    s->lock->phase != PHASE_HOLD &&
+	bool moving = a->kind == REPLY_ERROR && s->lock->phase != PHASE_HOLD &&
 	    strncmp(a->text, "TRYAGAIN", 8) == 0;
 
-	if (!moving && !answer_wants_eval(a))
+	if (!moving && !reply_wants_eval(a))
 		return false;
 	if (kind == REQUEST_RELEASE)
 		s->releases--;
@@ -355,14 +353,14 @@ tries_again(struct server *s, enum request_kind kind, const struct answer *a)
 }
 
 void
-server_answer_cb(void *arg, const struct answer *a)
+server_reply_cb(void *arg, const struct reply *a)
 {
 	struct server *s = arg;
 	enum request_kind kind = s->in_flight;
 	int64_t took_ms = clock_now_ms() - a->sent_ms;
 
 	if (kind == REQUEST_NONE || a->tag != s->sequence ||
-	    a->kind == ANSWER_NONE)
+	    a->kind == REPLY_LOST)
 		return; /* server_down() sees to a lost connection */
 	s->in_flight = REQUEST_NONE;
 	s->sent_ms = a->sent_ms;
@@ -370,10 +368,9 @@ server_answer_cb(void *arg, const struct answer *a)
 	s->give_up_ms = CLOCK_NEVER;
 	if (tries_again(s, kind, a))
 		return;
-	if (a->kind != ANSWER_REPLY) {
+	if (a->kind != REPLY_OK) {
 		server_failed(s,
-		    a->kind == ANSWER_DENIED ? VOTE_FORBIDDEN :
-					       VOTE_UNAVAILABLE,
+		    a->kind == REPLY_DENIED ? VOTE_FORBIDDEN : VOTE_UNAVAILABLE,
 		    a->text);
 		s->next_ms = a->sent_ms + retry_after_ms(s);
 		/* A script may fail after its first write. */

@@ -11,9 +11,9 @@
 
 /* What PTTL says, where a lease without end is as good as one of 3000 years. */
 static bool
-read_ttl(const struct answer *a, size_t i, int64_t *ttl_ms)
+read_ttl(const struct reply *a, size_t i, int64_t *ttl_ms)
 {
-	long long ms = answer_int(a, i);
+	long long ms = reply_int(a, i);
 
 	*ttl_ms = ms < DURATION_MAX_MS ? ms : DURATION_MAX_MS;
 	return ms >= -2;
@@ -21,31 +21,30 @@ read_ttl(const struct answer *a, size_t i, int64_t *ttl_ms)
 
 static bool
 read_number(
-    const struct answer *a, size_t i, long long min, long long max, int *number)
+    const struct reply *a, size_t i, long long min, long long max, int *number)
 {
-	long long n = answer_int(a, i);
+	long long n = reply_int(a, i);
 
 	*number = n < min || n > max ? 0 : (int)n;
 	return n >= min && n <= max;
 }
 
 int
-lock_state_read(struct lock_state *v, const struct answer *a)
+lock_state_read(struct lock_state *v, const struct reply *a)
 {
 	const char *value;
 	size_t len = 0;
 
-	if (a->kind != ANSWER_REPLY || answer_count(a) < 7 ||
-	    answer_int(a, 0) != 0)
+	if (a->kind != REPLY_OK || reply_count(a) < 7 || reply_int(a, 0) != 0)
 		return -1;
-	value = answer_string(a, 1, &len);
+	value = reply_string(a, 1, &len);
 	v->taken = value != NULL;
 	v->len = len < sizeof(v->value) ? len : sizeof(v->value);
 	if (v->taken)
 		memcpy(v->value, value, v->len);
-	v->now_us = answer_int(a, 3);
-	v->queued = answer_int(a, 8) == 1;
-	v->ticket_us = answer_int(a, 10);
+	v->now_us = reply_int(a, 3);
+	v->queued = reply_int(a, 8) == 1;
+	v->ticket_us = reply_int(a, 10);
 	return read_ttl(a, 2, &v->ttl_ms) && read_ttl(a, 6, &v->best_ms) &&
 		v->now_us >= 0 && v->now_us < FENCE_END && v->ticket_us >= 0 &&
 		v->ticket_us < FENCE_END &&

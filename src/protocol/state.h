@@ -27,6 +27,6 @@ struct lock_state {
 };
 
 /* Reads a refusal, or the status script's answer; -1 if it is none. */
-int lock_state_read(struct lock_state *, const struct answer *);
+int lock_state_read(struct lock_state *, const struct reply *);
 
 #endif

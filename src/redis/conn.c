@@ -34,14 +34,14 @@
 #define HOPS 8 /* that a request may take */
 
 static void
-set_why(struct node *n, enum answer_kind kind, const char *why)
+set_why(struct node *n, enum reply_kind kind, const char *why)
 {
 	n->failure = kind;
 	snprintf(n->why, sizeof(n->why), "%s", why);
 }
 
 void
-node_doom(struct node *n, enum answer_kind kind, const char *why)
+node_doom(struct node *n, enum reply_kind kind, const char *why)
 {
 	set_why(n, kind, why);
 	n->doomed = true;
@@ -76,7 +76,7 @@ del_write_cb(void *arg)
 static void
 drop_moved(struct node *n)
 {
-	struct answer a = { .kind = ANSWER_NONE, .text = n->why };
+	struct reply a = { .kind = REPLY_LOST, .text = n->why };
 
 	while (n->nmoved > 0) {
 		struct node_request *r = &n->moved[--n->nmoved];
@@ -84,7 +84,7 @@ drop_moved(struct node *n)
 		a.tag = r->tag;
 		a.sent_ms = r->sent_ms;
 		free(r->bytes);
-		n->answer_cb(n->arg, &a);
+		n->reply_cb(n->arg, &a);
 	}
 }
 
@@ -104,10 +104,10 @@ handshaking(const struct node *n)
 	return n->ssl != NULL && !tls_module()->ready(n->ssl);
 }
 
-static enum answer_kind
+static enum reply_kind
 tls_kind(enum tls_trouble trouble)
 {
-	return trouble == TLS_REFUSED ? ANSWER_DENIED : ANSWER_NONE;
+	return trouble == TLS_REFUSED ? REPLY_DENIED : REPLY_LOST;
 }
 
 /* What TLS had to do with the end of the connection, or hiredis. */
@@ -128,7 +128,7 @@ explain(struct node *n)
 	if (trouble != TLS_FINE)
 		set_why(n, tls_kind(trouble), why);
 	else if (strncmp(errstr, connecting, sizeof(connecting) - 1) == 0)
-		set_why(n, ANSWER_NONE, errstr + sizeof(connecting) - 1);
+		set_why(n, REPLY_LOST, errstr + sizeof(connecting) - 1);
 	else if (errstr[0] != '\0' && n->established && !n->heard &&
 	    n->ssl == NULL && n->address.nat > 0)
 		/* Its alert may have been lost. */
@@ -136,7 +136,7 @@ explain(struct node *n)
 		    "%.200s (if it speaks TLS, it needs a rediss:// URL)",
 		    errstr);
 	else
-		set_why(n, ANSWER_NONE,
+		set_why(n, REPLY_LOST,
 		    errstr[0] != '\0' ? errstr : "the connection was closed");
 }
 
@@ -183,25 +183,25 @@ socket_cb(void *arg, short revents)
 	if ((revents & (POLLIN | POLLERR | POLLHUP)) && n->ac != NULL)
 		redisAsyncHandleRead(n->ac);
 	if (n->ac != NULL && n->ac->c.reader->len > REPLY_MAX)
-		node_doom(n, ANSWER_NONE, "it sends a reply that is too long");
+		node_doom(n, REPLY_LOST, "it sends a reply that is too long");
 }
 
 static void found_cb(void *, const struct place *, const char *);
-static void reply_cb(struct redisAsyncContext *, void *, void *);
+static void hiredis_reply_cb(struct redisAsyncContext *, void *, void *);
 
 void
 node_init(struct node *n, struct loop *loop, const struct address *address,
-    node_answer_cb *answer_cb, void *arg)
+    conn_reply_cb *reply_cb, void *arg)
 {
 	memset(n, 0, sizeof(*n));
 	n->address = *address;
 	n->loop = loop;
-	n->answer_cb = answer_cb;
+	n->reply_cb = reply_cb;
 	n->arg = arg;
 	n->watch =
 	    (struct loop_watch){ .fd = -1, .ready_cb = socket_cb, .arg = n };
 	topology_init(&n->topology, loop, &n->address, found_cb, n);
-	set_why(n, ANSWER_NONE, "not connected yet");
+	set_why(n, REPLY_LOST, "not connected yet");
 }
 
 int
@@ -213,7 +213,7 @@ node_resolve(struct node *n)
 	if (n->address.path[0] != '\0')
 		return 0;
 	if (topology_resolve(&n->topology, why) == -1)
-		set_why(n, ANSWER_NONE, why);
+		set_why(n, REPLY_LOST, why);
 	n->nips = n->untried = n->topology.nips;
 	return n->nips > 0 ? 0 : -1;
 }
@@ -232,11 +232,11 @@ node_ask(struct node *n, int tag, int argc, const char *const argv[])
 	if (tag >= 0 && n->address.kind == ADDRESS_CLUSTER) {
 		len = redisFormatCommandArgv(&bytes, argc, words, NULL);
 		sent = len < 0 ? REDIS_ERR :
-				 redisAsyncFormattedCommand(
-				     n->ac, reply_cb, n, bytes, (size_t)len);
+				 redisAsyncFormattedCommand(n->ac,
+				     hiredis_reply_cb, n, bytes, (size_t)len);
 	} else
 		sent = redisAsyncCommandArgv(
-		    n->ac, reply_cb, n, argc, words, NULL);
+		    n->ac, hiredis_reply_cb, n, argc, words, NULL);
 	if (sent != REDIS_OK) {
 		free(bytes);
 		return -1;
@@ -265,10 +265,9 @@ send_moved(struct node *n)
 		if (r->asking)
 			node_ask(n, TAG_ASKING, 1, asking);
 		if (n->tail - n->head == NODE_PENDING ||
-		    redisAsyncFormattedCommand(
-			n->ac, reply_cb, n, r->bytes, r->len) != REDIS_OK) {
-			node_doom(
-			    n, ANSWER_NONE, "it could not be asked again");
+		    redisAsyncFormattedCommand(n->ac, hiredis_reply_cb, n,
+			r->bytes, r->len) != REDIS_OK) {
+			node_doom(n, REPLY_LOST, "it could not be asked again");
 			break;
 		}
 		n->pending[n->tail++ % NODE_PENDING] = *r;
@@ -314,20 +313,20 @@ demoted(const struct node *n, const char *error)
 
 /* Each request ends here once; reply is NULL if the connection was lost. */
 static void
-reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
+hiredis_reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 {
 	struct node *n = arg;
 	const redisReply *r = reply;
 	struct node_request *request = &n->pending[n->head++ % NODE_PENDING];
-	struct answer a = {
+	struct reply a = {
 		.reply = r, .tag = request->tag, .sent_ms = request->sent_ms
 	};
 
 	if (r == NULL) {
 		/* hiredis quotes the byte that it cannot read. */
 		if (a.tag == TAG_AUTH && ac->err == REDIS_ERR_PROTOCOL)
-			set_why(n, ANSWER_NONE, "malformed reply to AUTH");
-		a.kind = ANSWER_NONE;
+			set_why(n, REPLY_LOST, "malformed reply to AUTH");
+		a.kind = REPLY_LOST;
 		a.text = n->why[0] != '\0' ? n->why : ac->c.errstr;
 	} else if (r->type == REDIS_REPLY_ERROR) {
 		n->heard = true;
@@ -335,13 +334,13 @@ reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 			return;
 		a.kind = error_kind(r->str);
 		a.text = a.tag == TAG_AUTH ? error_of_auth(r->str) : r->str;
-		if (answer_wants_eval(&a)) {
+		if (reply_wants_eval(&a)) {
 			n->no_evalsha = n->no_evalsha ||
 			    strncmp(r->str, "NOSCRIPT", 8) != 0;
 			n->script = NULL;
 		}
 	} else {
-		a.kind = ANSWER_REPLY;
+		a.kind = REPLY_OK;
 		a.size = (size_t)(REPLY_MAX - n->budget);
 		n->heard = true;
 		if (a.tag >= 0) {
@@ -352,13 +351,13 @@ reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 	free(request->bytes);
 	request->bytes = NULL;
 	if (a.tag >= 0) {
-		n->answer_cb(n->arg, &a);
-		if (a.kind == ANSWER_UNABLE && demoted(n, a.text))
+		n->reply_cb(n->arg, &a);
+		if (a.kind == REPLY_ERROR && demoted(n, a.text))
 			node_doom(n, a.kind, a.text);
 	} else if (a.tag != TAG_ASKING) {
 		if (greet_answered(n, &a))
 			greet(n);
-	} else if (a.kind == ANSWER_DENIED)
+	} else if (a.kind == REPLY_DENIED)
 		node_doom(n, a.kind, a.text);
 }
 
@@ -384,7 +383,7 @@ connect_to(struct node *n, const struct place *p)
 		/* A unix socket whose backlog is full. */
 		n->again = errno == EAGAIN;
 		set_why(
-		    n, ANSWER_NONE, ac == NULL ? strerror(ENOMEM) : ac->errstr);
+		    n, REPLY_LOST, ac == NULL ? strerror(ENOMEM) : ac->errstr);
 		if (ac != NULL)
 			redisAsyncFree(ac);
 		down(n);
@@ -428,7 +427,7 @@ found_cb(void *arg, const struct place *p, const char *why)
 		connect_to(n, p);
 		return;
 	}
-	set_why(n, ANSWER_NONE, why);
+	set_why(n, REPLY_LOST, why);
 	down(n);
 }
 
@@ -445,7 +444,7 @@ follow(struct node *n)
 		connect_to(n, &place);
 		break;
 	case -1:
-		set_why(n, ANSWER_NONE, strerror(errno));
+		set_why(n, REPLY_LOST, strerror(errno));
 		down(n);
 		break;
 	}
@@ -485,7 +484,7 @@ node_open(struct node *n)
 	}
 	if (n->address.path[0] == '\0' &&
 	    topology_next(&n->topology, &place, why) == -1) {
-		set_why(n, ANSWER_NONE, why);
+		set_why(n, REPLY_LOST, why);
 		n->at.port = 0;
 		return;
 	}
@@ -526,16 +525,16 @@ node_close(struct node *n, const char *why)
 	if (n->state == NODE_DOWN)
 		return;
 	if (n->why[0] == '\0' && why != NULL && handshaking(n)) {
-		n->failure = ANSWER_NONE;
+		n->failure = REPLY_LOST;
 		snprintf(n->why, sizeof(n->why),
 		    "%.200s to the TLS handshake (does this port speak TLS?)",
 		    why);
 	} else if (n->why[0] == '\0' && why != NULL && n->topology.awaited) {
-		n->failure = ANSWER_NONE;
+		n->failure = REPLY_LOST;
 		snprintf(n->why, sizeof(n->why),
 		    "%.60s from the resolver about %.150s", why, n->at.host);
 	} else if (n->why[0] == '\0')
-		set_why(n, ANSWER_NONE, why != NULL ? why : "closed");
+		set_why(n, REPLY_LOST, why != NULL ? why : "closed");
 	topology_cancel(&n->topology);
 	if (n->ac != NULL)
 		redisAsyncFree(n->ac);

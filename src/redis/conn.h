@@ -30,16 +30,16 @@ enum node_state {
 };
 
 /* Valid only inside the callback that gets it. */
-struct answer {
-	enum answer_kind kind;
+struct reply {
+	enum reply_kind kind;
 	int tag;           /* as given to node_eval() */
 	int64_t sent_ms;   /* when the request was handed over to be sent */
-	const char *text;  /* the error, unless ANSWER_REPLY */
-	const void *reply; /* see answer_int() and the like */
+	const char *text;  /* the error, unless REPLY_OK */
+	const void *reply; /* see reply_int() and the like */
 	size_t size;       /* memory that it takes, at least */
 };
 
-typedef void node_answer_cb(void *arg, const struct answer *);
+typedef void conn_reply_cb(void *arg, const struct reply *);
 
 struct redisAsyncContext;
 
@@ -63,12 +63,12 @@ struct node {
 	struct address address;
 	struct loop *loop;
 	struct loop_watch watch;
-	node_answer_cb *answer_cb;
+	conn_reply_cb *reply_cb;
 	void *arg;
 
 	enum node_state state;
-	enum answer_kind failure; /* while NODE_DOWN: of what kind */
-	char why[NODE_WHY];       /* and in words */
+	enum reply_kind failure; /* while NODE_DOWN: of what kind */
+	char why[NODE_WHY];      /* and in words */
 
 	struct topology topology;
 	int nips;                /* addresses of the URL's hosts */
@@ -103,9 +103,9 @@ struct node {
 	bool no_evalsha;             /* the server does not permit it */
 };
 
-/* answer_cb(arg, ...) is called once for each request. */
+/* reply_cb(arg, ...) is called once for each request. */
 void node_init(struct node *, struct loop *, const struct address *,
-    node_answer_cb *, void *arg);
+    conn_reply_cb *, void *arg);
 
 /*
  * Looks up the hosts' addresses.  May block for as long as a resolver does,
@@ -143,7 +143,7 @@ char *node_explain(const struct node *, const char *why, char buf[NODE_WHY]);
 int64_t node_unanswered_ms(const struct node *);
 
 /*
- * Drops the connection; requests on their way get ANSWER_NONE, and why, which
+ * Drops the connection; requests on their way get REPLY_LOST, and why, which
  * may be NULL, is kept.  Not for use in callbacks.
  */
 void node_close(struct node *, const char *why);
@@ -174,7 +174,7 @@ int node_eval(struct node *, int tag, const struct script *script, int nkeys,
  * Whether an error says that EVALSHA is not possible, so that nothing was
  * executed.  The next node_eval() sends EVAL.
  */
-bool answer_wants_eval(const struct answer *);
+bool reply_wants_eval(const struct reply *);
 
 /* The same for a command, all of whose words are in argv. */
 int node_command(struct node *, int tag, int argc, const char *const argv[]);
@@ -188,17 +188,17 @@ void node_sweep(struct node *);
 /*
  * The i-th element of a reply that is an array: an integer (0 if it is none),
  * a string (NULL if it is none; *len may be NULL), a nested array's elements
- * counted and taken by answer_sub().
+ * counted and taken by reply_sub().
  */
-long long answer_int(const struct answer *, size_t i);
-const char *answer_string(const struct answer *, size_t i, size_t *len);
-struct answer answer_sub(const struct answer *, size_t i);
-size_t answer_count(const struct answer *);
+long long reply_int(const struct reply *, size_t i);
+const char *reply_string(const struct reply *, size_t i, size_t *len);
+struct reply reply_sub(const struct reply *, size_t i);
+size_t reply_count(const struct reply *);
 
 /* A reply that is a string, or NULL if it is none. */
-const char *answer_text(const struct answer *);
+const char *reply_text(const struct reply *);
 
 /* A reply that is an integer itself; 0 if it is none. */
-long long answer_number(const struct answer *);
+long long reply_number(const struct reply *);
 
 #endif

@@ -26,7 +26,7 @@ error_denies_command(const char *error)
 		strstr(error, "can't run this command") != NULL);
 }
 
-enum answer_kind
+enum reply_kind
 error_kind(const char *text)
 {
 	static const char *const denials[] = {
@@ -42,8 +42,8 @@ error_kind(const char *text)
 
 	for (size_t i = 0; i < sizeof(denials) / sizeof(denials[0]); i++)
 		if (strncmp(text, denials[i], strlen(denials[i])) == 0)
-			return ANSWER_DENIED;
-	return error_denies(text) ? ANSWER_DENIED : ANSWER_UNABLE;
+			return REPLY_DENIED;
+	return error_denies(text) ? REPLY_DENIED : REPLY_ERROR;
 }
 
 const char *

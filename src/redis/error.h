@@ -4,17 +4,17 @@
 
 #include <stdbool.h>
 
-enum answer_kind {
-	ANSWER_REPLY,  /* what the server said */
-	ANSWER_UNABLE, /* an error: LOADING, READONLY, OOM, ... */
-	ANSWER_DENIED, /* NOAUTH, WRONGPASS, NOPERM */
-	ANSWER_NONE    /* the connection was lost first */
+enum reply_kind {
+	REPLY_OK,     /* what the server said */
+	REPLY_ERROR,  /* an error: LOADING, READONLY, OOM, ... */
+	REPLY_DENIED, /* NOAUTH, WRONGPASS, NOPERM */
+	REPLY_LOST    /* the connection was lost first */
 };
 
 /*
  * Which errors mean that we are refused, rather than that the server cannot.
  */
-enum answer_kind error_kind(const char *text);
+enum reply_kind error_kind(const char *text);
 
 /*
  * The error with which a server answers AUTH, in our words: its own may quote

@@ -72,65 +72,65 @@ greet_next(struct node *n)
 
 /* AUTH or SELECT was answered. */
 static bool
-greeted(struct node *n, const struct answer *a)
+greeted(struct node *n, const struct reply *a)
 {
-	if (a->kind == ANSWER_UNABLE || a->kind == ANSWER_DENIED)
+	if (a->kind == REPLY_ERROR || a->kind == REPLY_DENIED)
 		node_doom(n, a->kind, a->text);
-	return a->kind == ANSWER_REPLY;
+	return a->kind == REPLY_OK;
 }
 
 /* A Sentinel has said who is the master, or why not. */
 static void
-master_named(struct node *n, const struct answer *a)
+master_named(struct node *n, const struct reply *a)
 {
-	const char *host = answer_string(a, 0, NULL);
-	const char *port = answer_string(a, 1, NULL);
+	const char *host = reply_string(a, 0, NULL);
+	const char *port = reply_string(a, 1, NULL);
 
-	if (a->kind == ANSWER_DENIED && !n->authenticated &&
+	if (a->kind == REPLY_DENIED && !n->authenticated &&
 	    n->address.password[0] != '\0') {
 		n->authenticated = true;
 		send_auth(n);
-	} else if (a->kind == ANSWER_REPLY && host != NULL && port != NULL &&
+	} else if (a->kind == REPLY_OK && host != NULL && port != NULL &&
 	    host[0] != '\0' && strlen(host) < sizeof(n->sent_on.host) &&
 	    address_port(port) != -1) {
 		snprintf(n->sent_on.host, sizeof(n->sent_on.host), "%s", host);
 		n->sent_on.port = address_port(port);
 		n->hop = true;
-	} else if (a->kind == ANSWER_REPLY && host != NULL)
-		node_doom(n, ANSWER_UNABLE,
+	} else if (a->kind == REPLY_OK && host != NULL)
+		node_doom(n, REPLY_ERROR,
 		    "the Sentinel's reply is malformed: it has no address");
-	else if (a->kind == ANSWER_REPLY)
-		node_doom(n, ANSWER_UNABLE,
+	else if (a->kind == REPLY_OK)
+		node_doom(n, REPLY_ERROR,
 		    "the Sentinel knows no master of that name");
-	else if (a->kind != ANSWER_NONE)
+	else if (a->kind != REPLY_LOST)
 		node_doom(n, a->kind, a->text);
 }
 
 /* A Sentinel's news may be old. */
 static bool
-role_told(struct node *n, const struct answer *a)
+role_told(struct node *n, const struct reply *a)
 {
-	const char *text = answer_text(a);
+	const char *text = reply_text(a);
 	char role[16];
 
-	if (a->kind == ANSWER_REPLY && text != NULL &&
+	if (a->kind == REPLY_OK && text != NULL &&
 	    info_field(text, "role", role, sizeof(role)) &&
 	    strcmp(role, "master") != 0) {
-		node_doom(n, ANSWER_UNABLE,
+		node_doom(n, REPLY_ERROR,
 		    "the Sentinel names a master that is a replica");
 		return false;
 	}
-	return a->kind != ANSWER_NONE;
+	return a->kind != REPLY_LOST;
 }
 
 /* It has told who it is, and for how many whole seconds it has been up. */
 static void
-informed(struct node *n, const struct answer *a)
+informed(struct node *n, const struct reply *a)
 {
-	const char *text = answer_text(a);
+	const char *text = reply_text(a);
 	int64_t uptime_s;
 
-	if (a->kind != ANSWER_REPLY) {
+	if (a->kind != REPLY_OK) {
 		snprintf(n->info_error, sizeof(n->info_error), "%s", a->text);
 		return;
 	}
@@ -145,7 +145,7 @@ informed(struct node *n, const struct answer *a)
 }
 
 bool
-greet_answered(struct node *n, const struct answer *a)
+greet_answered(struct node *n, const struct reply *a)
 {
 	switch (a->tag) {
 	case TAG_MASTER:

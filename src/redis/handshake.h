@@ -30,12 +30,12 @@ bool greet_next(struct node *);
  * An answer to one of these, but for TAG_ASKING.  Returns whether the greeting
  * goes on.
  */
-bool greet_answered(struct node *, const struct answer *);
+bool greet_answered(struct node *, const struct reply *);
 
 /* node.c.  Sends a command with one of these tags; 0, or -1 if it cannot. */
 int node_ask(struct node *, int tag, int argc, const char *const argv[]);
 
 /* node.c.  The connection is of no use, and is dropped before the next turn. */
-void node_doom(struct node *, enum answer_kind, const char *why);
+void node_doom(struct node *, enum reply_kind, const char *why);
 
 #endif

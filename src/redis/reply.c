@@ -112,11 +112,11 @@ reply_limit(struct node *n, redisReader *reader)
 }
 
 bool
-answer_wants_eval(const struct answer *a)
+reply_wants_eval(const struct reply *a)
 {
-	if (a->kind == ANSWER_DENIED)
+	if (a->kind == REPLY_DENIED)
 		return strstr(a->text, "'evalsha'") != NULL;
-	return a->kind == ANSWER_UNABLE &&
+	return a->kind == REPLY_ERROR &&
 	    (strncmp(a->text, "NOSCRIPT", 8) == 0 ||
 		(strncmp(a->text, "ERR unknown command", 19) == 0 &&
 		    strstr(a->text, "EVALSHA") != NULL));
@@ -157,7 +157,7 @@ node_explain(const struct node *n, const char *why, char buf[NODE_WHY])
 }
 
 static const redisReply *
-element(const struct answer *a, size_t i)
+element(const struct reply *a, size_t i)
 {
 	const redisReply *r = a->reply;
 
@@ -167,7 +167,7 @@ element(const struct answer *a, size_t i)
 }
 
 long long
-answer_int(const struct answer *a, size_t i)
+reply_int(const struct reply *a, size_t i)
 {
 	const redisReply *r = element(a, i);
 
@@ -175,7 +175,7 @@ answer_int(const struct answer *a, size_t i)
 }
 
 const char *
-answer_string(const struct answer *a, size_t i, size_t *len)
+reply_string(const struct reply *a, size_t i, size_t *len)
 {
 	const redisReply *r = element(a, i);
 
@@ -187,7 +187,7 @@ answer_string(const struct answer *a, size_t i, size_t *len)
 }
 
 size_t
-answer_count(const struct answer *a)
+reply_count(const struct reply *a)
 {
 	const redisReply *r = a->reply;
 
@@ -195,24 +195,24 @@ answer_count(const struct answer *a)
 }
 
 const char *
-answer_text(const struct answer *a)
+reply_text(const struct reply *a)
 {
 	const redisReply *r = a->reply;
 
 	return r != NULL && r->type == REDIS_REPLY_STRING ? r->str : NULL;
 }
 
-struct answer
-answer_sub(const struct answer *a, size_t i)
+struct reply
+reply_sub(const struct reply *a, size_t i)
 {
-	struct answer sub = *a;
+	struct reply sub = *a;
 
 	sub.reply = element(a, i);
 	return sub;
 }
 
 long long
-answer_number(const struct answer *a)
+reply_number(const struct reply *a)
 {
 	const redisReply *r = a->reply;
 

@@ -193,13 +193,13 @@ services(void)
 	ONLY(0, LEVEL_BAD, "it does not know eval (");
 
 	fit(1);
-	all[0].failure = ANSWER_NONE;
+	all[0].failure = REPLY_LOST;
 	snprintf(all[0].why, sizeof(all[0].why), "Connection refused");
 	judge();
 	ONLY(0, LEVEL_BAD, "it cannot be used (Connection refused); ");
 
 	fit(1);
-	all[0].failure = ANSWER_DENIED;
+	all[0].failure = REPLY_DENIED;
 	snprintf(all[0].why, sizeof(all[0].why), "WRONGPASS invalid");
 	judge();
 	ONLY(0, LEVEL_REFUSED,
@@ -436,7 +436,7 @@ denials(void)
 		struct facts f = { 0 };
 
 		facts_tried(
-		    &f, 9, PATTERN_BESIDE, ANSWER_DENIED, cases[i].error);
+		    &f, 9, PATTERN_BESIDE, REPLY_DENIED, cases[i].error);
 		SAME_INT(f.denied, cases[i].command ? 1 << 9 : 0);
 		SAME_INT(
 		    f.denied_patterns, cases[i].command ? 0 : PATTERN_BESIDE);
@@ -451,18 +451,18 @@ attempts(void)
 {
 	struct facts f = { 0 };
 
-	facts_tried(&f, 4, PATTERN_LOCK, ANSWER_REPLY, "");
+	facts_tried(&f, 4, PATTERN_LOCK, REPLY_OK, "");
 	CHECK(!f.tried_patterns); /* TIME has no key */
-	facts_tried(&f, 9, PATTERN_LOCK, ANSWER_REPLY, "");
+	facts_tried(&f, 9, PATTERN_LOCK, REPLY_OK, "");
 	CHECK(f.tried_patterns);
-	facts_tried(&f, 11, PATTERN_LOCK, ANSWER_UNABLE, "ERR syntax error");
+	facts_tried(&f, 11, PATTERN_LOCK, REPLY_ERROR, "ERR syntax error");
 	SAME_INT(f.unknown, 0);
 	SAME_TEXT(f.unable, "");
-	facts_tried(&f, 2, PATTERN_LOCK, ANSWER_UNABLE,
+	facts_tried(&f, 2, PATTERN_LOCK, REPLY_ERROR,
 	    "ERR unknown command `SCAN`, with args beginning with: ");
 	SAME_INT(f.unknown, 1 << 2);
-	facts_tried(&f, 11, PATTERN_LOCK, ANSWER_UNABLE, "OOM command not");
-	facts_tried(&f, 12, PATTERN_LOCK, ANSWER_UNABLE, "MISCONF Redis");
+	facts_tried(&f, 11, PATTERN_LOCK, REPLY_ERROR, "OOM command not");
+	facts_tried(&f, 12, PATTERN_LOCK, REPLY_ERROR, "MISCONF Redis");
 	SAME_TEXT(f.unable, "OOM command not");
 	SAME_INT(f.denied, 0);
 	SAME_INT(f.denied_patterns, 0);

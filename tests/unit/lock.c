@@ -131,8 +131,8 @@ static void
 views(void)
 {
 	static char value[2 * LOCK_VALUE];
-	struct reply r = { 7, { 0, 0, 700, 123, 4, 5, 600 }, "a thief" };
-	struct answer a = { .kind = ANSWER_REPLY, .reply = &r };
+	struct made_reply r = { 7, { 0, 0, 700, 123, 4, 5, 600 }, "a thief" };
+	struct reply a = { .kind = REPLY_OK, .reply = &r };
 	struct lock_state v;
 
 	memset(&v, 0x55, sizeof(v));
@@ -161,7 +161,7 @@ views(void)
 	SAME_INT(lock_state_read(&v, &a), -1);
 	r.count = 7;
 	a.reply = &r;
-	a.kind = ANSWER_UNABLE;
+	a.kind = REPLY_ERROR;
 	SAME_INT(lock_state_read(&v, &a), -1);
 }
 

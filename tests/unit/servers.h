@@ -108,8 +108,8 @@ struct request {
 	char args[7][64]; /* those behind the token */
 };
 
-/* What answer_int() and the others look into. */
-struct reply {
+/* What reply_int() and the others look into. */
+struct made_reply {
 	size_t count;
 	long long ints[11];
 	const char *text;
@@ -134,7 +134,7 @@ struct event {
 	int request;
 	int ms; /* how long it lasts */
 	struct step step;
-	struct reply reply;
+	struct made_reply reply;
 };
 
 static struct request requests[REQUESTS];
@@ -264,10 +264,10 @@ informed(struct made_up *m)
 }
 
 static void
-answer(struct made_up *m, enum answer_kind kind, const char *error,
-    const struct reply *reply)
+answer(struct made_up *m, enum reply_kind kind, const char *error,
+    const struct made_reply *reply)
 {
-	struct answer a = { .kind = kind,
+	struct reply a = { .kind = kind,
 		.tag = m->pending[0].tag,
 		.sent_ms = m->pending[0].sent_ms,
 		.text = error,
@@ -275,7 +275,7 @@ answer(struct made_up *m, enum answer_kind kind, const char *error,
 
 	memmove(m->pending, m->pending + 1,
 	    (size_t)--m->npending * sizeof(m->pending[0]));
-	m->node->answer_cb(m->node->arg, &a);
+	m->node->reply_cb(m->node->arg, &a);
 }
 
 static int64_t
@@ -297,12 +297,12 @@ value_of(const char *token, int try)
 	return text;
 }
 
-static struct reply
+static struct made_reply
 reply_in_words(
     const struct made_up *m, const struct step *s, enum request_kind kind)
 {
 	const int server = (int)(m - world.servers);
-	struct reply r = { kind == REQUEST_ACQUIRE ? 11 : 7, { 0 }, NULL };
+	struct made_reply r = { kind == REQUEST_ACQUIRE ? 11 : 7, { 0 }, NULL };
 
 	r.ints[2] = s->word == FREE ? -2 : 700;
 	r.ints[3] = server_us(m) + s->number;
@@ -312,9 +312,9 @@ reply_in_words(
 	r.ints[10] = r.ints[3];
 	switch (s->word) {
 	case YES:
-		return (struct reply){ kind == REQUEST_ACQUIRE ? 5 :
-			    kind == REQUEST_RENEW              ? 2 :
-								 1,
+		return (struct made_reply){ kind == REQUEST_ACQUIRE ? 5 :
+			    kind == REQUEST_RENEW                   ? 2 :
+								      1,
 			{ 1, s->number != 0 ? s->number : 1000, s->ahead, 1,
 			    server_us(m) },
 			NULL };
@@ -329,14 +329,14 @@ reply_in_words(
 		r.ints[8] = 1;
 		break;
 	case GARBAGE:
-		return (struct reply){ 1, { 7 }, NULL };
+		return (struct made_reply){ 1, { 7 }, NULL };
 	}
 	return r;
 }
 
 /* What it grants it has granted, but it may deny that, and invents the rest. */
 static void
-lie(const struct made_up *m, struct reply *r)
+lie(const struct made_up *m, struct made_reply *r)
 {
 	const int64_t now_us = server_us(m), day_us = INT64_C(86400000000);
 	const long long lies[] = { 0, 1, 2, 3, 1000, 1001, -1, -2, -3, INT_MAX,
@@ -347,7 +347,7 @@ lie(const struct made_up *m, struct reply *r)
 	int n = 1 + chance(9);
 
 	if (r->ints[0] == 1 && chance(6) == 0)
-		*r = (struct reply){ 11,
+		*r = (struct made_reply){ 11,
 			{ 0, 0, 700, now_us, 0, 1, 700, chance(2), chance(2), 0,
 			    now_us },
 			chance(2) == 0 ? "liar" : NULL };
@@ -363,15 +363,15 @@ lie(const struct made_up *m, struct reply *r)
 static void
 answered(struct made_up *m, const struct event *e)
 {
-	struct reply r = e->reply;
+	struct made_reply r = e->reply;
 
 	informed(m);
 	if (e->step.word == ERROR) {
-		answer(m, ANSWER_UNABLE, "LOADING it loads", NULL);
+		answer(m, REPLY_ERROR, "LOADING it loads", NULL);
 		return;
 	}
 	if (e->step.word == DENIED) {
-		answer(m, ANSWER_DENIED, "NOPERM it may not", NULL);
+		answer(m, REPLY_DENIED, "NOPERM it may not", NULL);
 		return;
 	}
 	m->node->untried = m->node->nips;
@@ -379,7 +379,7 @@ answered(struct made_up *m, const struct event *e)
 		r = reply_in_words(m, &e->step, requests[e->request].kind);
 	if (m == world.liar)
 		lie(m, &r);
-	answer(m, ANSWER_REPLY, NULL, &r);
+	answer(m, REPLY_OK, NULL, &r);
 }
 
 static void
@@ -388,11 +388,11 @@ go_down(struct made_up *m, const char *why)
 	struct node *n = m->node;
 
 	n->state = NODE_DOWN;
-	n->failure = ANSWER_NONE;
+	n->failure = REPLY_LOST;
 	if (n->why[0] == '\0')
 		snprintf(n->why, sizeof(n->why), "%s", why);
 	while (m->npending > 0)
-		answer(m, ANSWER_NONE, n->why, NULL);
+		answer(m, REPLY_LOST, n->why, NULL);
 }
 
 /* Whether a waiter is alive and in the queue. */
@@ -402,15 +402,16 @@ waits(const struct made_up *m, const struct waiter *w)
 	return w->ticket_us != 0 && w->beat_us >= server_us(m);
 }
 
-static struct reply
+static struct made_reply
 refusal(const struct made_up *m, const char *value)
 {
 	int64_t ms = value == NULL ? -2 : m->until_ms - world.now_ms;
 
-	return (struct reply){ 7, { 0, 0, ms, server_us(m), 0, 1, ms }, value };
+	return (struct made_reply){ 7, { 0, 0, ms, server_us(m), 0, 1, ms },
+		value };
 }
 
-static struct reply
+static struct made_reply
 execute_acquire(
     struct made_up *m, const struct request *r, const char *value, bool ours)
 {
@@ -418,7 +419,7 @@ execute_acquire(
 	int64_t ticket_us = atoll(r->args[3]);
 	bool heartbeat = atoll(r->args[4]) > 0, before;
 	struct waiter *us = &m->us;
-	struct reply answer;
+	struct made_reply answer;
 
 	if (heartbeat && (value != NULL || ticket_us > 0)) {
 		if (ticket_us > 0 || us->ticket_us == 0)
@@ -458,12 +459,12 @@ execute_acquire(
 	}
 	snprintf(m->value, sizeof(m->value), "%s", r->id);
 	m->until_ms = world.now_ms + ttl_ms;
-	return (
-	    struct reply){ 5, { 1, m->fence, before, 1, server_us(m) }, NULL };
+	return (struct made_reply){ 5, { 1, m->fence, before, 1, server_us(m) },
+		NULL };
 }
 
 /* What the scripts do.  Somebody else may hold the key for a while. */
-static struct reply
+static struct made_reply
 execute(struct made_up *m, const struct request *r)
 {
 	const char *value = m->until_ms > world.now_ms ? m->value : NULL;
@@ -480,7 +481,7 @@ execute(struct made_up *m, const struct request *r)
 			m->fence = atoll(r->args[1]);
 		if (r->args[2][0] == '1')
 			m->us.ticket_us = 0;
-		return (struct reply){ 2, { 1, m->fence }, NULL };
+		return (struct made_reply){ 2, { 1, m->fence }, NULL };
 	case REQUEST_RELEASE:
 	case REQUEST_LEAVE:
 	case REQUEST_NONE:
@@ -494,7 +495,7 @@ execute(struct made_up *m, const struct request *r)
 			m->until_ms = 0;
 		else if (m->until_ms > world.now_ms + GRANT_MS)
 			m->until_ms = world.now_ms + GRANT_MS;
-		return (struct reply){ 1, { 1 }, NULL };
+		return (struct made_reply){ 1, { 1 }, NULL };
 	}
 	return refusal(m, value);
 }
@@ -532,7 +533,7 @@ static void
 executed(struct made_up *m, const struct event *e)
 {
 	struct event *answer;
-	struct reply reply = { 0 };
+	struct made_reply reply = { 0 };
 	int64_t at_ms = world.now_ms;
 
 	if (world.model) {
@@ -799,12 +800,12 @@ loop_turn(struct loop *loop, int64_t wake_ms)
 
 void
 node_init(struct node *n, struct loop *loop, const struct address *address,
-    node_answer_cb *answer_cb, void *arg)
+    conn_reply_cb *reply_cb, void *arg)
 {
 	memset(n, 0, sizeof(*n));
 	n->loop = loop;
 	n->address = *address;
-	n->answer_cb = answer_cb;
+	n->reply_cb = reply_cb;
 	n->arg = arg;
 	made_up(n)->node = n;
 }
@@ -1028,17 +1029,17 @@ node_eval(struct node *n, int tag, const struct script *script, int nkeys,
 }
 
 long long
-answer_int(const struct answer *a, size_t i)
+reply_int(const struct reply *a, size_t i)
 {
-	const struct reply *r = a->reply;
+	const struct made_reply *r = a->reply;
 
 	return r != NULL && i < r->count ? r->ints[i] : 0;
 }
 
 const char *
-answer_string(const struct answer *a, size_t i, size_t *len)
+reply_string(const struct reply *a, size_t i, size_t *len)
 {
-	const struct reply *r = a->reply;
+	const struct made_reply *r = a->reply;
 
 	if (r == NULL || i != 1 || i >= r->count || r->text == NULL)
 		return NULL;
@@ -1047,22 +1048,22 @@ answer_string(const struct answer *a, size_t i, size_t *len)
 }
 
 long long
-answer_number(const struct answer *a)
+reply_number(const struct reply *a)
 {
-	return answer_int(a, 0);
+	return reply_int(a, 0);
 }
 
 size_t
-answer_count(const struct answer *a)
+reply_count(const struct reply *a)
 {
-	const struct reply *r = a->reply;
+	const struct made_reply *r = a->reply;
 
 	return r != NULL ? r->count : 0;
 }
 
 /* Every server knows the script here. */
 bool
-answer_wants_eval(const struct answer *a)
+reply_wants_eval(const struct reply *a)
 {
 	(void)a;
 	return false;
