@@ -238,7 +238,7 @@ ask_removal(struct source *s, size_t i)
 	lock_keys(key, beside, r->opt->prefix, r->opt->names[0]);
 	snprintf(slots, sizeof(slots), "%d", LOCK_SLOTS);
 	r->asked[s - s->survey->sources]++;
-	return node_eval(&s->node, (int)i, &script_break, 2, 7, argv);
+	return conn_eval(&s->conn, (int)i, &script_break, 2, 7, argv);
 }
 
 static bool
@@ -259,7 +259,7 @@ removal_answered(struct source *s, size_t i, const struct reply *a)
 	/* It is asked again only if the first answer was lost. */
 	removed = removed || r->asked[s - s->survey->sources] > 1;
 	r->removed += removed;
-	info("%s: %s: %s", r->opt->names[0], s->node.address.text,
+	info("%s: %s: %s", r->opt->names[0], s->conn.address.text,
 	    removed ? "taken away" : "not held by it here");
 	return false;
 }

@@ -198,7 +198,7 @@ show_accounts(FILE *out, const struct survey *sv, const struct chapter *c,
 	for (int i = 1; i < sv->nsources; i++)
 		agree = agree && run->told[i] == run->told[0];
 	for (int i = 0; i < sv->nsources && !agree; i++)
-		fprintf(out, "  %s  %s\n", sv->sources[i].node.address.text,
+		fprintf(out, "  %s  %s\n", sv->sources[i].conn.address.text,
 		    c->accounts[i].known ? told[run->told[i]] :
 					   "did not answer");
 }

@@ -104,7 +104,7 @@ ask_entry(struct source *s, size_t i)
 
 	lock_keys(key, beside, s->survey->opt->prefix, st->entries[i].name);
 	snprintf(slots, sizeof(slots), "%d", st->entries[i].slots);
-	return node_eval(&s->node, (int)i, &script_status, 2, 6, argv);
+	return conn_eval(&s->conn, (int)i, &script_status, 2, 6, argv);
 }
 
 static bool

@@ -86,7 +86,7 @@ ask_info(struct source *s, size_t i)
 {
 	const char *const argv[] = { "INFO" };
 
-	return node_command(&s->node, (int)i, 1, argv);
+	return conn_command(&s->conn, (int)i, 1, argv);
 }
 
 static bool
@@ -113,7 +113,7 @@ ask_time(struct source *s, size_t i)
 
 	f->sent_us = clock_now_us();
 	f->sent_wall_us = clock_wall_us();
-	return node_command(&s->node, (int)i, 1, argv);
+	return conn_command(&s->conn, (int)i, 1, argv);
 }
 
 /* Since 1970, in us; -1 if that is no time. */
@@ -174,7 +174,7 @@ ask_right(struct source *s, size_t i)
 		    r->words[argc] :
 		    i % 2 == 0 ? key :
 				 fence;
-	return node_command(&s->node, (int)i, argc, argv);
+	return conn_command(&s->conn, (int)i, argc, argv);
 }
 
 static bool

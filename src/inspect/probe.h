@@ -19,7 +19,7 @@
 struct facts {
 	const struct address *address;
 	enum reply_kind failure; /* REPLY_OK: it has answered all */
-	char why[NODE_WHY];
+	char why[CONN_WHY];
 	bool informed; /* so that the following is known */
 	bool valkey;
 	char version[FACTS_WORD];
@@ -27,7 +27,7 @@ struct facts {
 	char role[FACTS_WORD]; /* master, slave */
 	char master[ADDRESS_HOST];
 	int64_t master_port;
-	char run_id[NODE_RUN_ID]; /* empty: unknown */
+	char run_id[CONN_RUN_ID]; /* empty: unknown */
 	char policy[FACTS_WORD];  /* of eviction */
 	int64_t limit_bytes;      /* maxmemory; 0: none */
 	int64_t used_bytes;
@@ -36,7 +36,7 @@ struct facts {
 	bool cluster;
 	bool appends;          /* it keeps an append-only file, */
 	bool saves;            /* or has saved a snapshot since it started */
-	char silent[NODE_WHY]; /* why it is not informed */
+	char silent[CONN_WHY]; /* why it is not informed */
 	int64_t rtt_us;        /* the shortest; -1: unknown */
 	int64_t offset_us;     /* its clock less ours, or FACTS_UNKNOWN */
 	uint32_t denied;       /* a bit for each of rights, */
@@ -44,7 +44,7 @@ struct facts {
 	int denied_patterns;   /* PATTERN_LOCK, PATTERN_BESIDE */
 	bool tried_patterns;   /* a command with a key was allowed */
 	char unable
-	    [NODE_WHY]; /* why it serves no commands now; empty: it does */
+	    [CONN_WHY]; /* why it serves no commands now; empty: it does */
 	int left;       /* questions of the clock to be asked */
 	int64_t sent_us;
 	int64_t sent_wall_us;

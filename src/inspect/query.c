@@ -33,7 +33,7 @@ void
 source_fail(struct source *s, enum reply_kind kind, const char *why)
 {
 	s->failure = kind;
-	node_explain(&s->node, why, s->why);
+	conn_explain(&s->conn, why, s->why);
 }
 
 bool
@@ -76,31 +76,31 @@ source_step(struct source *s)
 {
 	struct survey *sv = s->survey;
 	int64_t now = clock_now_ms();
-	char text[DURATION_TEXT], why[NODE_WHY];
+	char text[DURATION_TEXT], why[CONN_WHY];
 
-	node_sweep(&s->node);
+	conn_sweep(&s->conn);
 	if (s->failure != REPLY_OK || s->answered == sv->questions)
 		return true;
 	if (now >= s->end_ms) {
 		snprintf(why, sizeof(why), "no answer within %s",
 		    duration_format(sv->opt->node_timeout_ms, text));
-		node_close(&s->node, why);
+		conn_close(&s->conn, why);
 	}
-	if (s->node.state == NODE_DOWN) {
-		if (s->node.untried == 0) {
-			source_fail(s, s->node.failure, s->node.why);
+	if (s->conn.state == CONN_DOWN) {
+		if (s->conn.untried == 0) {
+			source_fail(s, s->conn.failure, s->conn.why);
 			return true;
 		}
 		s->asked = s->answered;
-		s->end_ms = now + sv->opt->node_timeout_ms / s->node.untried;
-		node_open(&s->node);
+		s->end_ms = now + sv->opt->node_timeout_ms / s->conn.untried;
+		conn_open(&s->conn);
 	}
-	if (s->node.state != NODE_READY)
+	if (s->conn.state != CONN_READY)
 		return false;
 	/* In a cluster answers could overtake each other. */
 	while (s->asked < sv->questions &&
 	    (s->asked == s->answered ||
-		s->node.address.kind != ADDRESS_CLUSTER) &&
+		s->conn.address.kind != ADDRESS_CLUSTER) &&
 	    sv->ask_cb(s, s->asked) == 0)
 		s->asked++;
 	return false;
@@ -131,7 +131,7 @@ survey_ask(struct survey *sv, size_t n, survey_ask_cb *ask_cb,
 			if (source_step(s))
 				continue;
 			done = false;
-			if (s->node.state == NODE_DOWN || s->node.hop)
+			if (s->conn.state == CONN_DOWN || s->conn.hop)
 				wake = 0;
 			else if (s->end_ms < wake)
 				wake = s->end_ms;
@@ -194,7 +194,7 @@ read_masters(struct source *s, const struct reply *a)
 		host = reply_string(&node, 0, NULL);
 		port = reply_int(&node, 1);
 		if (host == NULL || host[0] == '\0' || strcmp(host, "?") == 0)
-			host = s->node.at.host; /* it cannot say */
+			host = s->conn.at.host; /* it cannot say */
 		if (strlen(host) >= sizeof(to.host) || port < 1 || port > 65535)
 			continue;
 		to.port = (int)port;
@@ -225,10 +225,10 @@ ask_scan(struct source *s, size_t i)
 	const char *const argv[] = { "SCAN", s->cursor, "MATCH", pattern,
 		"COUNT", "1000" };
 
-	if (s->node.address.kind == ADDRESS_CLUSTER) {
+	if (s->conn.address.kind == ADDRESS_CLUSTER) {
 		if (s->nmasters == 0)
-			return node_command(&s->node, (int)i, 2, slots);
-		if (!node_go(&s->node, &s->masters[s->master]))
+			return conn_command(&s->conn, (int)i, 2, slots);
+		if (!conn_redirect(&s->conn, &s->masters[s->master]))
 			return -1; /* it will be ready there */
 	}
 	*to++ = '*';
@@ -239,7 +239,7 @@ ask_scan(struct source *s, size_t i)
 	}
 	*to++ = '*';
 	*to = '\0';
-	return node_command(&s->node, (int)i, 6, argv);
+	return conn_command(&s->conn, (int)i, 6, argv);
 }
 
 /* Whether SCAN goes on: it has to come to an end, in time. */
@@ -247,7 +247,7 @@ static bool
 scan_bounded(struct source *s)
 {
 	const struct survey *sv = s->survey;
-	char text[DURATION_TEXT], why[NODE_WHY];
+	char text[DURATION_TEXT], why[CONN_WHY];
 
 	if (s->names > NAMES_MAX)
 		snprintf(why, sizeof(why),
@@ -285,7 +285,7 @@ scan_answered(struct source *s, size_t i, const struct reply *a)
 	(void)i;
 	if (source_refused(s, a))
 		return false;
-	if (s->node.address.kind == ADDRESS_CLUSTER && s->nmasters == 0) {
+	if (s->conn.address.kind == ADDRESS_CLUSTER && s->nmasters == 0) {
 		read_masters(s, a);
 		return s->nmasters > 0;
 	}
@@ -391,7 +391,7 @@ survey_subjects(struct survey *sv, const char *const wanted[])
 char *
 source_why(const struct source *s, char buf[SOURCE_WHY])
 {
-	snprintf(buf, SOURCE_WHY, "%s: %s%s", s->node.address.text, s->why,
+	snprintf(buf, SOURCE_WHY, "%s: %s%s", s->conn.address.text, s->why,
 	    s->survey->opt->hint);
 	return buf;
 }
@@ -422,7 +422,7 @@ survey_report(const struct survey *sv, int *failures)
 		if (s->failure == REPLY_DENIED)
 			result = EXIT_REFUSED;
 		if (error_denies(s->why))
-			warn("%s: the user needs %s", s->node.address.text,
+			warn("%s: the user needs %s", s->conn.address.text,
 			    rule_text(rule, sv->opt->prefix));
 	}
 	*failures = sv->nsources - working;
@@ -445,15 +445,15 @@ survey_init(struct survey *sv, const struct options *opt)
 
 		s->survey = sv;
 		s->failure = REPLY_OK;
-		node_init(&s->node, &sv->loop, &opt->addresses[i],
+		conn_init(&s->conn, &sv->loop, &opt->addresses[i],
 		    request_replied_cb, s);
 		/*
 		 * Many questions are on their way at a time, and a cluster's
 		 * nodes do not share their scripts: none can be asked again.
 		 */
-		s->node.no_evalsha = true;
-		if (node_resolve(&s->node) == -1)
-			source_fail(s, REPLY_LOST, s->node.why);
+		s->conn.no_evalsha = true;
+		if (conn_resolve(&s->conn) == -1)
+			source_fail(s, REPLY_LOST, s->conn.why);
 	}
 }
 
@@ -465,9 +465,9 @@ survey_retry(struct survey *sv)
 
 		/* What is still on its way would answer other questions. */
 		if (s->failure != REPLY_OK)
-			node_close(&s->node, NULL);
+			conn_close(&s->conn, NULL);
 		s->failure = REPLY_OK;
-		s->node.untried = s->node.nips > 0 ? s->node.nips : 1;
+		s->conn.untried = s->conn.nips > 0 ? s->conn.nips : 1;
 	}
 }
 
@@ -475,7 +475,7 @@ void
 survey_release(struct survey *sv)
 {
 	for (int i = 0; i < sv->nsources; i++) {
-		node_release(&sv->sources[i].node);
+		conn_release(&sv->sources[i].conn);
 		free(sv->sources[i].masters);
 	}
 	forget_subjects(sv);

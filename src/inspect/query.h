@@ -16,19 +16,19 @@
 #include "redis/conn.h"
 #include "redis/error.h"
 
-#define SOURCE_WHY (ADDRESS_TEXT + NODE_WHY + OPTIONS_HINT)
+#define SOURCE_WHY (ADDRESS_TEXT + CONN_WHY + OPTIONS_HINT)
 
 struct survey;
 
 /* A server, and how far it has come. */
 struct source {
 	struct survey *survey;
-	struct node node;
+	struct conn conn;
 	size_t asked; /* questions */
 	size_t answered;
 	int64_t end_ms;           /* without an answer until then: failed */
 	enum reply_kind failure;  /* REPLY_OK: none so far */
-	char why[NODE_WHY];       /* it has failed */
+	char why[CONN_WHY];       /* it has failed */
 	size_t bytes;             /* of all its answers in this round */
 	size_t names;             /* that its SCAN has brought */
 	char cursor[24];          /* of SCAN */
@@ -44,7 +44,7 @@ struct subject {
 	const struct source *from; /* whose SCAN named it, while it goes on */
 };
 
-/* Sends question i; returns what node_eval() or node_command() does. */
+/* Sends question i; returns what conn_eval() or conn_command() does. */
 typedef int survey_ask_cb(struct source *, size_t i);
 
 /*

@@ -22,7 +22,7 @@ ask_chapter(struct source *s, size_t i)
 
 	lock_keys(key, beside, s->survey->opt->prefix, h->chapters[i].name);
 	snprintf(slots, sizeof(slots), "%d", h->chapters[i].slots);
-	return node_eval(&s->node, (int)i, &script_history, 2, 6, argv);
+	return conn_eval(&s->conn, (int)i, &script_history, 2, 6, argv);
 }
 
 static void

@@ -94,7 +94,7 @@ show_opinions(FILE *out, const struct survey *sv, const struct entry *e)
 				strlen(e->holders[i].owner.token)));
 	for (int i = 0; i < sv->nsources; i++) {
 		const struct opinion *o = &e->opinions[i];
-		const char *server = sv->sources[i].node.address.text;
+		const char *server = sv->sources[i].conn.address.text;
 
 		if (!o->known)
 			fprintf(out, "  %s  %s\n", server,
@@ -191,7 +191,7 @@ json_opinion(FILE *out, const struct source *s, const struct opinion *o)
 		    (ttl_ms >= 0 && o->holders[i].ttl_ms > ttl_ms))
 			ttl_ms = o->holders[i].ttl_ms;
 	putc('{', out);
-	json_string(out, "server", s->node.address.text);
+	json_string(out, "server", s->conn.address.text);
 	fprintf(out, ",\"state\":\"%s\",", state_names[o->state]);
 	json_number(out, "ttl_ms", ttl_ms, 0);
 	putc('}', out);

@@ -92,7 +92,7 @@ put_troubles(FILE *out, struct watch *w)
 			source_why(s, why);
 		else if (late && s->answered < sv->questions)
 			snprintf(why, sizeof(why), "%s: no answer yet",
-			    s->node.address.text);
+			    s->conn.address.text);
 		else
 			continue;
 		fputs(w->screen.colours ? "\033[1;31m" : "", out);

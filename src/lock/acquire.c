@@ -18,8 +18,8 @@ same_server(struct lock *l)
 
 		if (twin == NULL)
 			continue;
-		l->same[0] = s->node.address.text;
-		l->same[1] = twin->node.address.text;
+		l->same[0] = s->conn.address.text;
+		l->same[1] = twin->conn.address.text;
 		return true;
 	}
 	return false;
@@ -155,7 +155,7 @@ raise_fence(struct lock *l)
 			continue;
 		if (s->fence == l->fence)
 			fenced++;
-		else if (s->node.state == NODE_READY)
+		else if (s->conn.state == CONN_READY)
 			s->next_ms = 0;
 	}
 	return fenced;

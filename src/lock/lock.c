@@ -13,7 +13,7 @@
 #include "protocol/quorum.h"
 
 #define STRAGGLE_MS 50 /* for a release where there were answers */
-#define COMPLAINT   (NODE_WHY + OWNER_WHO)
+#define COMPLAINT   (CONN_WHY + OWNER_WHO)
 #define AND_MORE    24
 #define CANCEL_MS   500 /* to reach servers after a signal */
 
@@ -75,10 +75,10 @@ lock_resolve(struct lock *l)
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (node_resolve(&s->node) == 0)
+		if (conn_resolve(&s->conn) == 0)
 			resolved++;
 		else
-			server_failed(s, VOTE_UNAVAILABLE, s->node.why);
+			server_failed(s, VOTE_UNAVAILABLE, s->conn.why);
 	}
 	return resolved >= l->quorum ? 0 : -1;
 }
@@ -91,7 +91,7 @@ lock_connect(struct lock *l)
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (s->vote == VOTE_PENDING && s->node.state == NODE_DOWN)
+		if (s->vote == VOTE_PENDING && s->conn.state == CONN_DOWN)
 			server_open(s, now);
 	}
 }
@@ -102,8 +102,8 @@ lock_twin(const struct lock *l, const struct server *s)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *other = &l->servers[i];
 
-		if (other != s && s->node.run_id[0] != '\0' &&
-		    strcmp(other->node.run_id, s->node.run_id) == 0)
+		if (other != s && s->conn.run_id[0] != '\0' &&
+		    strcmp(other->conn.run_id, s->conn.run_id) == 0)
 			return other;
 	}
 	return NULL;
@@ -150,8 +150,8 @@ lock_cancel(struct lock *l)
 static bool
 told(const struct server *s)
 {
-	return s->releases > 0 && s->node.state == NODE_READY &&
-	    node_connected(&s->node);
+	return s->releases > 0 && s->conn.state == CONN_READY &&
+	    conn_connected(&s->conn);
 }
 
 static bool
@@ -294,8 +294,8 @@ void
 lock_close(struct lock *l)
 {
 	for (int i = 0; i < l->nservers; i++) {
-		node_finish(&l->servers[i].node);
-		node_release(&l->servers[i].node);
+		conn_finish(&l->servers[i].conn);
+		conn_release(&l->servers[i].conn);
 	}
 	free(l->servers);
 }
@@ -383,7 +383,7 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 	buf[0] = '\0';
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
-		const char *name = s->node.address.text;
+		const char *name = s->conn.address.text;
 
 		if (complaint(l, s, text)[0] == '\0')
 			continue;

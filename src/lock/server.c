@@ -32,8 +32,8 @@ server_init(struct server *s, struct lock *l, const struct address *address,
 	s->lock = l;
 	s->give_up_ms = CLOCK_NEVER;
 	s->try = 1;
-	node_init(&s->node, l->loop, address, server_reply_cb, s);
-	s->node.ask_info = ask_info;
+	conn_init(&s->conn, l->loop, address, server_reply_cb, s);
+	s->conn.ask_info = ask_info;
 }
 
 /* What is to be asked of this server as things stand. */
@@ -91,14 +91,14 @@ send_script(struct server *s, const char *part, int n, const char *const args[])
 	const struct lock *l = s->lock;
 	char id[OWNER_ID], limit[12], slot[12];
 	unsigned int try = l->phase == PHASE_RELEASE && !l->again ? 0 : s->try;
-	const char *argv[NODE_ARGS] = { l->key, l->beside,
+	const char *argv[CONN_ARGS] = { l->key, l->beside,
 		owner_id(l->owner, try, id), l->owner->token, limit, slot };
 
 	snprintf(limit, sizeof(limit), "%d", l->limit);
 	snprintf(slot, sizeof(slot), "%d", l->slot);
 	memcpy(argv + 6, args, (size_t)n * sizeof(*args));
 	argv[6 + n] = part;
-	return node_eval(&s->node, ++s->sequence, &script_lock, 2, 7 + n, argv);
+	return conn_eval(&s->conn, ++s->sequence, &script_lock, 2, 7 + n, argv);
 }
 
 /* One server hands the lock over; several could disagree to whom. */
@@ -159,7 +159,7 @@ send_wait(struct server *s)
 	    s->lock->owner->token);
 	snprintf(seconds, sizeof(seconds), "%" PRId64 ".%03" PRId64, ms / 1000,
 	    ms % 1000);
-	return node_command(&s->node, ++s->sequence, 3, argv);
+	return conn_command(&s->conn, ++s->sequence, 3, argv);
 }
 
 /*
@@ -176,7 +176,7 @@ send_wait_replicas(struct server *s)
 
 	snprintf(replicas, sizeof(replicas), "%d", l->replicas);
 	snprintf(ms, sizeof(ms), "%" PRId64, (l->node_timeout_ms + 1) / 2);
-	return node_command(&s->node, ++s->sequence, 3, argv);
+	return conn_command(&s->conn, ++s->sequence, 3, argv);
 }
 
 static int
@@ -270,7 +270,7 @@ give_back(struct server *s, bool leave)
 void
 server_restart(struct server *s)
 {
-	if (s->node.state == NODE_READY)
+	if (s->conn.state == CONN_READY)
 		give_back(s, false);
 	s->ours = false;
 	s->valid_ms = s->unproven_ms = 0;
@@ -282,7 +282,7 @@ server_restart(struct server *s)
 void
 server_yield(struct server *s)
 {
-	if (s->node.state != NODE_READY)
+	if (s->conn.state != CONN_READY)
 		return; /* it is asked again when it is back */
 	give_back(s, false);
 	s->vote = VOTE_REFUSED;
@@ -298,7 +298,7 @@ note_failure(struct server *s, const char *why)
 	if (s->lock->phase == PHASE_HOLD)
 		server_failed(s, VOTE_UNAVAILABLE, why);
 	else
-		node_explain(&s->node, why, s->why);
+		conn_explain(&s->conn, why, s->why);
 }
 
 /*
@@ -311,10 +311,10 @@ excused(struct server *s)
 {
 	struct lock *l = s->lock;
 
-	if (s->excused || s->node.active_ms < s->give_up_ms)
+	if (s->excused || s->conn.active_ms < s->give_up_ms)
 		return false;
 	s->excused = true;
-	s->give_up_ms = s->node.active_ms + l->node_timeout_ms;
+	s->give_up_ms = s->conn.active_ms + l->node_timeout_ms;
 	if (l->phase != PHASE_HOLD && l->phase_end_ms < s->give_up_ms)
 		l->phase_end_ms = s->give_up_ms;
 	return true;
@@ -325,17 +325,17 @@ static void
 server_unanswered(struct server *s)
 {
 	const struct lock *l = s->lock;
-	char text[DURATION_TEXT], why[NODE_WHY];
+	char text[DURATION_TEXT], why[CONN_WHY];
 
 	if (s->in_flight == REQUEST_WAIT) {
 		/* Nothing can be asked on a connection that is blocked. */
-		node_close(&s->node, NULL);
+		conn_close(&s->conn, NULL);
 		return;
 	}
 	snprintf(why, sizeof(why), "no answer within %s",
 	    duration_format(l->node_timeout_ms, text));
 	note_failure(s, why);
-	if (s->in_flight == REQUEST_ACQUIRE && node_connected(&s->node)) {
+	if (s->in_flight == REQUEST_ACQUIRE && conn_connected(&s->conn)) {
 		/* It may be executed yet: its release must follow it here. */
 		if (l->phase != PHASE_HOLD && l->wait_end_ms == 0) {
 			s->give_up_ms = CLOCK_NEVER;
@@ -344,9 +344,9 @@ server_unanswered(struct server *s)
 		give_back(s,
 		    l->phase != PHASE_ACQUIRE ||
 			clock_now_ms() >= l->wait_end_ms);
-		node_finish(&s->node);
+		conn_finish(&s->conn);
 	}
-	node_close(&s->node, why);
+	conn_close(&s->conn, why);
 }
 
 /*
@@ -358,7 +358,7 @@ reopen_after_ms(const struct server *s)
 {
 	int64_t ttl_ms = s->lock->ttl_ms;
 
-	if (s->node.failure == REPLY_DENIED)
+	if (s->conn.failure == REPLY_DENIED)
 		return ttl_ms / 3;
 	return ttl_ms / 10 < REOPEN_MS ? ttl_ms / 10 : REOPEN_MS;
 }
@@ -368,7 +368,7 @@ static void
 server_down(struct server *s, int64_t now)
 {
 	const struct lock *l = s->lock;
-	const struct node *n = &s->node;
+	const struct conn *n = &s->conn;
 
 	/* The next request shows what is wrong with the server, if anything. */
 	if (s->in_flight != REQUEST_WAIT)
@@ -405,11 +405,11 @@ server_open(struct server *s, int64_t now)
 
 	/* Several addresses share the time that there is. */
 	s->give_up_ms =
-	    now + limit / (s->node.untried > 1 ? s->node.untried : 1);
+	    now + limit / (s->conn.untried > 1 ? s->conn.untried : 1);
 	s->opened = true;
 	s->opened_ms = now;
 	s->heard = s->excused = false;
-	node_open(&s->node);
+	conn_open(&s->conn);
 }
 
 /*
@@ -430,11 +430,11 @@ server_step(struct server *s, int64_t now)
 	enum request_kind kind;
 	bool leaving;
 
-	node_sweep(&s->node);
-	if (s->opened && s->node.state != NODE_DOWN &&
+	conn_sweep(&s->conn);
+	if (s->opened && s->conn.state != CONN_DOWN &&
 	    loop_seen_ms(l->loop) >= s->give_up_ms && !excused(s))
 		server_unanswered(s);
-	if (s->opened && s->node.state == NODE_DOWN) {
+	if (s->opened && s->conn.state == CONN_DOWN) {
 		s->opened = false;
 		server_down(s, now);
 	}
@@ -443,23 +443,23 @@ server_step(struct server *s, int64_t now)
 		return s->opened ? s->give_up_ms : CLOCK_NEVER;
 	/* A holder leaves the queue at once: others take it for a candidate. */
 	leaving = l->phase == PHASE_HOLD && s->maybe_queued &&
-	    kind != REQUEST_ACQUIRE && s->node.state == NODE_READY &&
+	    kind != REQUEST_ACQUIRE && s->conn.state == CONN_READY &&
 	    s->vote != VOTE_UNAVAILABLE && s->vote != VOTE_FORBIDDEN;
 	if (now < s->next_ms && !leaving) {
 		if (l->phase != PHASE_ACQUIRE || l->ticket == 0 ||
 		    s->block_ms <= now || s->vote != VOTE_REFUSED ||
-		    s->node.state != NODE_READY)
+		    s->conn.state != CONN_READY)
 			return s->next_ms;
 		kind = REQUEST_WAIT;
 	}
 	if (now < floor_ms(s))
 		return floor_ms(s);
-	if (s->node.state == NODE_DOWN) {
+	if (s->conn.state == CONN_DOWN) {
 		server_open(s, now);
-		if (s->node.state == NODE_DOWN)
+		if (s->conn.state == CONN_DOWN)
 			return now; /* judged in the next turn */
 	}
-	if (s->node.state != NODE_READY)
+	if (s->conn.state != CONN_READY)
 		return s->give_up_ms;
 	if (server_send(s, kind) == -1) {
 		/* No memory for it; there may be some soon. */
@@ -470,7 +470,7 @@ server_step(struct server *s, int64_t now)
 	s->paced_ms = (s->paced_ms > now ? s->paced_ms : now) + PACE_MS;
 	if (kind == REQUEST_WAIT)
 		s->give_up_ms = s->next_ms;
-	else if (node_connected(&s->node))
+	else if (conn_connected(&s->conn))
 		s->give_up_ms = now + l->node_timeout_ms;
 	return s->give_up_ms;
 }
@@ -479,15 +479,15 @@ bool
 server_begin_release(struct server *s, int64_t now)
 {
 	if (s->in_flight == REQUEST_ACQUIRE) {
-		if (node_connected(&s->node) || s->maybe_ours ||
+		if (conn_connected(&s->conn) || s->maybe_ours ||
 		    s->maybe_queued)
 			server_may_have(s);
 		else
-			node_close(&s->node, s->why[0] != '\0' ? s->why : NULL);
+			conn_close(&s->conn, s->why[0] != '\0' ? s->why : NULL);
 	} else if (s->in_flight == REQUEST_WAIT ||
 	    s->in_flight == REQUEST_REPLICAS)
-		node_close(&s->node, NULL); /* it is blocked */
-	s->behind_ms = node_unanswered_ms(&s->node);
+		conn_close(&s->conn, NULL); /* it is blocked */
+	s->behind_ms = conn_unanswered_ms(&s->conn);
 	s->in_flight = REQUEST_NONE;
 	s->give_up_ms = CLOCK_NEVER;
 	s->next_ms = now;
@@ -495,7 +495,7 @@ server_begin_release(struct server *s, int64_t now)
 	s->released = VOTE_PENDING;
 	if (s->maybe_ours || s->maybe_queued)
 		return true;
-	if (s->lock->started && s->recorded && s->node.state == NODE_READY)
+	if (s->lock->started && s->recorded && s->conn.state == CONN_READY)
 		send_release(s, false);
 	return false;
 }
@@ -505,8 +505,8 @@ server_again(struct server *s)
 {
 	if (s->in_flight != REQUEST_NONE) {
 		s->in_flight = REQUEST_NONE;
-		node_finish(&s->node);
-		node_close(&s->node, NULL);
+		conn_finish(&s->conn);
+		conn_close(&s->conn, NULL);
 	}
 	s->try++;
 	s->vote = s->released = VOTE_PENDING;

@@ -21,7 +21,7 @@ struct lock;
 /* A server and its part in the lock. */
 struct server {
 	struct lock *lock;
-	struct node node;
+	struct conn conn;
 	enum request_kind {
 		REQUEST_NONE,
 		REQUEST_ACQUIRE,
@@ -71,7 +71,7 @@ struct server {
 		VOTE_FORBIDDEN
 	} vote,
 	    released;           /* on acquire or renewal; on the release */
-	char why[NODE_WHY];     /* of the last failure */
+	char why[CONN_WHY];     /* of the last failure */
 	struct lock_state view; /* of the last refusal */
 };
 
@@ -85,7 +85,7 @@ server_vote(const struct server *s)
 	    s->vote;
 }
 
-/* Fills zeroed memory; a server stays in place.  node_release() undoes it. */
+/* Fills zeroed memory; a server stays in place.  conn_release() undoes it. */
 void server_init(
     struct server *, struct lock *, const struct address *, bool ask_info);
 

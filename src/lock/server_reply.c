@@ -28,7 +28,7 @@ server_failed(struct server *s, enum vote vote, const char *why)
 		s->released = vote;
 	else
 		s->vote = vote;
-	node_explain(&s->node, why, s->why);
+	conn_explain(&s->conn, why, s->why);
 }
 
 /* After an error.  A waiter has a wait to lose, not a lease. */
@@ -70,8 +70,8 @@ old_enough(const struct server *s)
 
 	/* Its own account is in whole seconds. */
 	return grace_ms == 0 ||
-	    (s->node.born_ms != 0 &&
-		clock_now_ms() - s->node.born_ms >= grace_ms + 1000);
+	    (s->conn.born_ms != 0 &&
+		clock_now_ms() - s->conn.born_ms >= grace_ms + 1000);
 }
 
 /* Whether it goes by another name as well, under which it votes already. */
@@ -122,7 +122,7 @@ server_yours(struct server *s, const struct reply *a)
 		return;
 	if (s->unproven_ms != 0)
 		info("%s: %s: its vote counts now", l->name,
-		    s->node.address.text);
+		    s->conn.address.text);
 	s->unproven_ms = 0;
 	s->valid_ms = a->sent_ms + lease_valid_ms(l->ttl_ms);
 }
@@ -178,7 +178,7 @@ server_not_yours(struct server *s, const struct reply *a)
 
 	if (s->ours)
 		info("%s: %s: the lock is not ours there any more", l->name,
-		    s->node.address.text);
+		    s->conn.address.text);
 	s->ours = s->maybe_ours = false;
 	s->vote = VOTE_REFUSED;
 	s->valid_ms = s->unproven_ms = 0;
@@ -194,11 +194,11 @@ server_not_yours(struct server *s, const struct reply *a)
 static void
 say_young(struct server *s)
 {
-	int64_t age_ms = clock_now_ms() - s->node.born_ms;
-	char age[DURATION_TEXT], rest[DURATION_TEXT], why[NODE_WHY];
+	int64_t age_ms = clock_now_ms() - s->conn.born_ms;
+	char age[DURATION_TEXT], rest[DURATION_TEXT], why[CONN_WHY];
 
-	if (s->node.born_ms == 0) {
-		snprintf(why, sizeof(why), "INFO: %.200s", s->node.info_error);
+	if (s->conn.born_ms == 0) {
+		snprintf(why, sizeof(why), "INFO: %.200s", s->conn.info_error);
 		server_failed(s, VOTE_FORBIDDEN, why);
 		return;
 	}
@@ -265,8 +265,8 @@ acquire_answered(struct server *s, const struct reply *a)
 		if (made && twin != NULL && l->phase == PHASE_HOLD)
 			warn("%s: %s and %s are the same server; it has one "
 			     "vote",
-			    l->name, s->node.address.text,
-			    twin->node.address.text);
+			    l->name, s->conn.address.text,
+			    twin->conn.address.text);
 		server_yours(s, a);
 		if (l->phase == PHASE_ACQUIRE && !old_enough(s))
 			say_young(s);
@@ -288,7 +288,7 @@ renew_answered(struct server *s, const struct reply *a)
 		s->maybe_queued = s->maybe_queued && !s->leaves;
 		server_yours(s, a);
 		info("%s: %s: renewed in %" PRId64 "ms", s->lock->name,
-		    s->node.address.text, clock_now_ms() - a->sent_ms);
+		    s->conn.address.text, clock_now_ms() - a->sent_ms);
 	} else if (refusal_read(s, a) == 0)
 		server_not_yours(s, a);
 	else
@@ -300,7 +300,7 @@ static void
 replicas_answered(struct server *s, const struct reply *a)
 {
 	const struct lock *l = s->lock;
-	char text[DURATION_TEXT], why[NODE_WHY];
+	char text[DURATION_TEXT], why[CONN_WHY];
 
 	if (reply_number(a) < 0 || reply_number(a) > INT_MAX) {
 		server_nonsense(s, a);
@@ -347,7 +347,7 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 		return false;
 	if (kind == REQUEST_RELEASE)
 		s->releases--;
-	node_explain(&s->node, a->text, s->why);
+	conn_explain(&s->conn, a->text, s->why);
 	s->next_ms = clock_now_ms() + clock_about(POLL_MS);
 	return true;
 }
@@ -382,7 +382,7 @@ server_reply_cb(void *arg, const struct reply *a)
 	}
 	if (!s->heard)
 		info("%s: %s: connected, first answer after %" PRId64 "ms",
-		    s->lock->name, s->node.address.text,
+		    s->lock->name, s->conn.address.text,
 		    clock_now_ms() - s->opened_ms);
 	s->reopen = s->heard = true;
 	if (took_ms > s->lock->slowest_ms)

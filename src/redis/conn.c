@@ -2,14 +2,14 @@
  * One of two files that include hiredis (reply.c is the other); written to
  * what 0.14 and 1.x share.
  *
- * hiredis frees a connection by itself whenever it fails, so node->ac becomes
+ * hiredis frees a connection by itself whenever it fails, so conn->ac becomes
  * NULL in exactly one place, the cleanup hook, which runs before every free.
  * No connect callback is set: freeing inside one is a use-after-free in
  * 0.14.1, and a failed connect answers the first request anyway.
  *
  * A connection may be one of several on the way: a Sentinel names the master,
  * a cluster's node the one that has the slot.  To go on from one to the next is
- * a hop, made by node_sweep(); meanwhile the node is NODE_GREETING, and what a
+ * a hop, made by conn_sweep(); meanwhile the node is CONN_HANDSHAKE, and what a
  * cluster has not executed is sent again where it belongs.
  */
 #include <errno.h>
@@ -34,14 +34,14 @@
 #define HOPS 8 /* that a request may take */
 
 static void
-set_why(struct node *n, enum reply_kind kind, const char *why)
+set_why(struct conn *n, enum reply_kind kind, const char *why)
 {
 	n->failure = kind;
 	snprintf(n->why, sizeof(n->why), "%s", why);
 }
 
 void
-node_doom(struct node *n, enum reply_kind kind, const char *why)
+conn_abort(struct conn *n, enum reply_kind kind, const char *why)
 {
 	set_why(n, kind, why);
 	n->doomed = true;
@@ -51,35 +51,35 @@ node_doom(struct node *n, enum reply_kind kind, const char *why)
 static void
 add_read_cb(void *arg)
 {
-	((struct node *)arg)->watch.events |= POLLIN;
+	((struct conn *)arg)->watch.events |= POLLIN;
 }
 
 static void
 del_read_cb(void *arg)
 {
-	((struct node *)arg)->watch.events &= (short)~POLLIN;
+	((struct conn *)arg)->watch.events &= (short)~POLLIN;
 }
 
 static void
 add_write_cb(void *arg)
 {
-	((struct node *)arg)->watch.events |= POLLOUT;
+	((struct conn *)arg)->watch.events |= POLLOUT;
 }
 
 static void
 del_write_cb(void *arg)
 {
-	((struct node *)arg)->watch.events &= (short)~POLLOUT;
+	((struct conn *)arg)->watch.events &= (short)~POLLOUT;
 }
 
 /* Nobody sends them on any more. */
 static void
-drop_moved(struct node *n)
+drop_moved(struct conn *n)
 {
 	struct reply a = { .kind = REPLY_LOST, .text = n->why };
 
 	while (n->nmoved > 0) {
-		struct node_request *r = &n->moved[--n->nmoved];
+		struct conn_request *r = &n->moved[--n->nmoved];
 
 		a.tag = r->tag;
 		a.sent_ms = r->sent_ms;
@@ -90,16 +90,16 @@ drop_moved(struct node *n)
 
 /* No connection, and none on its way; why says why. */
 static void
-down(struct node *n)
+down(struct conn *n)
 {
-	n->state = NODE_DOWN;
+	n->state = CONN_DOWN;
 	n->hop = false;
 	drop_moved(n);
 }
 
 /* Whether TLS was meant to be spoken, and nothing came. */
 static bool
-handshaking(const struct node *n)
+handshaking(const struct conn *n)
 {
 	return n->ssl != NULL && !tls_module()->ready(n->ssl);
 }
@@ -112,7 +112,7 @@ tls_kind(enum tls_trouble trouble)
 
 /* What TLS had to do with the end of the connection, or hiredis. */
 static void
-explain(struct node *n)
+explain(struct conn *n)
 {
 	static const char connecting[] = "SSL_connect failed: ";
 	const char *errstr = n->ac->c.errstr;
@@ -142,7 +142,7 @@ explain(struct node *n)
 
 /* Whether it leads to the server itself, and that has accepted it. */
 static bool
-accepted(const struct node *n, const redisAsyncContext *ac)
+accepted(const struct conn *n, const redisAsyncContext *ac)
 {
 	return (ac->c.flags & REDIS_CONNECTED) != 0 && !n->at_sentinel &&
 	    !handshaking(n);
@@ -152,7 +152,7 @@ accepted(const struct node *n, const redisAsyncContext *ac)
 static void
 cleanup_cb(void *arg)
 {
-	struct node *n = arg;
+	struct conn *n = arg;
 
 	n->established = accepted(n, n->ac);
 	explain(n);
@@ -171,7 +171,7 @@ cleanup_cb(void *arg)
 static void
 socket_cb(void *arg, short revents)
 {
-	struct node *n = arg;
+	struct conn *n = arg;
 	char why[TLS_WHY];
 
 	n->active_ms = clock_now_ms();
@@ -183,14 +183,14 @@ socket_cb(void *arg, short revents)
 	if ((revents & (POLLIN | POLLERR | POLLHUP)) && n->ac != NULL)
 		redisAsyncHandleRead(n->ac);
 	if (n->ac != NULL && n->ac->c.reader->len > REPLY_MAX)
-		node_doom(n, REPLY_LOST, "it sends a reply that is too long");
+		conn_abort(n, REPLY_LOST, "it sends a reply that is too long");
 }
 
 static void found_cb(void *, const struct place *, const char *);
 static void hiredis_reply_cb(struct redisAsyncContext *, void *, void *);
 
 void
-node_init(struct node *n, struct loop *loop, const struct address *address,
+conn_init(struct conn *n, struct loop *loop, const struct address *address,
     conn_reply_cb *reply_cb, void *arg)
 {
 	memset(n, 0, sizeof(*n));
@@ -205,7 +205,7 @@ node_init(struct node *n, struct loop *loop, const struct address *address,
 }
 
 int
-node_resolve(struct node *n)
+conn_resolve(struct conn *n)
 {
 	char why[RESOLVE_WHY];
 
@@ -219,15 +219,15 @@ node_resolve(struct node *n)
 }
 
 int
-node_ask(struct node *n, int tag, int argc, const char *const argv[])
+conn_send(struct conn *n, int tag, int argc, const char *const argv[])
 {
-	struct node_request *r = &n->pending[n->tail % NODE_PENDING];
+	struct conn_request *r = &n->pending[n->tail % CONN_PENDING];
 	const char **words = (const char **)(uintptr_t)argv;
 	long long len = 0;
 	char *bytes = NULL;
 	int sent;
 
-	if (n->tail - n->head == NODE_PENDING || n->ac == NULL)
+	if (n->tail - n->head == CONN_PENDING || n->ac == NULL)
 		return -1;
 	if (tag >= 0 && n->address.kind == ADDRESS_CLUSTER) {
 		len = redisFormatCommandArgv(&bytes, argc, words, NULL);
@@ -241,7 +241,7 @@ node_ask(struct node *n, int tag, int argc, const char *const argv[])
 		free(bytes);
 		return -1;
 	}
-	*r = (struct node_request){ .tag = tag,
+	*r = (struct conn_request){ .tag = tag,
 		.sent_ms = clock_now_ms(),
 		.bytes = bytes,
 		.len = (size_t)len };
@@ -254,23 +254,24 @@ node_ask(struct node *n, int tag, int argc, const char *const argv[])
  * cannot be is answered with the end of the connection.
  */
 static void
-send_moved(struct node *n)
+send_moved(struct conn *n)
 {
 	const char *const asking[] = { "ASKING" };
 	int sent = 0;
 
 	for (; sent < n->nmoved; sent++) {
-		struct node_request *r = &n->moved[sent];
+		struct conn_request *r = &n->moved[sent];
 
 		if (r->asking)
-			node_ask(n, TAG_ASKING, 1, asking);
-		if (n->tail - n->head == NODE_PENDING ||
+			conn_send(n, TAG_ASKING, 1, asking);
+		if (n->tail - n->head == CONN_PENDING ||
 		    redisAsyncFormattedCommand(n->ac, hiredis_reply_cb, n,
 			r->bytes, r->len) != REDIS_OK) {
-			node_doom(n, REPLY_LOST, "it could not be asked again");
+			conn_abort(
+			    n, REPLY_LOST, "it could not be asked again");
 			break;
 		}
-		n->pending[n->tail++ % NODE_PENDING] = *r;
+		n->pending[n->tail++ % CONN_PENDING] = *r;
 	}
 	n->nmoved -= sent;
 	memmove(
@@ -279,7 +280,7 @@ send_moved(struct node *n)
 
 /* What has to be said first; then what another node could not answer. */
 static void
-greet(struct node *n)
+greet(struct conn *n)
 {
 	if (greet_next(n))
 		send_moved(n);
@@ -287,7 +288,7 @@ greet(struct node *n)
 
 /* Whether the cluster wants it to be asked elsewhere, where it is sent then. */
 static bool
-moved(struct node *n, struct node_request *r, const char *error)
+moved(struct conn *n, struct conn_request *r, const char *error)
 {
 	if (n->address.kind != ADDRESS_CLUSTER || r->tag < 0 ||
 	    r->hops == HOPS ||
@@ -295,14 +296,14 @@ moved(struct node *n, struct node_request *r, const char *error)
 		return false;
 	r->hops++;
 	n->moved[n->nmoved++] = *r;
-	n->state = NODE_GREETING;
+	n->state = CONN_HANDSHAKE;
 	n->hop = true;
 	return true;
 }
 
 /* Whether another server may be the master now, at the same URL. */
 static bool
-demoted(const struct node *n, const char *error)
+demoted(const struct conn *n, const char *error)
 {
 	return (n->address.kind == ADDRESS_SENTINEL ||
 		   (n->address.nat > 0 &&
@@ -315,9 +316,9 @@ demoted(const struct node *n, const char *error)
 static void
 hiredis_reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 {
-	struct node *n = arg;
+	struct conn *n = arg;
 	const redisReply *r = reply;
-	struct node_request *request = &n->pending[n->head++ % NODE_PENDING];
+	struct conn_request *request = &n->pending[n->head++ % CONN_PENDING];
 	struct reply a = {
 		.reply = r, .tag = request->tag, .sent_ms = request->sent_ms
 	};
@@ -353,17 +354,17 @@ hiredis_reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 	if (a.tag >= 0) {
 		n->reply_cb(n->arg, &a);
 		if (a.kind == REPLY_ERROR && demoted(n, a.text))
-			node_doom(n, a.kind, a.text);
+			conn_abort(n, a.kind, a.text);
 	} else if (a.tag != TAG_ASKING) {
 		if (greet_answered(n, &a))
 			greet(n);
 	} else if (a.kind == REPLY_DENIED)
-		node_doom(n, a.kind, a.text);
+		conn_abort(n, a.kind, a.text);
 }
 
 /* Begins a connection to where it says; or down() and why not. */
 static void
-connect_to(struct node *n, const struct place *p)
+connect_to(struct conn *n, const struct place *p)
 {
 	const int on = 1;
 	bool local = n->address.path[0] != '\0';
@@ -407,11 +408,11 @@ connect_to(struct node *n, const struct place *p)
 	ac->ev.delWrite = del_write_cb;
 	ac->ev.cleanup = cleanup_cb;
 	n->ac = ac;
-	n->state = NODE_GREETING;
+	n->state = CONN_HANDSHAKE;
 	n->watch.fd = ac->c.fd;
 	n->watch.events = POLLIN;
 	if (loop_add(n->loop, &n->watch) == -1) {
-		node_close(n, strerror(errno));
+		conn_close(n, strerror(errno));
 		return;
 	}
 	greet(n);
@@ -420,7 +421,7 @@ connect_to(struct node *n, const struct place *p)
 static void
 found_cb(void *arg, const struct place *p, const char *why)
 {
-	struct node *n = arg;
+	struct conn *n = arg;
 
 	if (p != NULL) {
 		n->untried += p->more;
@@ -433,11 +434,11 @@ found_cb(void *arg, const struct place *p, const char *why)
 
 /* On to where we have been sent. */
 static void
-follow(struct node *n)
+follow(struct conn *n)
 {
 	struct place place = { .port = 0 };
 
-	n->state = NODE_GREETING;
+	n->state = CONN_HANDSHAKE;
 	n->at = n->sent_on;
 	switch (topology_redirect(&n->topology, &n->sent_on, &place)) {
 	case 1:
@@ -451,7 +452,7 @@ follow(struct node *n)
 }
 
 static void
-hop(struct node *n)
+hop(struct conn *n)
 {
 	n->hop = false;
 	n->hopping = true;
@@ -464,7 +465,7 @@ hop(struct node *n)
 }
 
 void
-node_open(struct node *n)
+conn_open(struct conn *n)
 {
 	struct place place = { .port = 0 };
 	char why[RESOLVE_WHY];
@@ -495,34 +496,34 @@ node_open(struct node *n)
 }
 
 bool
-node_go(struct node *n, const struct endpoint *to)
+conn_redirect(struct conn *n, const struct endpoint *to)
 {
 	if (n->at.port == to->port && strcmp(n->at.host, to->host) == 0)
 		return true;
 	n->sent_on = *to;
 	n->hop = true;
-	n->state = NODE_GREETING;
+	n->state = CONN_HANDSHAKE;
 	return false;
 }
 
 bool
-node_connected(const struct node *n)
+conn_connected(const struct conn *n)
 {
 	return n->ac != NULL && accepted(n, n->ac);
 }
 
 int64_t
-node_unanswered_ms(const struct node *n)
+conn_unanswered_ms(const struct conn *n)
 {
 	return n->ac == NULL || n->head == n->tail ?
 	    CLOCK_NEVER :
-	    n->pending[n->head % NODE_PENDING].sent_ms;
+	    n->pending[n->head % CONN_PENDING].sent_ms;
 }
 
 void
-node_close(struct node *n, const char *why)
+conn_close(struct conn *n, const char *why)
 {
-	if (n->state == NODE_DOWN)
+	if (n->state == CONN_DOWN)
 		return;
 	if (n->why[0] == '\0' && why != NULL && handshaking(n)) {
 		n->failure = REPLY_LOST;
@@ -543,20 +544,20 @@ node_close(struct node *n, const char *why)
 }
 
 void
-node_sweep(struct node *n)
+conn_sweep(struct conn *n)
 {
 	if (n->doomed)
-		node_close(n, NULL);
+		conn_close(n, NULL);
 	else if (n->hop && n->head == n->tail)
 		hop(n);
 }
 
 void
-node_finish(struct node *n)
+conn_finish(struct conn *n)
 {
 	char discarded[4096];
 
-	if (!node_connected(n))
+	if (!conn_connected(n))
 		return;
 	redisAsyncHandleWrite(n->ac);
 	if (n->ac == NULL)
@@ -569,34 +570,34 @@ node_finish(struct node *n)
 }
 
 void
-node_release(struct node *n)
+conn_release(struct conn *n)
 {
-	node_close(n, NULL);
+	conn_close(n, NULL);
 	topology_release(&n->topology);
 }
 
 int
-node_command(struct node *n, int tag, int argc, const char *const argv[])
+conn_command(struct conn *n, int tag, int argc, const char *const argv[])
 {
-	return n->state != NODE_READY ? -1 : node_ask(n, tag, argc, argv);
+	return n->state != CONN_READY ? -1 : conn_send(n, tag, argc, argv);
 }
 
 int
-node_eval(struct node *n, int tag, const struct script *script, int nkeys,
+conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
     int argc, const char *const argv[])
 {
 	bool known = n->script == script && !n->no_evalsha;
-	const char *words[3 + NODE_ARGS];
+	const char *words[3 + CONN_ARGS];
 	char keys[16];
 
-	if (argc > NODE_ARGS)
+	if (argc > CONN_ARGS)
 		return -1;
 	snprintf(keys, sizeof(keys), "%d", nkeys);
 	words[0] = known ? "EVALSHA" : "EVAL";
 	words[1] = known ? script->sha1 : script->text;
 	words[2] = keys;
 	memcpy(words + 3, argv, (size_t)argc * sizeof(*argv));
-	if (node_command(n, tag, 3 + argc, words) == -1)
+	if (conn_command(n, tag, 3 + argc, words) == -1)
 		return -1;
 	n->script = script;
 	return 0;

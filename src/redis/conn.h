@@ -5,8 +5,8 @@
  * A node decides nothing: it tells its owner what came, from inside
  * loop_turn(), and the owner acts afterwards.
  */
-#ifndef NODE_H
-#define NODE_H
+#ifndef CONN_H
+#define CONN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,21 +18,21 @@
 #include "redis/topology.h"
 #include "redis/url.h"
 
-#define NODE_PENDING 32 /* requests on their way, at most */
-#define NODE_RUN_ID  48
-#define NODE_ARGS    16 /* keys and arguments of a script, at most */
-#define NODE_WHY     256
+#define CONN_PENDING 32 /* requests on their way, at most */
+#define CONN_RUN_ID  48
+#define CONN_ARGS    16 /* keys and arguments of a script, at most */
+#define CONN_WHY     256
 
-enum node_state {
-	NODE_DOWN,     /* no connection; node->why says why */
-	NODE_GREETING, /* on the way: connecting, AUTH and SELECT, asking */
-	NODE_READY     /* requests may be sent */
+enum conn_state {
+	CONN_DOWN,      /* no connection; conn->why says why */
+	CONN_HANDSHAKE, /* on the way: connecting, AUTH and SELECT, asking */
+	CONN_READY      /* requests may be sent */
 };
 
 /* Valid only inside the callback that gets it. */
 struct reply {
 	enum reply_kind kind;
-	int tag;           /* as given to node_eval() */
+	int tag;           /* as given to conn_eval() */
 	int64_t sent_ms;   /* when the request was handed over to be sent */
 	const char *text;  /* the error, unless REPLY_OK */
 	const void *reply; /* see reply_int() and the like */
@@ -50,7 +50,7 @@ struct script {
 };
 
 /* What a server has been asked and has not answered yet. */
-struct node_request {
+struct conn_request {
 	int tag;
 	int64_t sent_ms;
 	char *bytes; /* of a cluster: as it was sent, to be sent again */
@@ -59,16 +59,16 @@ struct node_request {
 	bool asking; /* where its slot is on its way to */
 };
 
-struct node {
+struct conn {
 	struct address address;
 	struct loop *loop;
 	struct loop_watch watch;
 	conn_reply_cb *reply_cb;
 	void *arg;
 
-	enum node_state state;
-	enum reply_kind failure; /* while NODE_DOWN: of what kind */
-	char why[NODE_WHY];      /* and in words */
+	enum conn_state state;
+	enum reply_kind failure; /* while CONN_DOWN: of what kind */
+	char why[CONN_WHY];      /* and in words */
 
 	struct topology topology;
 	int nips;                /* addresses of the URL's hosts */
@@ -87,16 +87,16 @@ struct node {
 	bool ask_info;     /* who are you, since when: with each connection */
 	int64_t active_ms; /* when its socket was served last */
 	int64_t born_ms;   /* when it started, at the latest; 0: unknown */
-	char run_id[NODE_RUN_ID];  /* empty: unknown */
-	char info_error[NODE_WHY]; /* why it is */
+	char run_id[CONN_RUN_ID];  /* empty: unknown */
+	char info_error[CONN_WHY]; /* why it is */
 	bool established;          /* the last connection was accepted */
 	bool authenticated;        /* to a Sentinel that wants it */
 	enum { GREET_AUTH, GREET_SELECT, GREET_ROLE, GREET_DONE } greeting;
 	struct ssl_st *ssl; /* NULL: no TLS */
-	struct node_request
-	    pending[NODE_PENDING]; /* a ring, as they were sent */
+	struct conn_request
+	    pending[CONN_PENDING]; /* a ring, as they were sent */
 	unsigned int head, tail;
-	struct node_request moved[NODE_PENDING]; /* to be sent elsewhere */
+	struct conn_request moved[CONN_PENDING]; /* to be sent elsewhere */
 	int nmoved;
 	long long budget;            /* bytes that the reply may still take */
 	const struct script *script; /* the last one sent on this connection */
@@ -104,58 +104,58 @@ struct node {
 };
 
 /* reply_cb(arg, ...) is called once for each request. */
-void node_init(struct node *, struct loop *, const struct address *,
+void conn_init(struct conn *, struct loop *, const struct address *,
     conn_reply_cb *, void *arg);
 
 /*
  * Looks up the hosts' addresses.  May block for as long as a resolver does,
  * so it comes before anything that depends on time.  Returns 0, or -1 with
- * node->why.  A name is looked up again, in a thread, when a connection is
+ * conn->why.  A name is looked up again, in a thread, when a connection is
  * opened later.
  */
-int node_resolve(struct node *);
+int conn_resolve(struct conn *);
 
 /*
  * Begins a connection to the next of the addresses, and from there to where
- * that sends us.  Afterwards the state is NODE_GREETING or NODE_READY (requests
- * wait for the connection), or NODE_DOWN if it failed at once.  Not for use in
+ * that sends us.  Afterwards the state is CONN_HANDSHAKE or CONN_READY (requests
+ * wait for the connection), or CONN_DOWN if it failed at once.  Not for use in
  * callbacks.
  */
-void node_open(struct node *);
+void conn_open(struct conn *);
 
 /*
  * Whether a ready node of a cluster is connected to that one of its servers; if
  * not, it goes there, and is not ready until it is.
  */
-bool node_go(struct node *, const struct endpoint *to);
+bool conn_redirect(struct conn *, const struct endpoint *to);
 
 /* Whether the server has accepted the connection. */
-bool node_connected(const struct node *);
+bool conn_connected(const struct conn *);
 
 /*
  * Copies to buf why something has failed, in words for somebody who knows but
  * the URL: which of the servers behind it that was, and what another kind of
  * URL would be for.  Words that say so already stay as they are.
  */
-char *node_explain(const struct node *, const char *why, char buf[NODE_WHY]);
+char *conn_explain(const struct conn *, const char *why, char buf[CONN_WHY]);
 
 /* When the first of what it has not answered was sent, or CLOCK_NEVER. */
-int64_t node_unanswered_ms(const struct node *);
+int64_t conn_unanswered_ms(const struct conn *);
 
 /*
  * Drops the connection; requests on their way get REPLY_LOST, and why, which
  * may be NULL, is kept.  Not for use in callbacks.
  */
-void node_close(struct node *, const char *why);
+void conn_close(struct conn *, const char *why);
 
 /*
  * For the end: tells the server that nothing more comes.  What was sent is
  * delivered by the kernel even after this process is gone.
  */
-void node_finish(struct node *);
+void conn_finish(struct conn *);
 
-/* Drops the connection and frees what node_resolve() took. */
-void node_release(struct node *);
+/* Drops the connection and frees what conn_resolve() took. */
+void conn_release(struct conn *);
 
 /*
  * Sends EVAL with script and argc arguments, the first nkeys of them keys; or
@@ -167,23 +167,23 @@ void node_release(struct node *);
  * kB at a time, and drops the rest of the requests if it cannot write the
  * answers to the first of them because we are gone.
  */
-int node_eval(struct node *, int tag, const struct script *script, int nkeys,
+int conn_eval(struct conn *, int tag, const struct script *script, int nkeys,
     int argc, const char *const argv[]);
 
 /*
  * Whether an error says that EVALSHA is not possible, so that nothing was
- * executed.  The next node_eval() sends EVAL.
+ * executed.  The next conn_eval() sends EVAL.
  */
 bool reply_wants_eval(const struct reply *);
 
 /* The same for a command, all of whose words are in argv. */
-int node_command(struct node *, int tag, int argc, const char *const argv[]);
+int conn_command(struct conn *, int tag, int argc, const char *const argv[]);
 
 /*
  * Before each turn of the loop: frees a connection that broke a limit, and goes
  * on to where another sent us.  Not for use in callbacks.
  */
-void node_sweep(struct node *);
+void conn_sweep(struct conn *);
 
 /*
  * The i-th element of a reply that is an array: an integer (0 if it is none),

@@ -13,7 +13,7 @@
 #include "redis/info.h"
 
 static void
-send_auth(struct node *n)
+send_auth(struct conn *n)
 {
 	const char *auth[3] = { "AUTH" };
 	int argc = 1;
@@ -21,12 +21,12 @@ send_auth(struct node *n)
 	if (n->address.user[0] != '\0')
 		auth[argc++] = n->address.user;
 	auth[argc++] = n->address.password;
-	node_ask(n, TAG_AUTH, argc, auth);
+	conn_send(n, TAG_AUTH, argc, auth);
 }
 
 /* Sentinels are asked without a password, unless they want one. */
 bool
-greet_next(struct node *n)
+greet_next(struct conn *n)
 {
 	const char *const master[] = { "SENTINEL", "GET-MASTER-ADDR-BY-NAME",
 		n->address.master };
@@ -35,9 +35,9 @@ greet_next(struct node *n)
 	const char *select[2] = { "SELECT" };
 	char db[16];
 
-	n->state = NODE_GREETING;
+	n->state = CONN_HANDSHAKE;
 	if (n->at_sentinel) {
-		node_ask(n, TAG_MASTER, 3, master);
+		conn_send(n, TAG_MASTER, 3, master);
 		return false;
 	}
 	if (n->greeting == GREET_AUTH) {
@@ -52,36 +52,36 @@ greet_next(struct node *n)
 		if (n->address.db != 0) {
 			snprintf(db, sizeof(db), "%d", n->address.db);
 			select[1] = db;
-			node_ask(n, TAG_SELECT, 2, select);
+			conn_send(n, TAG_SELECT, 2, select);
 			return false;
 		}
 	}
 	if (n->greeting == GREET_ROLE) {
 		n->greeting = GREET_DONE;
 		if (n->address.kind == ADDRESS_SENTINEL) {
-			node_ask(n, TAG_ROLE, 2, role);
+			conn_send(n, TAG_ROLE, 2, role);
 			return false;
 		}
 	}
-	n->state = NODE_READY;
+	n->state = CONN_READY;
 	/* Ahead of the first request, so its answer is there before. */
 	if (n->ask_info)
-		node_ask(n, TAG_INFO, 2, info);
+		conn_send(n, TAG_INFO, 2, info);
 	return true;
 }
 
 /* AUTH or SELECT was answered. */
 static bool
-greeted(struct node *n, const struct reply *a)
+greeted(struct conn *n, const struct reply *a)
 {
 	if (a->kind == REPLY_ERROR || a->kind == REPLY_DENIED)
-		node_doom(n, a->kind, a->text);
+		conn_abort(n, a->kind, a->text);
 	return a->kind == REPLY_OK;
 }
 
 /* A Sentinel has said who is the master, or why not. */
 static void
-master_named(struct node *n, const struct reply *a)
+master_named(struct conn *n, const struct reply *a)
 {
 	const char *host = reply_string(a, 0, NULL);
 	const char *port = reply_string(a, 1, NULL);
@@ -97,18 +97,18 @@ master_named(struct node *n, const struct reply *a)
 		n->sent_on.port = address_port(port);
 		n->hop = true;
 	} else if (a->kind == REPLY_OK && host != NULL)
-		node_doom(n, REPLY_ERROR,
+		conn_abort(n, REPLY_ERROR,
 		    "the Sentinel's reply is malformed: it has no address");
 	else if (a->kind == REPLY_OK)
-		node_doom(n, REPLY_ERROR,
+		conn_abort(n, REPLY_ERROR,
 		    "the Sentinel knows no master of that name");
 	else if (a->kind != REPLY_LOST)
-		node_doom(n, a->kind, a->text);
+		conn_abort(n, a->kind, a->text);
 }
 
 /* A Sentinel's news may be old. */
 static bool
-role_told(struct node *n, const struct reply *a)
+role_told(struct conn *n, const struct reply *a)
 {
 	const char *text = reply_text(a);
 	char role[16];
@@ -116,7 +116,7 @@ role_told(struct node *n, const struct reply *a)
 	if (a->kind == REPLY_OK && text != NULL &&
 	    info_field(text, "role", role, sizeof(role)) &&
 	    strcmp(role, "master") != 0) {
-		node_doom(n, REPLY_ERROR,
+		conn_abort(n, REPLY_ERROR,
 		    "the Sentinel names a master that is a replica");
 		return false;
 	}
@@ -125,7 +125,7 @@ role_told(struct node *n, const struct reply *a)
 
 /* It has told who it is, and for how many whole seconds it has been up. */
 static void
-informed(struct node *n, const struct reply *a)
+informed(struct conn *n, const struct reply *a)
 {
 	const char *text = reply_text(a);
 	int64_t uptime_s;
@@ -145,7 +145,7 @@ informed(struct node *n, const struct reply *a)
 }
 
 bool
-greet_answered(struct node *n, const struct reply *a)
+greet_answered(struct conn *n, const struct reply *a)
 {
 	switch (a->tag) {
 	case TAG_MASTER:

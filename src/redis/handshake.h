@@ -1,6 +1,6 @@
 /*
  * What a new connection begins with, before anything that writes is sent: AUTH,
- * SELECT, who a Sentinel's master is and whether it still is one.  For node.c.
+ * SELECT, who a Sentinel's master is and whether it still is one.  For conn.c.
  */
 #ifndef GREET_H
 #define GREET_H
@@ -21,21 +21,21 @@ enum {
 };
 
 /*
- * Says the next thing, or makes the node NODE_READY if there is none: then it
+ * Says the next thing, or makes the node CONN_READY if there is none: then it
  * returns true.
  */
-bool greet_next(struct node *);
+bool greet_next(struct conn *);
 
 /*
  * An answer to one of these, but for TAG_ASKING.  Returns whether the greeting
  * goes on.
  */
-bool greet_answered(struct node *, const struct reply *);
+bool greet_answered(struct conn *, const struct reply *);
 
-/* node.c.  Sends a command with one of these tags; 0, or -1 if it cannot. */
-int node_ask(struct node *, int tag, int argc, const char *const argv[]);
+/* conn.c.  Sends a command with one of these tags; 0, or -1 if it cannot. */
+int conn_send(struct conn *, int tag, int argc, const char *const argv[]);
 
-/* node.c.  The connection is of no use, and is dropped before the next turn. */
-void node_doom(struct node *, enum reply_kind, const char *why);
+/* conn.c.  The connection is of no use, and is dropped before the next turn. */
+void conn_abort(struct conn *, enum reply_kind, const char *why);
 
 #endif

@@ -26,7 +26,7 @@ static redisReplyObjectFunctions limited;
 static bool
 affordable(const redisReadTask *task, size_t cost)
 {
-	struct node *n = task->privdata;
+	struct conn *n = task->privdata;
 
 	if (task->parent == NULL) {
 		/* An error out of turn ("max number of clients") is allowed. */
@@ -93,7 +93,7 @@ create_bool_cb(const redisReadTask *task, int value)
 #endif
 
 void
-reply_limit(struct node *n, redisReader *reader)
+reply_limit(struct conn *n, redisReader *reader)
 {
 	if (unlimited.createString == NULL) {
 		unlimited = *reader->fn;
@@ -123,7 +123,7 @@ reply_wants_eval(const struct reply *a)
 }
 
 char *
-node_explain(const struct node *n, const char *why, char buf[NODE_WHY])
+conn_explain(const struct conn *n, const char *why, char buf[CONN_WHY])
 {
 	const char *who = n->at_sentinel        ? "Sentinel" :
 	    n->address.kind == ADDRESS_SENTINEL ? "master" :
@@ -135,24 +135,24 @@ node_explain(const struct node *n, const char *why, char buf[NODE_WHY])
 	buf[0] = '\0';
 	if (n->address.kind != ADDRESS_SERVER) {
 		if (n->at.port != 0)
-			snprintf(buf, NODE_WHY, "%s %s%.100s%s:%d: ", who,
+			snprintf(buf, CONN_WHY, "%s %s%.100s%s:%d: ", who,
 			    v6 ? "[" : "", host, v6 ? "]" : "", n->at.port);
 		len = strlen(buf);
 		if (strncmp(why, buf, len) == 0)
 			len = 0;
-		snprintf(buf + len, NODE_WHY - len, "%s", why);
+		snprintf(buf + len, CONN_WHY - len, "%s", why);
 	} else if (strncmp(why, "MOVED ", 6) == 0)
-		snprintf(buf, NODE_WHY,
+		snprintf(buf, CONN_WHY,
 		    "%.150s (the URL of a cluster begins with redis+cluster://)",
 		    why);
 	else if (strncmp(why, "ERR unknown command ", 20) == 0 &&
 	    strstr(why, "EVAL") != NULL)
-		snprintf(buf, NODE_WHY,
+		snprintf(buf, CONN_WHY,
 		    "%.26s (if it is a Sentinel, its URL is "
 		    "redis+sentinel://host:port/master)",
 		    why);
 	else
-		snprintf(buf, NODE_WHY, "%s", why);
+		snprintf(buf, CONN_WHY, "%s", why);
 	return buf;
 }
 

@@ -1,4 +1,4 @@
-/* Replies, for node.c; what all may know of them is in node.h. */
+/* Replies, for conn.c; what all may know of them is in conn.h. */
 #ifndef REPLY_H
 #define REPLY_H
 
@@ -9,6 +9,6 @@
 struct redisReader;
 
 /* From now on what the reader parses for n may cost n->budget. */
-void reply_limit(struct node *n, struct redisReader *);
+void reply_limit(struct conn *n, struct redisReader *);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * TLS, in a module of its own that is loaded when the first rediss:// URL is
- * seen: libssl alone would cost half of what the rest of a run does.  node.c
+ * seen: libssl alone would cost half of what the rest of a run does.  conn.c
  * is its only user.
  */
 #ifndef TLS_H

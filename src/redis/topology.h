@@ -2,7 +2,7 @@
  * From a URL to the server that is meant: the addresses of its hosts, tried in
  * turn, and where those send us on to, a master that a Sentinel names, the node
  * of a cluster that has a slot.  Names are looked up again while the program
- * runs, and never by blocking.  For node.c, which makes the connections.
+ * runs, and never by blocking.  For conn.c, which makes the connections.
  */
 #ifndef TOPOLOGY_H
 #define TOPOLOGY_H

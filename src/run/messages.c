@@ -31,7 +31,7 @@ agreed(const struct lock *l, bool released, char text[LOCK_WHY])
 		if ((released ? s->released : s->vote) == VOTE_GRANTED &&
 		    used < LOCK_WHY)
 			used += (size_t)snprintf(text + used, LOCK_WHY - used,
-			    "%s%s", used > 0 ? ", " : "", s->node.address.text);
+			    "%s%s", used > 0 ? ", " : "", s->conn.address.text);
 	}
 	return text;
 }
@@ -60,7 +60,7 @@ report_loss(const struct lock *l, char *text, size_t size)
 {
 	char who[OWNER_WHO], why[LOCK_WHY];
 	const struct lock_state *view = lock_state(l);
-	const char *server = l->servers[0].node.address.text;
+	const char *server = l->servers[0].conn.address.text;
 
 	lock_why(l, why);
 	if (view == NULL && why[0] == '\0')

@@ -54,7 +54,7 @@ latest_deadline_ms(const struct lock *l)
 	int64_t valid_ms[SERVERS] = { 0 };
 
 	for (int i = 0; i < l->nservers; i++) {
-		const struct node *n = &l->servers[i].node;
+		const struct conn *n = &l->servers[i].conn;
 		int64_t latest_ms = 0;
 
 		/* One behind another name may be any of them. */

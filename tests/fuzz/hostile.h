@@ -1,5 +1,5 @@
 /*
- * Hostile servers for the whole client: hiredis, node.c and the loop work as
+ * Hostile servers for the whole client: hiredis, conn.c and the loop work as
  * ever, but connect() leads to a socket pair, poll() to servers whose replies
  * follow from the fuzzer's input, and the clock moves only there.  A byte of
  * input chooses what happens next, and bytes behind it the numbers and words of

@@ -1222,7 +1222,7 @@ many_complaints(void)
 
 	begin(5, 1000, 100);
 	for (int i = 0; i < 5; i++) {
-		struct node *n = &world.lock.servers[i].node;
+		struct conn *n = &world.lock.servers[i].conn;
 
 		world.servers[i].plan = "error";
 		memset(n->address.text, 'x', ADDRESS_TEXT - 1);
@@ -1497,7 +1497,7 @@ same_servers(void)
 		SAME_INT(acquire(), LOCK_SAME_SERVER);
 		SAME_TEXT(world.lock.same[0], "server0");
 		SAME_TEXT(world.lock.same[1],
-		    world.lock.servers[n - 1].node.address.text);
+		    world.lock.servers[n - 1].conn.address.text);
 		lock_close(&world.lock);
 	}
 }
@@ -1689,8 +1689,8 @@ live(int hold_ms)
 	}
 	for (int i = 0; i < world.lock.nservers; i++)
 		world.servers[i].reached =
-		    node_connected(&world.lock.servers[i].node) &&
-		    world.lock.servers[i].node.state == NODE_READY;
+		    conn_connected(&world.lock.servers[i].conn) &&
+		    world.lock.servers[i].conn.state == CONN_READY;
 	lock_close(&world.lock);
 	return outcome;
 }

@@ -1,5 +1,5 @@
 /*
- * Made-up servers: the functions of node.h and loop.h without a socket, on a
+ * Made-up servers: the functions of conn.h and loop.h without a socket, on a
  * clock that moves only while lock.c waits.  What a server answers is planned
  * in words, "yes=7+40 error lost": the n-th word is for the n-th request, the
  * last one for all that follow; see struct step.  Or, in the model, it follows
@@ -58,7 +58,7 @@ struct waiter {
 };
 
 struct made_up {
-	struct node *node;
+	struct conn *conn;
 	const char *plan;     /* what it answers */
 	const char *connects; /* "now", "refused" or "never" */
 	int greeting_ms;      /* AUTH and SELECT take that long */
@@ -70,7 +70,7 @@ struct made_up {
 		int tag;
 		enum request_kind kind;
 		int64_t sent_ms;
-	} pending[NODE_PENDING];
+	} pending[CONN_PENDING];
 	int64_t executed_ms; /* nothing on this connection before that */
 	int64_t answered_ms;
 	/* What INFO says of it, and has said on this connection. */
@@ -241,7 +241,7 @@ next_step(const char **plan)
 }
 
 static struct made_up *
-made_up(const struct node *n)
+made_up(const struct conn *n)
 {
 	return &world.servers[n->address.at[0].port];
 }
@@ -250,7 +250,7 @@ made_up(const struct node *n)
 static void
 informed(struct made_up *m)
 {
-	struct node *n = m->node;
+	struct conn *n = m->conn;
 
 	if (!n->ask_info || m->uptime_s < 0)
 		return;
@@ -275,7 +275,7 @@ answer(struct made_up *m, enum reply_kind kind, const char *error,
 
 	memmove(m->pending, m->pending + 1,
 	    (size_t)--m->npending * sizeof(m->pending[0]));
-	m->node->reply_cb(m->node->arg, &a);
+	m->conn->reply_cb(m->conn->arg, &a);
 }
 
 static int64_t
@@ -374,7 +374,7 @@ answered(struct made_up *m, const struct event *e)
 		answer(m, REPLY_DENIED, "NOPERM it may not", NULL);
 		return;
 	}
-	m->node->untried = m->node->nips;
+	m->conn->untried = m->conn->nips;
 	if (!world.model)
 		r = reply_in_words(m, &e->step, requests[e->request].kind);
 	if (m == world.liar)
@@ -385,9 +385,9 @@ answered(struct made_up *m, const struct event *e)
 static void
 go_down(struct made_up *m, const char *why)
 {
-	struct node *n = m->node;
+	struct conn *n = m->conn;
 
-	n->state = NODE_DOWN;
+	n->state = CONN_DOWN;
 	n->failure = REPLY_LOST;
 	if (n->why[0] == '\0')
 		snprintf(n->why, sizeof(n->why), "%s", why);
@@ -578,7 +578,7 @@ dropped(struct made_up *m, const struct event *e, bool all)
 			events[kept++] = events[i];
 	world.nevents = kept;
 	if ((all || e->connection == m->connection) &&
-	    m->node->state != NODE_DOWN)
+	    m->conn->state != CONN_DOWN)
 		go_down(m,
 		    e->step.word == YES ? "Connection reset" :
 					  "Connection refused");
@@ -667,13 +667,13 @@ happen(const struct event *e)
 {
 	struct made_up *m = &world.servers[e->server];
 	bool current =
-	    e->connection == m->connection && m->node->state != NODE_DOWN;
+	    e->connection == m->connection && m->conn->state != CONN_DOWN;
 
 	switch (e->kind) {
 	case CONNECTED:
 		if (!current)
 			break;
-		m->node->established = true;
+		m->conn->established = true;
 		for (int i = 0; i < world.nrequests; i++)
 			if (requests[i].server == e->server &&
 			    requests[i].connection == e->connection &&
@@ -682,7 +682,7 @@ happen(const struct event *e)
 		break;
 	case GREETED:
 		if (current)
-			m->node->state = NODE_READY;
+			m->conn->state = CONN_READY;
 		break;
 	case EXECUTE:
 		executed(m, e);
@@ -799,7 +799,7 @@ loop_turn(struct loop *loop, int64_t wake_ms)
 }
 
 void
-node_init(struct node *n, struct loop *loop, const struct address *address,
+conn_init(struct conn *n, struct loop *loop, const struct address *address,
     conn_reply_cb *reply_cb, void *arg)
 {
 	memset(n, 0, sizeof(*n));
@@ -807,11 +807,11 @@ node_init(struct node *n, struct loop *loop, const struct address *address,
 	n->address = *address;
 	n->reply_cb = reply_cb;
 	n->arg = arg;
-	made_up(n)->node = n;
+	made_up(n)->conn = n;
 }
 
 int
-node_resolve(struct node *n)
+conn_resolve(struct conn *n)
 {
 	if (made_up(n)->unresolved) {
 		snprintf(n->why, sizeof(n->why), "Name not known");
@@ -822,7 +822,7 @@ node_resolve(struct node *n)
 }
 
 void
-node_open(struct node *n)
+conn_open(struct conn *n)
 {
 	struct made_up *m = made_up(n);
 	const int server = n->address.at[0].port;
@@ -830,7 +830,7 @@ node_open(struct node *n)
 	bool refused = strcmp(words[s.word], "refused") == 0;
 	bool at_once = strcmp(words[s.word], "now") == 0;
 
-	if (n->state != NODE_DOWN)
+	if (n->state != CONN_DOWN)
 		tap_fail("a second connection is opened");
 	m->connection++;
 	m->executed_ms = m->answered_ms = 0;
@@ -844,7 +844,7 @@ node_open(struct node *n)
 		go_down(m, "Connection refused");
 		return;
 	}
-	n->state = m->greeting_ms > 0 ? NODE_GREETING : NODE_READY;
+	n->state = m->greeting_ms > 0 ? CONN_HANDSHAKE : CONN_READY;
 	if (m->greeting_ms > 0)
 		happens(world.now_ms + s.ms + m->greeting_ms, GREETED, server);
 	if (refused)
@@ -856,52 +856,52 @@ node_open(struct node *n)
 }
 
 bool
-node_connected(const struct node *n)
+conn_connected(const struct conn *n)
 {
-	return n->state != NODE_DOWN && n->established;
+	return n->state != CONN_DOWN && n->established;
 }
 
 char *
-node_explain(const struct node *n, const char *why, char buf[NODE_WHY])
+conn_explain(const struct conn *n, const char *why, char buf[CONN_WHY])
 {
 	(void)n;
-	snprintf(buf, NODE_WHY, "%s", why);
+	snprintf(buf, CONN_WHY, "%s", why);
 	return buf;
 }
 
 int64_t
-node_unanswered_ms(const struct node *n)
+conn_unanswered_ms(const struct conn *n)
 {
 	const struct made_up *m = &world.servers[n->address.at[0].port];
 
-	return n->state == NODE_DOWN || m->npending == 0 ?
+	return n->state == CONN_DOWN || m->npending == 0 ?
 	    CLOCK_NEVER :
 	    m->pending[0].sent_ms;
 }
 
 void
-node_close(struct node *n, const char *why)
+conn_close(struct conn *n, const char *why)
 {
-	if (n->state != NODE_DOWN)
+	if (n->state != CONN_DOWN)
 		go_down(made_up(n), why != NULL ? why : "closed");
 }
 
 void
-node_sweep(struct node *n)
+conn_sweep(struct conn *n)
 {
 	(void)n;
 }
 
 void
-node_finish(struct node *n)
+conn_finish(struct conn *n)
 {
 	(void)n;
 }
 
 void
-node_release(struct node *n)
+conn_release(struct conn *n)
 {
-	node_close(n, NULL);
+	conn_close(n, NULL);
 }
 
 static enum label
@@ -964,7 +964,7 @@ check_numbers(const struct request *r)
 
 /* Nobody waits here. */
 int
-node_command(struct node *n, int tag, int argc, const char *const argv[])
+conn_command(struct conn *n, int tag, int argc, const char *const argv[])
 {
 	(void)n, (void)tag, (void)argc;
 	tap_fail("asked for %s", argv[0]);
@@ -972,7 +972,7 @@ node_command(struct node *n, int tag, int argc, const char *const argv[])
 }
 
 int
-node_eval(struct node *n, int tag, const struct script *script, int nkeys,
+conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
     int argc, const char *const argv[])
 {
 	struct made_up *m = made_up(n);
@@ -983,7 +983,7 @@ node_eval(struct node *n, int tag, const struct script *script, int nkeys,
 	    strcmp(part, "renew") == 0 ? REQUEST_RENEW :
 					 REQUEST_RELEASE;
 
-	if (n->state != NODE_READY || m->npending == NODE_PENDING)
+	if (n->state != CONN_READY || m->npending == CONN_PENDING)
 		return -1;
 	if (m->unsent > 0) {
 		m->unsent--;
