@@ -112,7 +112,7 @@ static void
 show_findings(FILE *out, const struct facts *facts,
     const struct findings *found, int n, bool quiet)
 {
-	char safe[4 * RULE_TEXT];
+	char safe[4 * ACL_TEXT];
 
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < found[i].n; j++) {

@@ -118,7 +118,7 @@ judge_failure(struct findings *v, const struct facts *f)
 static void
 judge_spare(struct findings *v, const struct facts *f, uint32_t denied)
 {
-	char rule[RULE_TEXT], names[RULE_TEXT];
+	char rule[ACL_TEXT], names[ACL_TEXT];
 	uint32_t alike;
 
 	for (int i = 0; i < RIGHTS; i++) {
@@ -133,8 +133,8 @@ judge_spare(struct findings *v, const struct facts *f, uint32_t denied)
 		add(v, LEVEL_NOTE,
 		    "%s, since the user %s may not use %s; allow it by: ACL "
 		    "SETUSER %s %s",
-		    rights[i].without, user_of(f), rule_names(names, alike),
-		    user_of(f), rule_part(rule, "", 0, alike));
+		    rights[i].without, user_of(f), acl_names(names, alike),
+		    user_of(f), acl_part(rule, "", 0, alike));
 	}
 }
 
@@ -142,17 +142,17 @@ static void
 judge_rights(
     struct findings *v, const struct facts *f, const struct options *opt)
 {
-	char rule[RULE_TEXT], names[RULE_TEXT];
+	char rule[ACL_TEXT], names[ACL_TEXT];
 	const char *keys = "";
-	uint32_t denied = f->denied & ~rule_idle(f->denied);
+	uint32_t denied = f->denied & ~acl_idle(f->denied);
 	/* Where no command has got as far as its key, none is known. */
 	int patterns = f->tried_patterns ? f->denied_patterns : PATTERN_ALL;
 
-	if (rule_needed(denied) == 0 && f->denied_patterns == 0) {
+	if (acl_needed(denied) == 0 && f->denied_patterns == 0) {
 		judge_spare(v, f, denied);
 		return;
 	}
-	rule_names(names, denied);
+	acl_names(names, denied);
 	if (f->denied_patterns == PATTERN_BESIDE)
 		keys = "the keys beside a lock";
 	else if (f->denied_patterns != 0)
@@ -163,7 +163,7 @@ judge_rights(
 	    user_of(f), names,
 	    names[0] != '\0' && keys[0] != '\0' ? ", nor " : "", keys,
 	    f->informed ? "" : ", so nothing can be vouched for", user_of(f),
-	    rule_part(rule, opt->prefix, patterns, denied));
+	    acl_part(rule, opt->prefix, patterns, denied));
 }
 
 /* What the server is; whether it is one that could be fit. */
@@ -326,7 +326,7 @@ static void
 judge_service(
     struct findings *v, const struct facts *f, const struct options *opt)
 {
-	char names[RULE_TEXT];
+	char names[ACL_TEXT];
 
 	if (f->loading)
 		add(v, LEVEL_BAD,
@@ -341,7 +341,7 @@ judge_service(
 		add(v, LEVEL_BAD,
 		    "it does not know %s (renamed or disabled in its "
 		    "configuration); give them back their names",
-		    rule_names(names, f->unknown));
+		    acl_names(names, f->unknown));
 }
 
 static void

@@ -410,7 +410,7 @@ int
 survey_report(const struct survey *sv, int *failures)
 {
 	int working = survey_working(sv), result = EXIT_UNREACHABLE;
-	char why[SOURCE_WHY], rule[RULE_TEXT], password[ADVICE_PASSWORD];
+	char why[SOURCE_WHY], rule[ACL_TEXT], password[ADVICE_PASSWORD];
 
 	for (int i = 0; i < sv->nsources; i++) {
 		const struct source *s = &sv->sources[i];
@@ -423,7 +423,7 @@ survey_report(const struct survey *sv, int *failures)
 			result = EXIT_REFUSED;
 		if (error_denies(s->why))
 			warn("%s: the user needs %s", s->conn.address.text,
-			    rule_text(rule, sv->opt->prefix));
+			    acl_text(rule, sv->opt->prefix));
 	}
 	*failures = sv->nsources - working;
 	return working >= sv->quorum ? 0 : result;

@@ -84,8 +84,8 @@ serves_all(const char *prefix)
 }
 
 char *
-rule_part(
-    char dst[RULE_TEXT], const char *prefix, int patterns, uint32_t commands)
+acl_part(
+    char dst[ACL_TEXT], const char *prefix, int patterns, uint32_t commands)
 {
 	char *to = dst;
 
@@ -108,13 +108,13 @@ rule_part(
 }
 
 char *
-rule_text(char dst[RULE_TEXT], const char *prefix)
+acl_text(char dst[ACL_TEXT], const char *prefix)
 {
-	return rule_part(dst, prefix, PATTERN_ALL, RIGHTS_ALL);
+	return acl_part(dst, prefix, PATTERN_ALL, RIGHTS_ALL);
 }
 
 char *
-rule_names(char dst[RULE_TEXT], uint32_t commands)
+acl_names(char dst[ACL_TEXT], uint32_t commands)
 {
 	char *to = dst;
 
@@ -127,7 +127,7 @@ rule_names(char dst[RULE_TEXT], uint32_t commands)
 }
 
 uint32_t
-rule_needed(uint32_t commands)
+acl_needed(uint32_t commands)
 {
 	for (int i = 0; i < RIGHTS; i++)
 		if (rights[i].without != NULL)
@@ -136,7 +136,7 @@ rule_needed(uint32_t commands)
 }
 
 uint32_t
-rule_idle(uint32_t commands)
+acl_idle(uint32_t commands)
 {
 	for (int i = 0; i < RIGHTS; i++)
 		if (rights[i].without == NULL || rights[i].without[0] != '\0')

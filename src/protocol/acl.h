@@ -1,12 +1,12 @@
 /* What a user of the server has to be permitted. */
-#ifndef RULE_H
-#define RULE_H
+#ifndef ACL_H
+#define ACL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define RULE_TEXT   2560
+#define ACL_TEXT    2560
 #define RIGHTS      27
 #define RIGHT_WORDS 7
 
@@ -39,17 +39,17 @@ enum { PATTERN_LOCK = 1, PATTERN_BESIDE = 2, PATTERN_ALL = 3 };
  * Writes key patterns and commands for locks with that prefix, of at most
  * LOCK_NAME bytes, as words for ACL SETUSER.  Returns dst.
  */
-char *rule_text(char dst[RULE_TEXT], const char *prefix);
+char *acl_text(char dst[ACL_TEXT], const char *prefix);
 
 /* The same with those patterns and commands alone. */
-char *rule_part(
-    char dst[RULE_TEXT], const char *prefix, int patterns, uint32_t commands);
+char *acl_part(
+    char dst[ACL_TEXT], const char *prefix, int patterns, uint32_t commands);
 
 /* Writes the names of commands, as "eval, get".  Returns dst. */
-char *rule_names(char dst[RULE_TEXT], uint32_t commands);
+char *acl_names(char dst[ACL_TEXT], uint32_t commands);
 
 /* Those of commands without which there are no locks; without which nothing. */
-uint32_t rule_needed(uint32_t commands);
-uint32_t rule_idle(uint32_t commands);
+uint32_t acl_needed(uint32_t commands);
+uint32_t acl_idle(uint32_t commands);
 
 #endif

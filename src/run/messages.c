@@ -146,13 +146,13 @@ report_waiting(const struct lock *l)
 void
 report_failed(const struct options *opt, const struct lock *l)
 {
-	char why[LOCK_WHY], rule[RULE_TEXT], password[ADVICE_PASSWORD];
+	char why[LOCK_WHY], rule[ACL_TEXT], password[ADVICE_PASSWORD];
 	const char *advice = opt->hint;
 
 	lock_why(l, why);
 	if (error_denies(why)) {
 		warn("%s: not run: %s; the user needs %s", l->name, why,
-		    rule_text(rule, opt->prefix));
+		    acl_text(rule, opt->prefix));
 		return;
 	}
 	advice_password(password, opt, why);

@@ -541,20 +541,20 @@ permissions(void)
 static void
 rules(void)
 {
-	char text[RULE_TEXT], prefix[LOCK_NAME + 1];
+	char text[ACL_TEXT], prefix[LOCK_NAME + 1];
 
-	SAME_TEXT(rule_part(text, "redlock:", PATTERN_ALL, 1),
+	SAME_TEXT(acl_part(text, "redlock:", PATTERN_ALL, 1),
 	    "~redlock:* ~{redlock:* +eval");
-	SAME_TEXT(rule_part(text, "a*?[b]\\", PATTERN_BESIDE, 0),
+	SAME_TEXT(acl_part(text, "a*?[b]\\", PATTERN_BESIDE, 0),
 	    "~{a\\*\\?\\[b]\\\\*");
-	SAME_TEXT(rule_part(text, "", PATTERN_ALL, 0), "~*");
+	SAME_TEXT(acl_part(text, "", PATTERN_ALL, 0), "~*");
 	SAME_TEXT(
-	    rule_part(text, "{tag}:", PATTERN_BESIDE, 2), "~{tag}:* +evalsha");
-	SAME_TEXT(rule_part(text, "p", 0, 3), "+eval +evalsha");
+	    acl_part(text, "{tag}:", PATTERN_BESIDE, 2), "~{tag}:* +evalsha");
+	SAME_TEXT(acl_part(text, "p", 0, 3), "+eval +evalsha");
 	memset(prefix, '*', LOCK_NAME);
 	prefix[LOCK_NAME] = '\0';
-	SAME_INT(strlen(rule_text(text, prefix)),
-	    strlen(rule_part(text, "", 0, RIGHTS_ALL)) + 4 * LOCK_NAME + 7);
+	SAME_INT(strlen(acl_text(text, prefix)),
+	    strlen(acl_part(text, "", 0, RIGHTS_ALL)) + 4 * LOCK_NAME + 7);
 }
 
 int
