@@ -22,7 +22,7 @@ int64_t clock_wall_us(void);
 
 /* From ms to twice that, so that several clients do not act as one. */
 static inline int64_t
-clock_about(int64_t ms)
+clock_jitter(int64_t ms)
 {
 	return ms + clock_wall_us() % (ms + 1);
 }

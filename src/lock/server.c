@@ -288,7 +288,7 @@ server_yield(struct server *s)
 	s->vote = VOTE_REFUSED;
 	s->view.taken = false;
 	s->earlier = false;
-	s->next_ms = clock_now_ms() + clock_about(POLL_MS);
+	s->next_ms = clock_now_ms() + clock_jitter(POLL_MS);
 }
 
 /* Why it says nothing; while the lock is held, that is its last word. */
@@ -388,13 +388,13 @@ server_down(struct server *s, int64_t now)
 		s->next_ms = now + reopen_after_ms(s);
 	else if (s->maybe_ours || n->again ||
 	    (l->phase == PHASE_RELEASE && s->maybe_queued))
-		s->next_ms = now + clock_about(RETRY_MS);
+		s->next_ms = now + clock_jitter(RETRY_MS);
 	else {
 		server_failed(s,
 		    n->failure == REPLY_DENIED ? VOTE_FORBIDDEN :
 						 VOTE_UNAVAILABLE,
 		    n->why);
-		s->next_ms = now + clock_about(REOPEN_MS);
+		s->next_ms = now + clock_jitter(REOPEN_MS);
 	}
 }
 
@@ -464,7 +464,7 @@ server_step(struct server *s, int64_t now)
 	if (server_send(s, kind) == -1) {
 		/* No memory for it; there may be some soon. */
 		s->block_ms = 0;
-		return s->next_ms = now + clock_about(RETRY_MS);
+		return s->next_ms = now + clock_jitter(RETRY_MS);
 	}
 	s->in_flight = kind;
 	s->paced_ms = (s->paced_ms > now ? s->paced_ms : now) + PACE_MS;

@@ -114,7 +114,7 @@ server_yours(struct server *s, const struct reply *a)
 	s->vote = VOTE_GRANTED;
 	s->yours_ms = a->sent_ms;
 	s->next_ms = l->phase == PHASE_ACQUIRE && l->contest ?
-	    now + clock_about(POLL_MS) :
+	    now + clock_jitter(POLL_MS) :
 	    a->sent_ms + l->ttl_ms / (s->unproven_ms == 0 ? 3 : 10);
 	/* Once D has passed, nothing that is heard later brings it back. */
 	if ((l->phase == PHASE_HOLD && now >= lock_deadline_ms(l)) ||
@@ -145,7 +145,7 @@ await_turn(struct server *s)
 	bool wakes = owner_parse(&holder, v->value, v->len) == 0;
 
 	s->block_ms = 0;
-	s->next_ms = now + clock_about(POLL_MS);
+	s->next_ms = now + clock_jitter(POLL_MS);
 	if (now >= l->wait_end_ms)
 		return;
 	/* It has us in its queue by its own clock yet. */
@@ -348,7 +348,7 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 	if (kind == REQUEST_RELEASE)
 		s->releases--;
 	conn_explain(&s->conn, a->text, s->why);
-	s->next_ms = clock_now_ms() + clock_about(POLL_MS);
+	s->next_ms = clock_now_ms() + clock_jitter(POLL_MS);
 	return true;
 }
 
