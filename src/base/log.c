@@ -135,7 +135,7 @@ warn(const char *fmt, ...)
 }
 
 void
-note(const char *fmt, ...)
+notice(const char *fmt, ...)
 {
 	va_list ap;
 

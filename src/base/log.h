@@ -32,7 +32,7 @@ _Noreturn void die(int status, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void warn(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
 /* What is part of normal life, such as "busy"; not with -q. */
-void note(const char *fmt, ...) PRINTF_LIKE(1, 2);
+void notice(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
 /* What happens and how long it took; with -v. */
 void info(const char *fmt, ...) PRINTF_LIKE(1, 2);

@@ -153,8 +153,8 @@ print_command(const struct options *opt, const char *token)
 	putchar('\n');
 	flush_output();
 	if (cut)
-		note("the password is left out of this; --password-file or "
-		     "REDISCLI_AUTH gives it");
+		notice("the password is left out of this; --password-file or "
+		       "REDISCLI_AUTH gives it");
 }
 
 /* Says who that is, and prints what takes the lock away from it. */
@@ -172,17 +172,18 @@ offer(
 		    name, holding(text, o, h), opt->prefix, name);
 		return;
 	}
-	note("%s: %s", name, holding(text, o, h));
+	notice("%s: %s", name, holding(text, o, h));
 	if (runs_here(&h->owner))
 		warn("%s: process %d is there on this host; it does not look "
 		     "dead",
 		    name, (int)h->owner.pid);
 	if (h->owner.resting)
-		note("%s: its command has ended; this gives the lock to others",
+		notice(
+		    "%s: its command has ended; this gives the lock to others",
 		    name);
 	else
-		note("%s: make sure that its command is dead, too; then this "
-		     "takes the lock away",
+		notice("%s: make sure that its command is dead, too; then this "
+		       "takes the lock away",
 		    name);
 	print_command(opt, h->owner.token);
 }
@@ -216,7 +217,7 @@ offer_all(const struct options *opt, const struct status *st)
 	if (result != 0)
 		return result;
 	if (e->state == STATE_FREE)
-		note("%s: it is free", opt->names[0]);
+		notice("%s: it is free", opt->names[0]);
 	else if (offers == 0) {
 		warn("%s: the servers do not agree on a holder (--status -v "
 		     "shows what each of them says)",
@@ -342,11 +343,11 @@ take_away(const struct options *opt, struct status *st)
 		     "try again when they can be reached",
 		    name, who, r.removed, st->survey.nsources);
 	else if (failures > 0)
-		note("%s: taken away from %s; what it may have on the other "
-		     "server%s ends with its lease, and is no majority",
+		notice("%s: taken away from %s; what it may have on the other "
+		       "server%s ends with its lease, and is no majority",
 		    name, who, failures > 1 ? "s" : "");
 	else
-		note("%s: taken away from %s", name, who);
+		notice("%s: taken away from %s", name, who);
 	return result;
 }
 

@@ -95,7 +95,8 @@ report_busy(const struct lock *l)
 	struct owner o;
 
 	if (v == NULL || !v->taken) {
-		note("%s: others have asked for it before us%s", l->name, hint);
+		notice(
+		    "%s: others have asked for it before us%s", l->name, hint);
 		return;
 	}
 	if (v->waiting > 0)
@@ -106,7 +107,7 @@ report_busy(const struct lock *l)
 		snprintf(lease, sizeof(lease), "lease %s left",
 		    duration_format(v->ttl_ms, text));
 	if (owner_parse(&o, v->value, v->len) == 0 && o.resting) {
-		note(
+		notice(
 		    "%s: resting for %s more after %s@%s (%s) (--at-least)%s%s",
 		    l->name, duration_format(v->ttl_ms, text), o.user, o.host,
 		    o.command, waiting, hint);
@@ -121,7 +122,7 @@ report_busy(const struct lock *l)
 	if (l->limit > 1)
 		snprintf(
 		    slots, sizeof(slots), "all %d slots taken, one ", l->limit);
-	note("%s: %sheld %sby %s%s, %s%s%s", l->name, slots,
+	notice("%s: %sheld %sby %s%s, %s%s%s", l->name, slots,
 	    v->readers > 0 ? "shared " : "", owner_who(who, v->value, v->len),
 	    held, lease, waiting, hint);
 }
@@ -134,12 +135,12 @@ report_waiting(const struct lock *l)
 
 	lock_why(l, why);
 	if (l->hopeless || v == NULL)
-		note("%s: waiting for the servers: %s", l->name,
+		notice("%s: waiting for the servers: %s", l->name,
 		    why[0] != '\0' ? why : "no answer yet");
 	else if (!v->taken)
-		note("%s: waiting for our turn", l->name);
+		notice("%s: waiting for our turn", l->name);
 	else
-		note("%s: waiting for %s", l->name,
+		notice("%s: waiting for %s", l->name,
 		    owner_who(who, v->value, v->len));
 }
 

@@ -103,14 +103,15 @@ nested_run(const struct options *opt, const struct signals *s)
 	if (inherited.nnames == 0)
 		return;
 	if (!status_holds(&inherited, token, &run, &limit)) {
-		note("%s: inherited REDLOCK_TOKEN is stale; acquiring the lock "
-		     "normally",
+		notice(
+		    "%s: inherited REDLOCK_TOKEN is stale; acquiring the lock "
+		    "normally",
 		    opt->name);
 		return;
 	}
 	if (!waits_for_us(&run)) {
-		note("%s: process %d holds the lock, but does not wait for "
-		     "this one, a daemon; acquiring the lock normally",
+		notice("%s: process %d holds the lock, but does not wait for "
+		       "this one, a daemon; acquiring the lock normally",
 		    opt->name, (int)run.pid);
 		return;
 	}
@@ -123,8 +124,8 @@ nested_run(const struct options *opt, const struct signals *s)
 	info("%s: held already, by process %s; no second lease", opt->name,
 	    getenv("REDLOCK_PID") != NULL ? getenv("REDLOCK_PID") : "?");
 	if (opt->at_most_ms != 0 || opt->at_least_ms != 0)
-		note("%s: held already; --at-least and --at-most have no "
-		     "effect inside",
+		notice("%s: held already; --at-least and --at-most have no "
+		       "effect inside",
 		    opt->name);
 	snprintf(parent, sizeof(parent), "%d", (int)getppid());
 	if (setenv("REDLOCK_PID", parent, 1) == -1)

@@ -109,7 +109,7 @@ outage_step(struct run *run, int64_t now)
 		return CLOCK_NEVER;
 	if (l == NULL) {
 		if (run->outage_told)
-			note("%s: renewed again after %s; %s runs on",
+			notice("%s: renewed again after %s; %s runs on",
 			    run->opt.name,
 			    duration_format(now - run->outage_ms, left),
 			    run->owner.command);
