@@ -199,7 +199,7 @@ send_acquire(struct server *s)
 	snprintf(fence, sizeof(fence), "%" PRId64, l->proposal);
 	snprintf(ticket, sizeof(ticket), "%" PRId64, l->ticket);
 	snprintf(heartbeat, sizeof(heartbeat), "%" PRId64,
-	    server_joins(s) ? beat_ms : 0);
+	    server_queues(s) ? beat_ms : 0);
 	if (starts_run(s)) {
 		record(l, "", start);
 		s->recorded = true;
@@ -374,7 +374,7 @@ server_down(struct server *s, int64_t now)
 	if (s->in_flight != REQUEST_WAIT)
 		note_failure(s, n->why);
 	if (s->in_flight == REQUEST_ACQUIRE && n->established)
-		server_may_have(s);
+		server_may_hold(s);
 	/* WAIT knows only of what was written on its own connection. */
 	if (l->replicas > 0 && l->phase == PHASE_ACQUIRE &&
 	    s->vote == VOTE_GRANTED)
@@ -481,7 +481,7 @@ server_begin_release(struct server *s, int64_t now)
 	if (s->in_flight == REQUEST_ACQUIRE) {
 		if (conn_connected(&s->conn) || s->maybe_ours ||
 		    s->maybe_queued)
-			server_may_have(s);
+			server_may_hold(s);
 		else
 			conn_close(&s->conn, s->why[0] != '\0' ? s->why : NULL);
 	} else if (s->in_flight == REQUEST_WAIT ||

@@ -126,13 +126,13 @@ void server_again(struct server *);
  */
 void server_reply_cb(void *arg, const struct reply *a);
 void server_failed(struct server *, enum vote, const char *why);
-void server_may_have(struct server *);
+void server_may_hold(struct server *);
 
 /*
  * Whoever waits is in the queue.  Among several servers a vote may be split,
  * so whoever asks for one is a candidate, and in the queue as well, until it
  * has won or lost.
  */
-bool server_joins(const struct server *);
+bool server_queues(const struct server *);
 
 #endif

@@ -43,23 +43,23 @@ retry_after_ms(const struct server *s)
 }
 
 static void
-server_nonsense(struct server *s, const struct reply *a)
+server_malformed(struct server *s, const struct reply *a)
 {
 	server_failed(s, VOTE_UNAVAILABLE, "its answer makes no sense");
 	s->next_ms = a->sent_ms + retry_after_ms(s);
 }
 
 bool
-server_joins(const struct server *s)
+server_queues(const struct server *s)
 {
 	return !s->heals && (s->lock->quorum > 1 || s->lock->wait_end_ms != 0);
 }
 
 void
-server_may_have(struct server *s)
+server_may_hold(struct server *s)
 {
 	s->maybe_ours = true;
-	s->maybe_queued = s->maybe_queued || server_joins(s);
+	s->maybe_queued = s->maybe_queued || server_queues(s);
 }
 
 /* Whether it has been up for as long as any lease lasts. */
@@ -102,7 +102,7 @@ proven(const struct server *s)
 
 /* "Yours": the lease counts from when the question was sent. */
 static void
-server_yours(struct server *s, const struct reply *a)
+server_granted(struct server *s, const struct reply *a)
 {
 	const struct lock *l = s->lock;
 	int64_t now = clock_now_ms();
@@ -172,7 +172,7 @@ await_turn(struct server *s)
 }
 
 static void
-server_not_yours(struct server *s, const struct reply *a)
+server_refused(struct server *s, const struct reply *a)
 {
 	const struct lock *l = s->lock;
 
@@ -252,7 +252,7 @@ acquire_answered(struct server *s, const struct reply *a)
 	const struct server *twin = lock_twin(l, s);
 	bool made = !s->ours; /* by this acquire, or by one like it */
 
-	server_may_have(s);
+	server_may_hold(s);
 	if (reply_int(a, 0) == 1 && fence_fits(reply_int(a, 1)) &&
 	    slot_fits(l, reply_int(a, 3)) && time_told(s, a, reply_int(a, 4))) {
 		s->fence = reply_int(a, 1);
@@ -267,14 +267,14 @@ acquire_answered(struct server *s, const struct reply *a)
 			     "vote",
 			    l->name, s->conn.address.text,
 			    twin->conn.address.text);
-		server_yours(s, a);
+		server_granted(s, a);
 		if (l->phase == PHASE_ACQUIRE && !old_enough(s))
 			say_young(s);
 	} else if (refusal_read(s, a) == 0 && time_told(s, a, s->view.now_us)) {
 		s->earlier = reply_int(a, 7) != 0;
-		server_not_yours(s, a);
+		server_refused(s, a);
 	} else
-		server_nonsense(s, a);
+		server_malformed(s, a);
 }
 
 static void
@@ -286,13 +286,13 @@ renew_answered(struct server *s, const struct reply *a)
 			s->unproven_ms = clock_now_ms();
 		s->fence = reply_int(a, 1);
 		s->maybe_queued = s->maybe_queued && !s->leaves;
-		server_yours(s, a);
+		server_granted(s, a);
 		info("%s: %s: renewed in %" PRId64 "ms", s->lock->name,
 		    s->conn.address.text, clock_now_ms() - a->sent_ms);
 	} else if (refusal_read(s, a) == 0)
-		server_not_yours(s, a);
+		server_refused(s, a);
 	else
-		server_nonsense(s, a);
+		server_malformed(s, a);
 }
 
 /* Where they are too few, a waiter asks again. */
@@ -303,7 +303,7 @@ replicas_answered(struct server *s, const struct reply *a)
 	char text[DURATION_TEXT], why[CONN_WHY];
 
 	if (reply_number(a) < 0 || reply_number(a) > INT_MAX) {
-		server_nonsense(s, a);
+		server_malformed(s, a);
 		return;
 	}
 	s->replicas = (int)reply_number(a);
@@ -328,7 +328,7 @@ release_answered(struct server *s, const struct reply *a)
 		s->released = VOTE_REFUSED;
 		s->valid_ms = 0;
 	} else
-		server_nonsense(s, a);
+		server_malformed(s, a);
 	s->maybe_ours = s->maybe_queued = false;
 }
 
@@ -375,7 +375,7 @@ server_reply_cb(void *arg, const struct reply *a)
 		s->next_ms = a->sent_ms + retry_after_ms(s);
 		/* A script may fail after its first write. */
 		if (kind == REQUEST_ACQUIRE)
-			server_may_have(s);
+			server_may_hold(s);
 		else if (kind == REQUEST_RELEASE)
 			s->maybe_ours = s->maybe_queued = false;
 		return;
