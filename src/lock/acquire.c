@@ -14,12 +14,12 @@ same_server(struct lock *l)
 {
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
-		const struct server *twin = lock_twin(l, s);
+		const struct server *duplicate = lock_duplicate(l, s);
 
-		if (twin == NULL)
+		if (duplicate == NULL)
 			continue;
 		l->same[0] = s->conn.address.text;
-		l->same[1] = twin->conn.address.text;
+		l->same[1] = duplicate->conn.address.text;
 		return true;
 	}
 	return false;

@@ -97,7 +97,7 @@ lock_connect(struct lock *l)
 }
 
 const struct server *
-lock_twin(const struct lock *l, const struct server *s)
+lock_duplicate(const struct lock *l, const struct server *s)
 {
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *other = &l->servers[i];
@@ -337,7 +337,7 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 	case VOTE_GRANTED:
 		if (!l->held && s->fence < l->fence)
 			why = "it could not be told the fence";
-		else if (!ending && s->unproven_ms != 0)
+		else if (!ending && s->untrusted_since_ms != 0)
 			why = "it lost the lock, and its vote does not count "
 			      "yet";
 		else if (l->replicating && s->replicas < l->replicas)

@@ -4,7 +4,7 @@
  *	v_i = when we sent the last request that it answered with "yours"
  *	      + TTL - drift,	drift = TTL/100 + 2 ms
  *	v_i = 0 if there is none, or once it answered "not yours", and
- *	      while the key that it has of us proves nothing (proven() in
+ *	      while the key that it has of us proves nothing (vote_trusted() in
  *	      server.c)
  *
  * and the deadline D is the q-th largest of them, q = N/2 + 1.  The lock is
@@ -140,7 +140,8 @@ void lock_cancel(struct lock *);
  * and whether a quorum of servers that never lost our key has said "yours" to
  * questions sent after since_ms, so that until then nobody else had the lock.
  */
-const struct server *lock_twin(const struct lock *, const struct server *s);
+const struct server *
+lock_duplicate(const struct lock *, const struct server *s);
 bool lock_kept_since(const struct lock *, int64_t since_ms);
 
 /*

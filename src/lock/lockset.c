@@ -62,7 +62,7 @@ locks_failing(const struct locks *ls)
 
 		for (int j = 0; j < l->nservers; j++)
 			well += server_vote(&l->servers[j]) == VOTE_GRANTED &&
-			    l->servers[j].unproven_ms == 0;
+			    l->servers[j].untrusted_since_ms == 0;
 		if (well < l->quorum)
 			return l;
 	}

@@ -263,7 +263,7 @@ give_back(struct server *s, bool leave)
 	s->give_up_ms =
 	    CLOCK_NEVER; /* the next request has a time of its own */
 	s->ours = s->maybe_ours = false;
-	s->valid_ms = s->unproven_ms = 0;
+	s->valid_ms = s->untrusted_since_ms = 0;
 	s->try++;
 }
 
@@ -273,7 +273,7 @@ server_restart(struct server *s)
 	if (s->conn.state == CONN_READY)
 		give_back(s, false);
 	s->ours = false;
-	s->valid_ms = s->unproven_ms = 0;
+	s->valid_ms = s->untrusted_since_ms = 0;
 	s->try++;
 	s->vote = VOTE_PENDING;
 	s->next_ms = clock_now_ms();
@@ -511,7 +511,7 @@ server_again(struct server *s)
 	s->try++;
 	s->vote = s->released = VOTE_PENDING;
 	s->ours = s->heals = s->placed = s->recorded = s->earlier = false;
-	s->valid_ms = s->unproven_ms = s->yours_ms = s->won_ms = 0;
+	s->valid_ms = s->untrusted_since_ms = s->yours_ms = s->won_ms = 0;
 	s->block_ms = s->poll_ms = s->next_ms = 0;
 	s->fence = 0;
 	s->replicas = s->releases = 0;

@@ -31,30 +31,31 @@ struct server {
 		REQUEST_LEAVE, /* the queue, and what we may have of a vote */
 		REQUEST_RELEASE
 	} in_flight;
-	int64_t give_up_ms;  /* when what was asked counts as unanswered */
-	int64_t next_ms;     /* when something is to be asked again */
-	int64_t paced_ms;    /* when all requests so far had their PACE_MS */
-	int64_t valid_ms;    /* v_i */
-	int64_t yours_ms;    /* when what was last answered "yours" was sent */
-	int64_t unproven_ms; /* since when our key is there but does not count;
+	int64_t give_up_ms; /* when what was asked counts as unanswered */
+	int64_t next_ms;    /* when something is to be asked again */
+	int64_t paced_ms;   /* when all requests so far had their PACE_MS */
+	int64_t valid_ms;   /* v_i */
+	int64_t yours_ms;   /* when what was last answered "yours" was sent */
+	int64_t
+	    untrusted_since_ms; /* since when our key is there but does not count;
 				0: it does */
-	int64_t won_ms;      /* when it became ours */
-	int64_t fence;       /* its counter, while it is ours */
-	int64_t ahead_us;    /* its wall clock, as acquire told it, less ours */
-	const char *odd;     /* why its numbers cannot be right, or NULL */
-	int replicas;        /* that have it, at least */
-	unsigned int try;    /* the attempt that our value here is of */
-	int sequence;        /* the number of the last question */
-	bool excused;        /* it had more time, since we had not run */
-	bool ours;           /* its last answer was "yours" */
-	bool maybe_ours;     /* nothing rules out that our value is there */
-	bool maybe_queued;   /* nor that we are in its queue */
-	bool heals;          /* the acquire on its way was sent while held */
-	bool leaves;         /* the renewal on its way leaves the queue */
-	bool placed;         /* the last acquire had our ticket */
-	bool opened;         /* a connection was begun, its end not yet seen */
-	bool heard;          /* it has answered on this connection */
-	bool reopen;         /* the connection has worked: reopen at once */
+	int64_t won_ms;         /* when it became ours */
+	int64_t fence;          /* its counter, while it is ours */
+	int64_t ahead_us;  /* its wall clock, as acquire told it, less ours */
+	const char *odd;   /* why its numbers cannot be right, or NULL */
+	int replicas;      /* that have it, at least */
+	unsigned int try;  /* the attempt that our value here is of */
+	int sequence;      /* the number of the last question */
+	bool excused;      /* it had more time, since we had not run */
+	bool ours;         /* its last answer was "yours" */
+	bool maybe_ours;   /* nothing rules out that our value is there */
+	bool maybe_queued; /* nor that we are in its queue */
+	bool heals;        /* the acquire on its way was sent while held */
+	bool leaves;       /* the renewal on its way leaves the queue */
+	bool placed;       /* the last acquire had our ticket */
+	bool opened;       /* a connection was begun, its end not yet seen */
+	bool heard;        /* it has answered on this connection */
+	bool reopen;       /* the connection has worked: reopen at once */
 	int64_t opened_ms;
 	int64_t behind_ms; /* what the release is behind of was sent */
 	int64_t sent_ms;   /* the last question that was answered */

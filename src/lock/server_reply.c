@@ -64,7 +64,7 @@ server_may_hold(struct server *s)
 
 /* Whether it has been up for as long as any lease lasts. */
 static bool
-old_enough(const struct server *s)
+past_restart_grace(const struct server *s)
 {
 	int64_t grace_ms = s->lock->grace_ms;
 
@@ -76,11 +76,11 @@ old_enough(const struct server *s)
 
 /* Whether it goes by another name as well, under which it votes already. */
 static bool
-junior(const struct server *s, const struct server *twin)
+is_duplicate(const struct server *s, const struct server *duplicate)
 {
-	return twin != NULL &&
-	    (s->opened_ms > twin->opened_ms ||
-		(s->opened_ms == twin->opened_ms && s > twin));
+	return duplicate != NULL &&
+	    (s->opened_ms > duplicate->opened_ms ||
+		(s->opened_ms == duplicate->opened_ms && s > duplicate));
 }
 
 /*
@@ -89,15 +89,15 @@ junior(const struct server *s, const struct server *twin)
  * was held, until a majority is known to have kept its keys till after that.
  */
 static bool
-proven(const struct server *s)
+vote_trusted(const struct server *s)
 {
-	const struct server *twin = lock_twin(s->lock, s);
+	const struct server *duplicate = lock_duplicate(s->lock, s);
 
-	return s->unproven_ms == 0 ||
-	    (old_enough(s) && !junior(s, twin) &&
-		(twin == NULL || twin->valid_ms <= clock_now_ms()) &&
+	return s->untrusted_since_ms == 0 ||
+	    (past_restart_grace(s) && !is_duplicate(s, duplicate) &&
+		(duplicate == NULL || duplicate->valid_ms <= clock_now_ms()) &&
 		(s->lock->phase == PHASE_ACQUIRE ||
-		    lock_kept_since(s->lock, s->unproven_ms)));
+		    lock_kept_since(s->lock, s->untrusted_since_ms)));
 }
 
 /* "Yours": the lease counts from when the question was sent. */
@@ -115,15 +115,15 @@ server_granted(struct server *s, const struct reply *a)
 	s->yours_ms = a->sent_ms;
 	s->next_ms = l->phase == PHASE_ACQUIRE && l->contest ?
 	    now + clock_jitter(POLL_MS) :
-	    a->sent_ms + l->ttl_ms / (s->unproven_ms == 0 ? 3 : 10);
+	    a->sent_ms + l->ttl_ms / (s->untrusted_since_ms == 0 ? 3 : 10);
 	/* Once D has passed, nothing that is heard later brings it back. */
 	if ((l->phase == PHASE_HOLD && now >= lock_deadline_ms(l)) ||
-	    !proven(s))
+	    !vote_trusted(s))
 		return;
-	if (s->unproven_ms != 0)
+	if (s->untrusted_since_ms != 0)
 		info("%s: %s: its vote counts now", l->name,
 		    s->conn.address.text);
-	s->unproven_ms = 0;
+	s->untrusted_since_ms = 0;
 	s->valid_ms = a->sent_ms + lease_valid_ms(l->ttl_ms);
 }
 
@@ -181,7 +181,7 @@ server_refused(struct server *s, const struct reply *a)
 		    s->conn.address.text);
 	s->ours = s->maybe_ours = false;
 	s->vote = VOTE_REFUSED;
-	s->valid_ms = s->unproven_ms = 0;
+	s->valid_ms = s->untrusted_since_ms = 0;
 	if (l->phase == PHASE_ACQUIRE)
 		await_turn(s);
 	else if (!s->heals && !s->view.taken)
@@ -249,7 +249,7 @@ static void
 acquire_answered(struct server *s, const struct reply *a)
 {
 	struct lock *l = s->lock;
-	const struct server *twin = lock_twin(l, s);
+	const struct server *duplicate = lock_duplicate(l, s);
 	bool made = !s->ours; /* by this acquire, or by one like it */
 
 	server_may_hold(s);
@@ -260,15 +260,16 @@ acquire_answered(struct server *s, const struct reply *a)
 		if (l->nservers == 1)
 			s->maybe_queued = false;
 		l->slot = (int)reply_int(a, 3);
-		if (!old_enough(s) || (made && (s->heals || twin != NULL)))
-			s->unproven_ms = clock_now_ms();
-		if (made && twin != NULL && l->phase == PHASE_HOLD)
+		if (!past_restart_grace(s) ||
+		    (made && (s->heals || duplicate != NULL)))
+			s->untrusted_since_ms = clock_now_ms();
+		if (made && duplicate != NULL && l->phase == PHASE_HOLD)
 			warn("%s: %s and %s are the same server; it has one "
 			     "vote",
 			    l->name, s->conn.address.text,
-			    twin->conn.address.text);
+			    duplicate->conn.address.text);
 		server_granted(s, a);
-		if (l->phase == PHASE_ACQUIRE && !old_enough(s))
+		if (l->phase == PHASE_ACQUIRE && !past_restart_grace(s))
 			say_young(s);
 	} else if (refusal_read(s, a) == 0 && time_told(s, a, s->view.now_us)) {
 		s->earlier = reply_int(a, 7) != 0;
@@ -282,8 +283,9 @@ renew_answered(struct server *s, const struct reply *a)
 {
 	s->heals = false;
 	if (reply_int(a, 0) == 1 && fence_fits(reply_int(a, 1))) {
-		if (s->unproven_ms == 0 && junior(s, lock_twin(s->lock, s)))
-			s->unproven_ms = clock_now_ms();
+		if (s->untrusted_since_ms == 0 &&
+		    is_duplicate(s, lock_duplicate(s->lock, s)))
+			s->untrusted_since_ms = clock_now_ms();
 		s->fence = reply_int(a, 1);
 		s->maybe_queued = s->maybe_queued && !s->leaves;
 		server_granted(s, a);
@@ -403,7 +405,7 @@ server_reply_cb(void *arg, const struct reply *a)
 	case REQUEST_LEAVE:
 		s->vote = VOTE_REFUSED;
 		s->ours = s->maybe_ours = s->maybe_queued = false;
-		s->valid_ms = s->unproven_ms = 0;
+		s->valid_ms = s->untrusted_since_ms = 0;
 		break;
 	case REQUEST_RELEASE:
 		release_answered(s, a);
