@@ -68,7 +68,7 @@ contested(const struct lock *l)
  * would give us; presented everywhere, it makes all servers agree on an order.
  */
 static void
-begin_contest(struct lock *l, int64_t now)
+take_ticket(struct lock *l, int64_t now)
 {
 	if (now >= l->wait_end_ms)
 		l->phase_end_ms = now + CONTEST_TIMEOUTS * l->node_timeout_ms;
@@ -93,7 +93,7 @@ begin_contest(struct lock *l, int64_t now)
  * believed any longer.
  */
 static bool
-told_of_earlier(struct lock *l, int64_t now)
+waiters_ahead(struct lock *l, int64_t now)
 {
 	const struct server *only = NULL;
 	int64_t won_ms = 0;
@@ -125,9 +125,9 @@ told_of_earlier(struct lock *l, int64_t now)
 
 /* Votes go to those with the earliest tickets. */
 static void
-contend(struct lock *l, int64_t now)
+yield_to_earlier(struct lock *l, int64_t now)
 {
-	bool earlier = told_of_earlier(l, now);
+	bool earlier = waiters_ahead(l, now);
 
 	for (int i = 0; i < l->nservers && earlier; i++)
 		if (l->servers[i].vote == VOTE_GRANTED)
@@ -163,7 +163,7 @@ raise_fence(struct lock *l)
 
 /* How many servers have a holder, who is no candidate. */
 static int
-settled(const struct lock *l)
+firm_refusals(const struct lock *l)
 {
 	int n = 0;
 
@@ -246,11 +246,11 @@ change_slot(struct lock *l, int64_t now)
  * ticket, until it can.
  */
 static void
-judge_hope(struct lock *l, bool hopeless, int64_t now)
+update_no_quorum(struct lock *l, bool no_quorum, int64_t now)
 {
-	if (hopeless == l->hopeless)
+	if (no_quorum == l->no_quorum)
 		return;
-	l->hopeless = hopeless;
+	l->no_quorum = no_quorum;
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 
@@ -372,20 +372,20 @@ judge_votes(struct lock *l, int64_t now)
 	minority = l->nservers - l->quorum;
 	denied = count[VOTE_FORBIDDEN];
 	excluded = count[VOTE_REFUSED] > minority;
-	judge_hope(l, waits && unable + denied > minority, now);
+	update_no_quorum(l, waits && unable + denied > minority, now);
 	l->contest = contested(l);
 	heard = count[VOTE_GRANTED] + count[VOTE_REFUSED] >= l->quorum;
 	split = l->contest && heard;
-	if (settled(l) > minority && change_slot(l, now))
+	if (firm_refusals(l) > minority && change_slot(l, now))
 		return LOCK_UNDECIDED;
 	if (excluded && !l->contest && !waits)
 		return LOCK_BUSY;
 	if ((split || (waits && excluded && heard)) && l->ticket == 0)
-		begin_contest(l, now);
+		take_ticket(l, now);
 	else if (split && over(l))
 		return LOCK_BUSY;
 	else if (split)
-		contend(l, now);
+		yield_to_earlier(l, now);
 	else if (denied > minority)
 		return LOCK_DENIED;
 	else if (!waits && (over(l) || count[VOTE_PENDING] == 0))
@@ -418,9 +418,9 @@ lock_begin(struct lock *l, const struct owner *owner, int64_t wait_end_ms)
  * refused are asked for the last time.
  */
 static void
-ask_finally(struct lock *l, int64_t now)
+last_call(struct lock *l, int64_t now)
 {
-	l->asked_finally = true;
+	l->last_called = true;
 	l->extended = false;
 	l->phase_end_ms = now + l->node_timeout_ms;
 	for (int i = 0; i < l->nservers; i++) {
@@ -441,8 +441,8 @@ lock_outcome(struct lock *l)
 	int64_t now = clock_now_ms();
 	enum lock_outcome outcome;
 
-	if (l->wait_end_ms != 0 && now >= l->wait_end_ms && !l->asked_finally)
-		ask_finally(l, now);
+	if (l->wait_end_ms != 0 && now >= l->wait_end_ms && !l->last_called)
+		last_call(l, now);
 	outcome = judge_votes(l, now);
 	if (outcome != LOCK_HELD)
 		return outcome;

@@ -282,7 +282,7 @@ lock_again(struct lock *l)
 	l->phase = PHASE_ACQUIRE;
 	l->begun = false;
 	l->again = l->held = l->slow = l->replicating = false;
-	l->asked_finally = l->extended = l->contest = l->hopeless = false;
+	l->last_called = l->extended = l->contest = l->no_quorum = false;
 	l->changes = 0;
 	l->fence = 0;
 	l->alone = NULL;

@@ -66,7 +66,7 @@ struct lock {
 	int64_t release_ms;   /* when it began */
 	int releases;         /* and how many have to answer, at most */
 	bool cancelled;
-	bool asked_finally;   /* at the end of a wait */
+	bool last_called;     /* at the end of a wait */
 	bool extended;        /* phase_end_ms was put off, for the last time */
 	bool replicating;     /* all is there but the replicas' word */
 	int changes;          /* from one slot to another, without waiting */
@@ -88,7 +88,7 @@ struct lock {
 	int64_t fence;    /* of this tenure; 0 before */
 	int64_t ticket;   /* our place in the queue; 0 before a refusal */
 	bool contest;     /* the refusals do not come to one holder */
-	bool hopeless;    /* too few servers can be reached to win */
+	bool no_quorum;   /* too few servers can be reached to win */
 	const struct owner *owner;
 	char key[LOCK_KEY];
 	char beside[LOCK_KEY]; /* what the other keys begin with */

@@ -47,7 +47,7 @@ server_next_request(const struct server *s, int64_t now)
 	case PHASE_ACQUIRE:
 		if (!l->begun)
 			return REQUEST_NONE;
-		if (l->hopeless && answered)
+		if (l->no_quorum && answered)
 			return s->maybe_ours || s->maybe_queued ?
 			    REQUEST_LEAVE :
 			    REQUEST_NONE;

@@ -134,7 +134,7 @@ report_waiting(const struct lock *l)
 	char who[OWNER_WHO], why[LOCK_WHY];
 
 	lock_why(l, why);
-	if (l->hopeless || v == NULL)
+	if (l->no_quorum || v == NULL)
 		notice("%s: waiting for the servers: %s", l->name,
 		    why[0] != '\0' ? why : "no answer yet");
 	else if (!v->taken)

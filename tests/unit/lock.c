@@ -863,9 +863,10 @@ try_outcome(const int count[], int n)
 	got = acquire();
 	want = expected(count, n, &at_ms);
 	if (got != want || decided() != at_ms)
-		tap_fail("%d vote, %d refuse, %d contend, %d fail, %d deny, "
-			 "%d are down, %d say nothing: outcome %d at %lld, not "
-			 "%d at %lld",
+		tap_fail(
+		    "%d vote, %d refuse, %d yield_to_earlier, %d fail, %d deny, "
+		    "%d are down, %d say nothing: outcome %d at %lld, not "
+		    "%d at %lld",
 		    count[VOTES], count[REFUSES], count[CONTENDS], count[FAILS],
 		    count[DENIES], count[IS_DOWN], count[SAYS_NOTHING], got,
 		    (long long)decided(), want, (long long)at_ms);
