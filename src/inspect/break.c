@@ -231,12 +231,12 @@ static int
 ask_removal(struct source *s, size_t i)
 {
 	struct removal *r = s->survey->arg;
-	char key[LOCK_KEY], beside[LOCK_KEY], id[OWNER_ID], slots[12];
-	const char *const argv[] = { key, beside, owner_id(&r->owner, 0, id),
+	char key[LOCK_KEY], aux[LOCK_KEY], id[OWNER_ID], slots[12];
+	const char *const argv[] = { key, aux, owner_id(&r->owner, 0, id),
 		r->owner.token, slots, "1",
 		s->survey->nsources == 1 ? "1" : "0" };
 
-	lock_keys(key, beside, r->opt->prefix, r->opt->names[0]);
+	lock_keys(key, aux, r->opt->prefix, r->opt->names[0]);
 	snprintf(slots, sizeof(slots), "%d", LOCK_SLOTS);
 	r->asked[s - s->survey->sources]++;
 	return conn_eval(&s->conn, (int)i, &script_break, 2, 7, argv);

@@ -99,10 +99,10 @@ static int
 ask_entry(struct source *s, size_t i)
 {
 	const struct status *st = s->survey->arg;
-	char key[LOCK_KEY], beside[LOCK_KEY], slots[12];
-	const char *const argv[] = { key, beside, "", "", slots, "1" };
+	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
+	const char *const argv[] = { key, aux, "", "", slots, "1" };
 
-	lock_keys(key, beside, s->survey->opt->prefix, st->entries[i].name);
+	lock_keys(key, aux, s->survey->opt->prefix, st->entries[i].name);
 	snprintf(slots, sizeof(slots), "%d", st->entries[i].slots);
 	return conn_eval(&s->conn, (int)i, &script_status, 2, 6, argv);
 }

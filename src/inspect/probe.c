@@ -162,13 +162,13 @@ ask_right(struct source *s, size_t i)
 {
 	const struct right *r = &rights[i / 2];
 	const char *argv[RIGHT_WORDS];
-	char name[64], key[LOCK_KEY], beside[LOCK_KEY], fence[LOCK_KEY + 8];
+	char name[64], key[LOCK_KEY], aux[LOCK_KEY], fence[LOCK_KEY + 8];
 	int argc = 0;
 
 	snprintf(name, sizeof(name), ":~check:%" PRId64 "-%d", clock_wall_us(),
 	    (int)getpid());
-	lock_keys(key, beside, s->survey->opt->prefix, name);
-	snprintf(fence, sizeof(fence), "%sfence", beside);
+	lock_keys(key, aux, s->survey->opt->prefix, name);
+	snprintf(fence, sizeof(fence), "%sfence", aux);
 	for (; argc < RIGHT_WORDS && r->words[argc] != NULL; argc++)
 		argv[argc] = strcmp(r->words[argc], "KEY") != 0 ?
 		    r->words[argc] :

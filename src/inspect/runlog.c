@@ -17,10 +17,10 @@ static int
 ask_chapter(struct source *s, size_t i)
 {
 	const struct history *h = s->survey->arg;
-	char key[LOCK_KEY], beside[LOCK_KEY], slots[12];
-	const char *const argv[] = { key, beside, "", "", slots, "1" };
+	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
+	const char *const argv[] = { key, aux, "", "", slots, "1" };
 
-	lock_keys(key, beside, s->survey->opt->prefix, h->chapters[i].name);
+	lock_keys(key, aux, s->survey->opt->prefix, h->chapters[i].name);
 	snprintf(slots, sizeof(slots), "%d", h->chapters[i].slots);
 	return conn_eval(&s->conn, (int)i, &script_history, 2, 6, argv);
 }

@@ -59,7 +59,7 @@ lock_init(struct lock *l, struct loop *loop, const char *prefix,
 	l->ttl_ms = ttl_ms;
 	l->node_timeout_ms = node_timeout_ms;
 	l->grace_ms = grace_ms;
-	lock_keys(l->key, l->beside, prefix, name);
+	lock_keys(l->key, l->aux, prefix, name);
 	for (int i = 0; i < naddresses; i++) {
 		server_init(&l->servers[i], l, &addresses[i],
 		    naddresses > 1 || grace_ms > 0);

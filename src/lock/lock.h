@@ -91,7 +91,7 @@ struct lock {
 	bool no_quorum;   /* too few servers can be reached to win */
 	const struct owner *owner;
 	char key[LOCK_KEY];
-	char beside[LOCK_KEY]; /* what the other keys begin with */
+	char aux[LOCK_KEY]; /* what the other keys begin with */
 	char details[OWNER_DETAILS];
 };
 

@@ -91,7 +91,7 @@ send_script(struct server *s, const char *part, int n, const char *const args[])
 	const struct lock *l = s->lock;
 	char id[OWNER_ID], limit[12], slot[12];
 	unsigned int try = l->phase == PHASE_RELEASE && !l->again ? 0 : s->try;
-	const char *argv[CONN_ARGS] = { l->key, l->beside,
+	const char *argv[CONN_ARGS] = { l->key, l->aux,
 		owner_id(l->owner, try, id), l->owner->token, limit, slot };
 
 	snprintf(limit, sizeof(limit), "%d", l->limit);
@@ -155,8 +155,8 @@ send_wait(struct server *s)
 	char key[LOCK_KEY + OWNER_TOKEN + 8], seconds[24];
 	const char *const argv[] = { "BLPOP", key, seconds };
 
-	snprintf(key, sizeof(key), "%swake:%s", s->lock->beside,
-	    s->lock->owner->token);
+	snprintf(
+	    key, sizeof(key), "%swake:%s", s->lock->aux, s->lock->owner->token);
 	snprintf(seconds, sizeof(seconds), "%" PRId64 ".%03" PRId64, ms / 1000,
 	    ms % 1000);
 	return conn_command(&s->conn, ++s->sequence, 3, argv);

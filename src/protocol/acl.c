@@ -77,10 +77,10 @@ add_literally(char *dst, const char *prefix)
 static bool
 serves_all(const char *prefix)
 {
-	char key[LOCK_KEY], beside[LOCK_KEY];
+	char key[LOCK_KEY], aux[LOCK_KEY];
 
-	lock_keys(key, beside, prefix, "");
-	return strncmp(key, beside, strlen(key)) == 0;
+	lock_keys(key, aux, prefix, "");
+	return strncmp(key, aux, strlen(key)) == 0;
 }
 
 char *

@@ -12,7 +12,7 @@
  * their hash tag, unless it has one of its own.
  */
 void
-lock_keys(char key[LOCK_KEY], char beside[LOCK_KEY], const char *prefix,
+lock_keys(char key[LOCK_KEY], char aux[LOCK_KEY], const char *prefix,
     const char *name)
 {
 	const char *open, *close;
@@ -22,8 +22,8 @@ lock_keys(char key[LOCK_KEY], char beside[LOCK_KEY], const char *prefix,
 	open = strchr(key, '{');
 	close = open == NULL ? NULL : strchr(open, '}');
 	tagged = close != NULL && close > open + 1;
-	snprintf(beside, LOCK_KEY, "%s%s%s%s:~", tagged ? "" : "{", prefix,
-	    name, tagged ? "" : "}");
+	snprintf(aux, LOCK_KEY, "%s%s%s%s:~", tagged ? "" : "{", prefix, name,
+	    tagged ? "" : "}");
 }
 
 /*
@@ -36,7 +36,7 @@ lock_keys(char key[LOCK_KEY], char beside[LOCK_KEY], const char *prefix,
 const char *
 key_name(const char *key, const char *prefix, size_t *len, const char **kind)
 {
-	const char *name, *beside, *close = strchr(key, '}');
+	const char *name, *aux, *close = strchr(key, '}');
 	size_t n = strlen(prefix);
 
 	*len = 0;
@@ -50,9 +50,9 @@ key_name(const char *key, const char *prefix, size_t *len, const char **kind)
 	if (strncmp(key, prefix, n) != 0)
 		return key;
 	name = key + n;
-	beside = strstr(name, ":~");
-	*kind = beside == NULL ? "" : beside + 2;
-	*len = beside == NULL ? strlen(name) : (size_t)(beside - name);
+	aux = strstr(name, ":~");
+	*kind = aux == NULL ? "" : aux + 2;
+	*len = aux == NULL ? strlen(name) : (size_t)(aux - name);
 	return name;
 }
 

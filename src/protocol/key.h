@@ -13,7 +13,7 @@
  * Writes the key of the lock name, and what the keys beside it begin with,
  * which lie in the same slot of a Redis Cluster.
  */
-void lock_keys(char key[LOCK_KEY], char beside[LOCK_KEY], const char *prefix,
+void lock_keys(char key[LOCK_KEY], char aux[LOCK_KEY], const char *prefix,
     const char *name);
 
 /*

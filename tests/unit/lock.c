@@ -86,7 +86,7 @@ keys(void)
 		const char *prefix;
 		const char *name;
 		const char *key;
-		const char *beside;
+		const char *aux;
 	} rows[] = {
 		{ "redlock:", "nightly", "redlock:nightly",
 		    "{redlock:nightly}:~" },
@@ -101,26 +101,26 @@ keys(void)
 		{ "p{", "x}", "p{x}", "p{x}:~" },
 		{ "p:", "a b", "p:a b", "{p:a b}:~" },
 	};
-	char key[LOCK_KEY], beside[LOCK_KEY];
+	char key[LOCK_KEY], aux[LOCK_KEY];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		lock_keys(key, beside, rows[i].prefix, rows[i].name);
+		lock_keys(key, aux, rows[i].prefix, rows[i].name);
 		SAME_TEXT(key, rows[i].key);
-		SAME_TEXT(beside, rows[i].beside);
+		SAME_TEXT(aux, rows[i].aux);
 	}
 }
 
 static void
 long_keys(void)
 {
-	char text[LOCK_NAME + 1], key[LOCK_KEY], beside[LOCK_KEY];
+	char text[LOCK_NAME + 1], key[LOCK_KEY], aux[LOCK_KEY];
 
 	memset(text, 'x', LOCK_NAME);
 	text[LOCK_NAME] = '\0';
-	lock_keys(key, beside, text, text);
+	lock_keys(key, aux, text, text);
 	SAME_INT(strlen(key), 2 * LOCK_NAME);
-	SAME_INT(strlen(beside), 2 * LOCK_NAME + 4);
-	CHECK(strcmp(beside + strlen(beside) - 3, "}:~") == 0);
+	SAME_INT(strlen(aux), 2 * LOCK_NAME + 4);
+	CHECK(strcmp(aux + strlen(aux) - 3, "}:~") == 0);
 }
 
 /*
