@@ -102,15 +102,15 @@ waiters_ahead(struct lock *l, int64_t now)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (s->vote == VOTE_GRANTED && s->won_ms > won_ms)
-			won_ms = s->won_ms;
+		if (s->vote == VOTE_GRANTED && s->granted_ms > won_ms)
+			won_ms = s->granted_ms;
 	}
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 		enum vote vote = server_vote(s);
 
 		if ((vote == VOTE_GRANTED || vote == VOTE_REFUSED) &&
-		    s->earlier && s->sent_ms > won_ms) {
+		    s->waiter_ahead && s->sent_ms > won_ms) {
 			only = s;
 			told++;
 		}

@@ -117,7 +117,8 @@ lock_kept_since(const struct lock *l, int64_t since_ms)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (s->odd == NULL && s->valid_ms > 0 && s->yours_ms > since_ms)
+		if (s->odd == NULL && s->valid_ms > 0 &&
+		    s->confirmed_ms > since_ms)
 			kept++;
 	}
 	return kept >= l->quorum;

@@ -193,8 +193,8 @@ send_acquire(struct server *s)
 	/* After a long wait an old proposal is less than a lost counter was. */
 	if (clock_wall_us() > l->proposal + PROPOSAL_US)
 		l->proposal = clock_wall_us();
-	s->heals = l->phase == PHASE_HOLD;
-	s->placed = l->ticket != 0;
+	s->healing = l->phase == PHASE_HOLD;
+	s->sent_ticket = l->ticket != 0;
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, l->proposal);
 	snprintf(ticket, sizeof(ticket), "%" PRId64, l->ticket);
@@ -287,7 +287,7 @@ server_yield(struct server *s)
 	give_back(s, false);
 	s->vote = VOTE_REFUSED;
 	s->view.taken = false;
-	s->earlier = false;
+	s->waiter_ahead = false;
 	s->next_ms = clock_now_ms() + clock_jitter(POLL_MS);
 }
 
@@ -510,8 +510,10 @@ server_again(struct server *s)
 	}
 	s->try++;
 	s->vote = s->released = VOTE_PENDING;
-	s->ours = s->heals = s->placed = s->recorded = s->earlier = false;
-	s->valid_ms = s->untrusted_since_ms = s->yours_ms = s->won_ms = 0;
+	s->ours = s->healing = s->sent_ticket = s->recorded = s->waiter_ahead =
+	    false;
+	s->valid_ms = s->untrusted_since_ms = s->confirmed_ms = s->granted_ms =
+	    0;
 	s->block_ms = s->poll_ms = s->next_ms = 0;
 	s->fence = 0;
 	s->replicas = s->releases = 0;

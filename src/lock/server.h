@@ -31,15 +31,15 @@ struct server {
 		REQUEST_LEAVE, /* the queue, and what we may have of a vote */
 		REQUEST_RELEASE
 	} in_flight;
-	int64_t give_up_ms; /* when what was asked counts as unanswered */
-	int64_t next_ms;    /* when something is to be asked again */
-	int64_t paced_ms;   /* when all requests so far had their PACE_MS */
-	int64_t valid_ms;   /* v_i */
-	int64_t yours_ms;   /* when what was last answered "yours" was sent */
+	int64_t give_up_ms;   /* when what was asked counts as unanswered */
+	int64_t next_ms;      /* when something is to be asked again */
+	int64_t paced_ms;     /* when all requests so far had their PACE_MS */
+	int64_t valid_ms;     /* v_i */
+	int64_t confirmed_ms; /* when what was last answered "yours" was sent */
 	int64_t
 	    untrusted_since_ms; /* since when our key is there but does not count;
 				0: it does */
-	int64_t won_ms;         /* when it became ours */
+	int64_t granted_ms;     /* when it became ours */
 	int64_t fence;          /* its counter, while it is ours */
 	int64_t ahead_us;  /* its wall clock, as acquire told it, less ours */
 	const char *odd;   /* why its numbers cannot be right, or NULL */
@@ -50,9 +50,9 @@ struct server {
 	bool ours;         /* its last answer was "yours" */
 	bool maybe_ours;   /* nothing rules out that our value is there */
 	bool maybe_queued; /* nor that we are in its queue */
-	bool heals;        /* the acquire on its way was sent while held */
+	bool healing;      /* the acquire on its way was sent while held */
 	bool leaves;       /* the renewal on its way leaves the queue */
-	bool placed;       /* the last acquire had our ticket */
+	bool sent_ticket;  /* the last acquire had our ticket */
 	bool opened;       /* a connection was begun, its end not yet seen */
 	bool heard;        /* it has answered on this connection */
 	bool reopen;       /* the connection has worked: reopen at once */
@@ -61,9 +61,9 @@ struct server {
 	int64_t sent_ms;   /* the last question that was answered */
 	int64_t block_ms; /* while we wait: until when it may keep us blocked */
 	int64_t poll_ms;  /* under a holder that wakes nobody */
-	bool earlier;     /* a living waiter has an earlier ticket than ours */
-	int releases;     /* times that a release was sent */
-	bool recorded;    /* it was told that the run starts */
+	bool waiter_ahead; /* a living waiter has an earlier ticket than ours */
+	int releases;      /* times that a release was sent */
+	bool recorded;     /* it was told that the run starts */
 	enum vote {
 		VOTE_PENDING,
 		VOTE_GRANTED,

@@ -52,7 +52,8 @@ server_malformed(struct server *s, const struct reply *a)
 bool
 server_queues(const struct server *s)
 {
-	return !s->heals && (s->lock->quorum > 1 || s->lock->wait_end_ms != 0);
+	return !s->healing &&
+	    (s->lock->quorum > 1 || s->lock->wait_end_ms != 0);
 }
 
 void
@@ -108,11 +109,11 @@ server_granted(struct server *s, const struct reply *a)
 	int64_t now = clock_now_ms();
 
 	if (!s->ours)
-		s->won_ms = now;
+		s->granted_ms = now;
 	s->ours = s->maybe_ours = true;
 	s->replicas = 0;
 	s->vote = VOTE_GRANTED;
-	s->yours_ms = a->sent_ms;
+	s->confirmed_ms = a->sent_ms;
 	s->next_ms = l->phase == PHASE_ACQUIRE && l->contest ?
 	    now + clock_jitter(POLL_MS) :
 	    a->sent_ms + l->ttl_ms / (s->untrusted_since_ms == 0 ? 3 : 10);
@@ -149,13 +150,13 @@ await_turn(struct server *s)
 	if (now >= l->wait_end_ms)
 		return;
 	/* It has us in its queue by its own clock yet. */
-	if (l->ticket != 0 && !s->placed) {
+	if (l->ticket != 0 && !s->sent_ticket) {
 		s->next_ms = now;
 		return;
 	}
-	if (!s->earlier && (v->best_ms == -2 || v->queued))
+	if (!s->waiter_ahead && (v->best_ms == -2 || v->queued))
 		return;
-	if (!s->earlier && !wakes) {
+	if (!s->waiter_ahead && !wakes) {
 		s->poll_ms = s->poll_ms == 0 ? FOREIGN_MS : 2 * s->poll_ms;
 		if (s->poll_ms > FOREIGN_MAX_MS)
 			s->poll_ms = FOREIGN_MAX_MS;
@@ -166,7 +167,7 @@ await_turn(struct server *s)
 	s->block_ms = now + REFRESH_MS - REFRESH_MS / 10 +
 	    clock_wall_us() % (REFRESH_MS / 5);
 	s->next_ms = s->block_ms + LATE_MS + l->node_timeout_ms;
-	if ((!s->earlier || v->queued || v->best_ms == -2) &&
+	if ((!s->waiter_ahead || v->queued || v->best_ms == -2) &&
 	    v->best_ms != -1 && ends < s->next_ms)
 		s->next_ms = ends;
 }
@@ -184,7 +185,7 @@ server_refused(struct server *s, const struct reply *a)
 	s->valid_ms = s->untrusted_since_ms = 0;
 	if (l->phase == PHASE_ACQUIRE)
 		await_turn(s);
-	else if (!s->heals && !s->view.taken)
+	else if (!s->healing && !s->view.taken)
 		s->next_ms = 0; /* a key that is gone is put back at once */
 	else
 		s->next_ms = a->sent_ms + l->ttl_ms / 3;
@@ -256,12 +257,12 @@ acquire_answered(struct server *s, const struct reply *a)
 	if (reply_int(a, 0) == 1 && fence_fits(reply_int(a, 1)) &&
 	    slot_fits(l, reply_int(a, 3)) && time_told(s, a, reply_int(a, 4))) {
 		s->fence = reply_int(a, 1);
-		s->earlier = reply_int(a, 2) != 0;
+		s->waiter_ahead = reply_int(a, 2) != 0;
 		if (l->nservers == 1)
 			s->maybe_queued = false;
 		l->slot = (int)reply_int(a, 3);
 		if (!past_restart_grace(s) ||
-		    (made && (s->heals || duplicate != NULL)))
+		    (made && (s->healing || duplicate != NULL)))
 			s->untrusted_since_ms = clock_now_ms();
 		if (made && duplicate != NULL && l->phase == PHASE_HOLD)
 			warn("%s: %s and %s are the same server; it has one "
@@ -272,7 +273,7 @@ acquire_answered(struct server *s, const struct reply *a)
 		if (l->phase == PHASE_ACQUIRE && !past_restart_grace(s))
 			say_young(s);
 	} else if (refusal_read(s, a) == 0 && time_told(s, a, s->view.now_us)) {
-		s->earlier = reply_int(a, 7) != 0;
+		s->waiter_ahead = reply_int(a, 7) != 0;
 		server_refused(s, a);
 	} else
 		server_malformed(s, a);
@@ -281,7 +282,7 @@ acquire_answered(struct server *s, const struct reply *a)
 static void
 renew_answered(struct server *s, const struct reply *a)
 {
-	s->heals = false;
+	s->healing = false;
 	if (reply_int(a, 0) == 1 && fence_fits(reply_int(a, 1))) {
 		if (s->untrusted_since_ms == 0 &&
 		    is_duplicate(s, lock_duplicate(s->lock, s)))

@@ -1126,7 +1126,7 @@ keeps_its_votes(void)
 	SAME_INT(acquire(), LOCK_BUSY);
 	for (int i = 0; i < 5; i++)
 		SAME_INT(count(i, YIELD), 0);
-	SAME_INT(world.lock.servers[1].won_ms, START + 10);
+	SAME_INT(world.lock.servers[1].granted_ms, START + 10);
 	lock_close(&world.lock);
 }
 
