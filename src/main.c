@@ -188,7 +188,7 @@ run_command(struct run *run)
 
 /* How the run ended, in the words of the history. */
 static void
-describe_end(const struct run *run, int status, char how[LOCK_HOW])
+describe_end(const struct run *run, int status, char end_record[LOCK_END])
 {
 	const struct child *c = &run->child;
 	bool killed = c->started ? c->code != CLD_EXITED : status < 0;
@@ -204,7 +204,7 @@ describe_end(const struct run *run, int status, char how[LOCK_HOW])
 		snprintf(ran, sizeof(ran), " ran=%" PRId64,
 		    clock_now_ms() - run->acquired_ms);
 	}
-	snprintf(how, LOCK_HOW, "%s ended=%s %s=%d", ran, ended,
+	snprintf(end_record, LOCK_END, "%s ended=%s %s=%d", ran, ended,
 	    killed ? "signal" : "status", status < 0 ? -status : status);
 }
 
@@ -214,12 +214,13 @@ give_back(struct run *run, int status)
 {
 	int64_t rest_ms = 0;
 	int64_t now = clock_now_ms();
-	char text[DURATION_TEXT], why[LOCK_WHY], how[LOCK_HOW];
+	char text[DURATION_TEXT], why[LOCK_WHY], end_record[LOCK_END];
 
-	describe_end(run, status, how);
+	describe_end(run, status, end_record);
 	if (run->child.started && !run->lost)
 		rest_ms = run->voted_ms + run->opt.at_least_ms - now;
-	switch (locks_release(&run->locks, rest_ms > 0 ? rest_ms : 0, how)) {
+	switch (
+	    locks_release(&run->locks, rest_ms > 0 ? rest_ms : 0, end_record)) {
 	case RELEASE_DONE:
 		if (rest_ms > 0)
 			info("%s: stays taken for %s more", run->opt.name,

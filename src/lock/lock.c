@@ -201,7 +201,7 @@ stragglers_end_ms(const struct lock *l)
 }
 
 void
-lock_begin_release(struct lock *l, int64_t rest_ms, const char *how)
+lock_begin_release(struct lock *l, int64_t rest_ms, const char *end_record)
 {
 	int64_t now = clock_now_ms();
 
@@ -213,7 +213,8 @@ lock_begin_release(struct lock *l, int64_t rest_ms, const char *how)
 		l->phase_end_ms = now + CANCEL_MS;
 	l->releases = 0;
 	if (l->started)
-		snprintf(l->how, sizeof(l->how), "%s", how);
+		snprintf(
+		    l->end_record, sizeof(l->end_record), "%s", end_record);
 	for (int i = 0; i < l->nservers; i++) {
 		struct server *s = &l->servers[i];
 

@@ -29,7 +29,7 @@
 #include "redis/conn.h"
 
 #define LOCK_WHY 3072
-#define LOCK_HOW 64
+#define LOCK_END 64
 
 enum lock_outcome {
 	LOCK_UNDECIDED,
@@ -81,7 +81,7 @@ struct lock {
 	bool started;               /* it has them all */
 	int64_t begun_ms;           /* when it was asked for */
 	int64_t waited_ms;          /* until it was held */
-	char how[LOCK_HOW];         /* how the run ended; empty before */
+	char end_record[LOCK_END];  /* how the run ended; empty before */
 	bool slow;                  /* too little of the lease was left */
 	const char *same[2];        /* the two addresses of LOCK_SAME_SERVER */
 	int64_t proposal; /* of a fence: our wall clock, the same for all */
@@ -166,7 +166,7 @@ int64_t lock_step(struct lock *);
  * that lock_release_end_ms() tells after each turn: when a quorum has
  * answered, or one node timeout is over.
  */
-void lock_begin_release(struct lock *, int64_t rest_ms, const char *how);
+void lock_begin_release(struct lock *, int64_t rest_ms, const char *end_record);
 int64_t lock_release_end_ms(const struct lock *);
 enum lock_release_result lock_release_result(const struct lock *);
 

@@ -63,7 +63,7 @@ int64_t locks_step(struct locks *);
  * counts; ->about has it.  how is for lock_begin_release().
  */
 enum lock_release_result
-locks_release(struct locks *, int64_t rest_ms, const char *how);
+locks_release(struct locks *, int64_t rest_ms, const char *end_record);
 
 /* Tells the servers that nothing more comes, and frees everything. */
 void locks_close(struct locks *);

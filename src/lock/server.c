@@ -21,7 +21,7 @@
 #define RETRY_MS  10  /* between tries of an acquire that was cut */
 #define PACE_MS   20  /* between requests to a server on average, */
 #define BURST     16  /* after so many without a pause */
-#define RECORD    (LOCK_HOW + 32)
+#define RECORD    (LOCK_END + 32)
 
 #define PROPOSAL_US 1000000 /* for that long the proposal of a fence is new */
 
@@ -120,11 +120,11 @@ starts_run(const struct server *s)
 
 /* What the history says of the run beside its owner; how is that of its end. */
 static void
-record(const struct lock *l, const char *how, char text[RECORD])
+record(const struct lock *l, const char *end_record, char text[RECORD])
 {
 	int64_t ms = l->held ? l->waited_ms : clock_now_ms() - l->begun_ms;
 
-	snprintf(text, RECORD, " waited=%" PRId64 "%s", ms, how);
+	snprintf(text, RECORD, " waited=%" PRId64 "%s", ms, end_record);
 }
 
 /*
@@ -140,8 +140,8 @@ send_release(struct server *s, bool leave)
 		end, l->started ? l->details : "" };
 
 	snprintf(rest, sizeof(rest), "%" PRId64, l->rest_ms);
-	if (l->how[0] != '\0')
-		record(l, l->how, end);
+	if (l->end_record[0] != '\0')
+		record(l, l->end_record, end);
 	else if (!l->started && starts_run(s))
 		record(l, " ended=not-run", end);
 	return send_script(s, "release", 5, args);
