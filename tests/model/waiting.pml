@@ -1,0 +1,35 @@
+/*
+ * What the models of the queue share: who waits, in which order, who is woken
+ * and who gets the lock.
+ *
+ * Both have a discrete clock, which ticks only when all that is due has been
+ * done.  The lock may be nobody's for BOUND ticks while somebody waits; what
+ * goes wrong meanwhile starts the count again.  As the order is kept, and those
+ * who are before a waiter are only so many, that means that nobody waits for
+ * ever.
+ *
+ * -DLAX leaves out the invariants of order and history.  It shows that another
+ * one breaks as well, where those would break first.
+ */
+
+#ifndef CLIENTS
+#define CLIENTS		3	/* at most */
+#endif
+#define IDLE		0
+#define WAITING		1
+#define HOLDING		2
+#define EACH(step)	:: step(0) :: step(1) :: step(2)
+
+/*
+ * -DTICKING=n proves that the clock never stops.  From any state the model may
+ * turn to due work alone: some step is possible until the clock ticks (else pan
+ * reports an invalid end state), and there are less than n of them.
+ */
+#ifdef TICKING
+byte work;
+bit ticking;
+#define FINISHES	; work = (work > 0 -> work + 1 : 0); \
+			ticking = (work <= TICKING); assert(ticking)
+#else
+#define FINISHES
+#endif
