@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/die.h"
 #include "base/exitcode.h"
 #include "base/log.h"

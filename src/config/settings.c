@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
+#include "base/duration.h"
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "config/conffile.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/duration.h"
 #include "base/die.h"
 #include "base/exitcode.h"
 #include "base/log.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/die.h"
 #include "base/escape.h"
 #include "base/exitcode.h"

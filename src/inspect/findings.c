@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/duration.h"
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "inspect/findings.h"

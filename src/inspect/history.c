@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/duration.h"
 #include "base/die.h"
 #include "base/escape.h"
 #include "base/json.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "config/advice.h"

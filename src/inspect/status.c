@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/duration.h"
 #include "base/die.h"
 #include "base/escape.h"
 #include "base/exitcode.h"

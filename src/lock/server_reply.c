@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/log.h"
 #include "lock/lock.h"
 #include "lock/server.h"

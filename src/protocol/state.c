@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/duration.h"
 #include "protocol/key.h"
 #include "protocol/state.h"
 

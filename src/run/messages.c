@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/duration.h"
 #include "base/log.h"
 #include "config/advice.h"
 #include "protocol/acl.h"

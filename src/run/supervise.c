@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "run/messages.h"

@@ -2,7 +2,7 @@
  * Any text: either it is refused, or it means what strtold() says, rounded
  * up, and can be written again.
  */
-#include "../../src/base/clock.c"
+#include "../../src/base/duration.c"
 
 #include <stdlib.h>
 
