@@ -87,7 +87,7 @@ free_now() {
 script() {
 	local lua=$BATS_TEST_DIRNAME/../src/protocol/lua name=$1 token=$2 try=$3 sha
 	shift 3
-	sha=$(redis script load "$(cat "$lua/head.lua" "$lua/$name.lua")")
+	sha=$(redis script load "$(cat "$lua/common.lua" "$lua/$name.lua")")
 	{
 		echo multi
 		printf '"%s" ' evalsha "$sha" 2 redlock:a '{redlock:a}:~' \

@@ -22,7 +22,7 @@ details='pid=1 host=h user=u command=c'
 script() {
 	local lua=$BATS_TEST_DIRNAME/../src/protocol/lua name=$1 id=$2 token=$3
 	shift 3
-	cat "$lua/head.lua" "$lua/$name.lua" >script.lua
+	cat "$lua/common.lua" "$lua/$name.lua" >script.lua
 	redis --eval "$PWD/script.lua" "$lock" '{redlock:a}:~' , \
 	    "$id" "$token" "${limit:-1}" "${slot:-0}" "$@"
 }
