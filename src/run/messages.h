@@ -1,6 +1,6 @@
 /* What a run tells people about its lock. */
-#ifndef REPORT_H
-#define REPORT_H
+#ifndef MESSAGES_H
+#define MESSAGES_H
 
 #include <stddef.h>
 

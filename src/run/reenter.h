@@ -1,6 +1,6 @@
 /* Re-entrance: the lock may be held already, by the run that we are inside. */
-#ifndef NESTED_H
-#define NESTED_H
+#ifndef REENTER_H
+#define REENTER_H
 
 #include "config/options.h"
 #include "process/signals.h"

@@ -2,8 +2,8 @@
  * What happens while COMMAND runs: the lease is renewed, and what follows for
  * COMMAND from the state of the lock, the clock and its processes.
  */
-#ifndef RUN_H
-#define RUN_H
+#ifndef SUPERVISE_H
+#define SUPERVISE_H
 
 #include <stdbool.h>
 #include <stdint.h>
