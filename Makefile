@@ -176,8 +176,6 @@ check: all $(UNITS)
 # is recorded.  A refactoring leaves it as it was; a change of the protocol says
 # in its commit which lives changed, and RECORD=1 records them.  REQUESTS=FILE
 # writes every request, to be compared with those of another commit.
-# The record is gcc's: the simulation draws several numbers in one expression,
-# and other compilers draw them in another order.
 trace: $B/unit/lock
 	@$(if $(REQUESTS),TRACE_REQUESTS='$(REQUESTS)') \
 		TRACE=$(if $(RECORD),tests/unit/trace,$B/trace) $< >/dev/null

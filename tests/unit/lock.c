@@ -1762,10 +1762,14 @@ live_dangerously(uint64_t seed, int64_t grace_ms)
 			m->started_ms = START - chance(900);
 		}
 	}
-	for (int i = chance(8); i >= 0; i--)
-		happens(START + chance(span_ms), what[chance(7)],
-		    chance(world.lock.nservers))
-		    ->ms = chance(chance(4) != 0 ? 60 : 1500);
+	for (int i = chance(8); i >= 0; i--) {
+		int64_t at_ms = START + chance(span_ms);
+		int kind = what[chance(7)];
+		int server = chance(world.lock.nservers);
+		int ms = chance(4) != 0 ? 60 : 1500;
+
+		happens(at_ms, kind, server)->ms = chance(ms);
+	}
 	happens(START + chance(200), RIVAL, 0);
 	return live(span_ms + 1000);
 }

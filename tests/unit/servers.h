@@ -346,16 +346,20 @@ lie(const struct made_up *m, struct made_reply *r)
 		now_us + 3650 * day_us };
 	int n = 1 + chance(9);
 
-	if (r->ints[0] == 1 && chance(6) == 0)
+	if (r->ints[0] == 1 && chance(6) == 0) {
 		*r = (struct made_reply){ 11,
-			{ 0, 0, 700, now_us, 0, 1, 700, chance(2), chance(2), 0,
-			    now_us },
-			chance(2) == 0 ? "liar" : NULL };
+			{ 0, 0, 700, now_us, 0, 1, 700, 0, 0, 0, now_us },
+			NULL };
+		r->ints[7] = chance(2);
+		r->ints[8] = chance(2);
+		r->text = chance(2) == 0 ? "liar" : NULL;
+	}
 	if (chance(8) == 0)
 		r->count = (size_t)chance(12);
 	while (chance(4) != 0 && n-- > 0) {
-		r->ints[1 + chance(10)] =
-		    lies[chance(sizeof(lies) / sizeof(lies[0]))];
+		int i = 1 + chance(10);
+
+		r->ints[i] = lies[chance(sizeof(lies) / sizeof(lies[0]))];
 		world.lies++;
 	}
 }
