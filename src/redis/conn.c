@@ -34,17 +34,17 @@
 #define HOPS 8 /* that a request may take */
 
 static void
-set_why(struct conn *n, enum reply_kind kind, const char *why)
+set_why(struct conn *c, enum reply_kind kind, const char *why)
 {
-	n->failure = kind;
-	snprintf(n->why, sizeof(n->why), "%s", why);
+	c->failure = kind;
+	snprintf(c->why, sizeof(c->why), "%s", why);
 }
 
 void
-conn_abort(struct conn *n, enum reply_kind kind, const char *why)
+conn_abort(struct conn *c, enum reply_kind kind, const char *why)
 {
-	set_why(n, kind, why);
-	n->doomed = true;
+	set_why(c, kind, why);
+	c->doomed = true;
 }
 
 /* hiredis wants to read or write: it says so here, poll() sees it. */
@@ -74,34 +74,34 @@ del_write_cb(void *arg)
 
 /* Nobody sends them on any more. */
 static void
-drop_moved(struct conn *n)
+drop_moved(struct conn *c)
 {
-	struct reply a = { .kind = REPLY_LOST, .text = n->why };
+	struct reply a = { .kind = REPLY_LOST, .text = c->why };
 
-	while (n->nmoved > 0) {
-		struct conn_request *r = &n->moved[--n->nmoved];
+	while (c->nmoved > 0) {
+		struct conn_request *r = &c->moved[--c->nmoved];
 
 		a.tag = r->tag;
 		a.sent_ms = r->sent_ms;
 		free(r->bytes);
-		n->reply_cb(n->arg, &a);
+		c->reply_cb(c->arg, &a);
 	}
 }
 
 /* No connection, and none on its way; why says why. */
 static void
-down(struct conn *n)
+down(struct conn *c)
 {
-	n->state = CONN_DOWN;
-	n->hop = false;
-	drop_moved(n);
+	c->state = CONN_DOWN;
+	c->hop = false;
+	drop_moved(c);
 }
 
 /* Whether TLS was meant to be spoken, and nothing came. */
 static bool
-handshaking(const struct conn *n)
+handshaking(const struct conn *c)
 {
-	return n->ssl != NULL && !tls_module()->ready(n->ssl);
+	return c->ssl != NULL && !tls_module()->ready(c->ssl);
 }
 
 static enum reply_kind
@@ -112,56 +112,56 @@ tls_kind(enum tls_trouble trouble)
 
 /* What TLS had to do with the end of the connection, or hiredis. */
 static void
-explain(struct conn *n)
+explain(struct conn *c)
 {
 	static const char connecting[] = "SSL_connect failed: ";
-	const char *errstr = n->ac->c.errstr;
+	const char *errstr = c->ac->c.errstr;
 	char why[TLS_WHY];
 	enum tls_trouble trouble = TLS_FINE;
 
-	if (n->ssl != NULL)
-		trouble = tls_module()->trouble(n->ssl, why);
+	if (c->ssl != NULL)
+		trouble = tls_module()->trouble(c->ssl, why);
 	if (trouble == TLS_REFUSED)
-		n->established = false;
-	if (n->why[0] != '\0')
+		c->established = false;
+	if (c->why[0] != '\0')
 		return;
 	if (trouble != TLS_FINE)
-		set_why(n, tls_kind(trouble), why);
+		set_why(c, tls_kind(trouble), why);
 	else if (strncmp(errstr, connecting, sizeof(connecting) - 1) == 0)
-		set_why(n, REPLY_LOST, errstr + sizeof(connecting) - 1);
-	else if (errstr[0] != '\0' && n->established && !n->heard &&
-	    n->ssl == NULL && n->address.nat > 0)
+		set_why(c, REPLY_LOST, errstr + sizeof(connecting) - 1);
+	else if (errstr[0] != '\0' && c->established && !c->heard &&
+	    c->ssl == NULL && c->address.nat > 0)
 		/* Its alert may have been lost. */
-		snprintf(n->why, sizeof(n->why),
+		snprintf(c->why, sizeof(c->why),
 		    "%.200s (if it speaks TLS, it needs a rediss:// URL)",
 		    errstr);
 	else
-		set_why(n, REPLY_LOST,
+		set_why(c, REPLY_LOST,
 		    errstr[0] != '\0' ? errstr : "the connection was closed");
 }
 
 /* Whether it leads to the server itself, and that has accepted it. */
 static bool
-accepted(const struct conn *n, const redisAsyncContext *ac)
+accepted(const struct conn *c, const redisAsyncContext *ac)
 {
-	return (ac->c.flags & REDIS_CONNECTED) != 0 && !n->at_sentinel &&
-	    !handshaking(n);
+	return (ac->c.flags & REDIS_CONNECTED) != 0 && !c->at_sentinel &&
+	    !handshaking(c);
 }
 
 /* The connection is about to be freed, by whomever. */
 static void
 cleanup_cb(void *arg)
 {
-	struct conn *n = arg;
+	struct conn *c = arg;
 
-	n->established = accepted(n, n->ac);
-	explain(n);
-	n->ac = NULL;
-	n->ssl = NULL;
-	n->doomed = false;
-	loop_remove(n->loop, &n->watch);
-	if (!n->hopping)
-		down(n);
+	c->established = accepted(c, c->ac);
+	explain(c);
+	c->ac = NULL;
+	c->ssl = NULL;
+	c->doomed = false;
+	loop_remove(c->loop, &c->watch);
+	if (!c->hopping)
+		down(c);
 }
 
 /*
@@ -171,72 +171,72 @@ cleanup_cb(void *arg)
 static void
 socket_cb(void *arg, short revents)
 {
-	struct conn *n = arg;
+	struct conn *c = arg;
 	char why[TLS_WHY];
 
-	n->active_ms = clock_now_ms();
+	c->active_ms = clock_now_ms();
 	/* hiredis may connect() again, and the server's last words are gone. */
-	if ((revents & (POLLERR | POLLHUP)) && n->ssl != NULL)
-		tls_module()->trouble(n->ssl, why);
-	if ((revents & POLLOUT) && n->ac != NULL)
-		redisAsyncHandleWrite(n->ac);
-	if ((revents & (POLLIN | POLLERR | POLLHUP)) && n->ac != NULL)
-		redisAsyncHandleRead(n->ac);
-	if (n->ac != NULL && n->ac->c.reader->len > REPLY_MAX)
-		conn_abort(n, REPLY_LOST, "it sends a reply that is too long");
+	if ((revents & (POLLERR | POLLHUP)) && c->ssl != NULL)
+		tls_module()->trouble(c->ssl, why);
+	if ((revents & POLLOUT) && c->ac != NULL)
+		redisAsyncHandleWrite(c->ac);
+	if ((revents & (POLLIN | POLLERR | POLLHUP)) && c->ac != NULL)
+		redisAsyncHandleRead(c->ac);
+	if (c->ac != NULL && c->ac->c.reader->len > REPLY_MAX)
+		conn_abort(c, REPLY_LOST, "it sends a reply that is too long");
 }
 
 static void found_cb(void *, const struct place *, const char *);
 static void hiredis_reply_cb(struct redisAsyncContext *, void *, void *);
 
 void
-conn_init(struct conn *n, struct loop *loop, const struct address *address,
+conn_init(struct conn *c, struct loop *loop, const struct address *address,
     conn_reply_cb *reply_cb, void *arg)
 {
-	memset(n, 0, sizeof(*n));
-	n->address = *address;
-	n->loop = loop;
-	n->reply_cb = reply_cb;
-	n->arg = arg;
-	n->watch =
-	    (struct loop_watch){ .fd = -1, .ready_cb = socket_cb, .arg = n };
-	topology_init(&n->topology, loop, &n->address, found_cb, n);
-	set_why(n, REPLY_LOST, "not connected yet");
+	memset(c, 0, sizeof(*c));
+	c->address = *address;
+	c->loop = loop;
+	c->reply_cb = reply_cb;
+	c->arg = arg;
+	c->watch =
+	    (struct loop_watch){ .fd = -1, .ready_cb = socket_cb, .arg = c };
+	topology_init(&c->topology, loop, &c->address, found_cb, c);
+	set_why(c, REPLY_LOST, "not connected yet");
 }
 
 int
-conn_resolve(struct conn *n)
+conn_resolve(struct conn *c)
 {
 	char why[RESOLVE_WHY];
 
-	n->nips = n->untried = 1;
-	if (n->address.path[0] != '\0')
+	c->nips = c->untried = 1;
+	if (c->address.path[0] != '\0')
 		return 0;
-	if (topology_resolve(&n->topology, why) == -1)
-		set_why(n, REPLY_LOST, why);
-	n->nips = n->untried = n->topology.nips;
-	return n->nips > 0 ? 0 : -1;
+	if (topology_resolve(&c->topology, why) == -1)
+		set_why(c, REPLY_LOST, why);
+	c->nips = c->untried = c->topology.nips;
+	return c->nips > 0 ? 0 : -1;
 }
 
 int
-conn_send(struct conn *n, int tag, int argc, const char *const argv[])
+conn_send(struct conn *c, int tag, int argc, const char *const argv[])
 {
-	struct conn_request *r = &n->pending[n->tail % CONN_PENDING];
+	struct conn_request *r = &c->pending[c->tail % CONN_PENDING];
 	const char **words = (const char **)(uintptr_t)argv;
 	long long len = 0;
 	char *bytes = NULL;
 	int sent;
 
-	if (n->tail - n->head == CONN_PENDING || n->ac == NULL)
+	if (c->tail - c->head == CONN_PENDING || c->ac == NULL)
 		return -1;
-	if (tag >= 0 && n->address.kind == ADDRESS_CLUSTER) {
+	if (tag >= 0 && c->address.kind == ADDRESS_CLUSTER) {
 		len = redisFormatCommandArgv(&bytes, argc, words, NULL);
 		sent = len < 0 ? REDIS_ERR :
-				 redisAsyncFormattedCommand(n->ac,
-				     hiredis_reply_cb, n, bytes, (size_t)len);
+				 redisAsyncFormattedCommand(c->ac,
+				     hiredis_reply_cb, c, bytes, (size_t)len);
 	} else
 		sent = redisAsyncCommandArgv(
-		    n->ac, hiredis_reply_cb, n, argc, words, NULL);
+		    c->ac, hiredis_reply_cb, c, argc, words, NULL);
 	if (sent != REDIS_OK) {
 		free(bytes);
 		return -1;
@@ -245,7 +245,7 @@ conn_send(struct conn *n, int tag, int argc, const char *const argv[])
 		.sent_ms = clock_now_ms(),
 		.bytes = bytes,
 		.len = (size_t)len };
-	n->tail++;
+	c->tail++;
 	return 0;
 }
 
@@ -254,60 +254,60 @@ conn_send(struct conn *n, int tag, int argc, const char *const argv[])
  * cannot be is answered with the end of the connection.
  */
 static void
-send_moved(struct conn *n)
+send_moved(struct conn *c)
 {
 	const char *const asking[] = { "ASKING" };
 	int sent = 0;
 
-	for (; sent < n->nmoved; sent++) {
-		struct conn_request *r = &n->moved[sent];
+	for (; sent < c->nmoved; sent++) {
+		struct conn_request *r = &c->moved[sent];
 
 		if (r->asking)
-			conn_send(n, TAG_ASKING, 1, asking);
-		if (n->tail - n->head == CONN_PENDING ||
-		    redisAsyncFormattedCommand(n->ac, hiredis_reply_cb, n,
+			conn_send(c, TAG_ASKING, 1, asking);
+		if (c->tail - c->head == CONN_PENDING ||
+		    redisAsyncFormattedCommand(c->ac, hiredis_reply_cb, c,
 			r->bytes, r->len) != REDIS_OK) {
 			conn_abort(
-			    n, REPLY_LOST, "it could not be asked again");
+			    c, REPLY_LOST, "it could not be asked again");
 			break;
 		}
-		n->pending[n->tail++ % CONN_PENDING] = *r;
+		c->pending[c->tail++ % CONN_PENDING] = *r;
 	}
-	n->nmoved -= sent;
+	c->nmoved -= sent;
 	memmove(
-	    n->moved, n->moved + sent, (size_t)n->nmoved * sizeof(*n->moved));
+	    c->moved, c->moved + sent, (size_t)c->nmoved * sizeof(*c->moved));
 }
 
 /* What has to be said first; then what another node could not answer. */
 static void
-greet(struct conn *n)
+greet(struct conn *c)
 {
-	if (greet_next(n))
-		send_moved(n);
+	if (greet_next(c))
+		send_moved(c);
 }
 
 /* Whether the cluster wants it to be asked elsewhere, where it is sent then. */
 static bool
-moved(struct conn *n, struct conn_request *r, const char *error)
+moved(struct conn *c, struct conn_request *r, const char *error)
 {
-	if (n->address.kind != ADDRESS_CLUSTER || r->tag < 0 ||
+	if (c->address.kind != ADDRESS_CLUSTER || r->tag < 0 ||
 	    r->hops == HOPS ||
-	    topology_moved(error, n->at.host, &n->sent_on, &r->asking) == -1)
+	    topology_moved(error, c->at.host, &c->sent_on, &r->asking) == -1)
 		return false;
 	r->hops++;
-	n->moved[n->nmoved++] = *r;
-	n->state = CONN_HANDSHAKE;
-	n->hop = true;
+	c->moved[c->nmoved++] = *r;
+	c->state = CONN_HANDSHAKE;
+	c->hop = true;
 	return true;
 }
 
 /* Whether another server may be the master now, at the same URL. */
 static bool
-demoted(const struct conn *n, const char *error)
+demoted(const struct conn *c, const char *error)
 {
-	return (n->address.kind == ADDRESS_SENTINEL ||
-		   (n->address.nat > 0 &&
-		       !resolve_is_address(n->address.at[0].host))) &&
+	return (c->address.kind == ADDRESS_SENTINEL ||
+		   (c->address.nat > 0 &&
+		       !resolve_is_address(c->address.at[0].host))) &&
 	    (strstr(error, "READONLY") != NULL ||
 		strncmp(error, "UNBLOCKED", 9) == 0);
 }
@@ -316,9 +316,9 @@ demoted(const struct conn *n, const char *error)
 static void
 hiredis_reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 {
-	struct conn *n = arg;
+	struct conn *c = arg;
 	const redisReply *r = reply;
-	struct conn_request *request = &n->pending[n->head++ % CONN_PENDING];
+	struct conn_request *request = &c->pending[c->head++ % CONN_PENDING];
 	struct reply a = {
 		.reply = r, .tag = request->tag, .sent_ms = request->sent_ms
 	};
@@ -326,267 +326,267 @@ hiredis_reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 	if (r == NULL) {
 		/* hiredis quotes the byte that it cannot read. */
 		if (a.tag == TAG_AUTH && ac->err == REDIS_ERR_PROTOCOL)
-			set_why(n, REPLY_LOST, "malformed reply to AUTH");
+			set_why(c, REPLY_LOST, "malformed reply to AUTH");
 		a.kind = REPLY_LOST;
-		a.text = n->why[0] != '\0' ? n->why : ac->c.errstr;
+		a.text = c->why[0] != '\0' ? c->why : ac->c.errstr;
 	} else if (r->type == REDIS_REPLY_ERROR) {
-		n->heard = true;
-		if (moved(n, request, r->str))
+		c->heard = true;
+		if (moved(c, request, r->str))
 			return;
 		a.kind = error_kind(r->str);
 		a.text = a.tag == TAG_AUTH ? error_of_auth(r->str) : r->str;
 		if (reply_wants_eval(&a)) {
-			n->no_evalsha = n->no_evalsha ||
+			c->no_evalsha = c->no_evalsha ||
 			    strncmp(r->str, "NOSCRIPT", 8) != 0;
-			n->script = NULL;
+			c->script = NULL;
 		}
 	} else {
 		a.kind = REPLY_OK;
-		a.size = (size_t)(REPLY_MAX - n->budget);
-		n->heard = true;
+		a.size = (size_t)(REPLY_MAX - c->budget);
+		c->heard = true;
 		if (a.tag >= 0) {
-			n->untried = n->nips;
-			n->good = true;
+			c->untried = c->nips;
+			c->good = true;
 		}
 	}
 	free(request->bytes);
 	request->bytes = NULL;
 	if (a.tag >= 0) {
-		n->reply_cb(n->arg, &a);
-		if (a.kind == REPLY_ERROR && demoted(n, a.text))
-			conn_abort(n, a.kind, a.text);
+		c->reply_cb(c->arg, &a);
+		if (a.kind == REPLY_ERROR && demoted(c, a.text))
+			conn_abort(c, a.kind, a.text);
 	} else if (a.tag != TAG_ASKING) {
-		if (greet_answered(n, &a))
-			greet(n);
+		if (greet_answered(c, &a))
+			greet(c);
 	} else if (a.kind == REPLY_DENIED)
-		conn_abort(n, a.kind, a.text);
+		conn_abort(c, a.kind, a.text);
 }
 
 /* Begins a connection to where it says; or down() and why not. */
 static void
-connect_to(struct conn *n, const struct place *p)
+connect_to(struct conn *c, const struct place *p)
 {
 	const int on = 1;
-	bool local = n->address.path[0] != '\0';
+	bool local = c->address.path[0] != '\0';
 	enum tls_trouble trouble;
 	char why[TLS_WHY];
 	redisAsyncContext *ac;
 
-	n->greeting = GREET_AUTH;
-	n->active_ms = clock_now_ms();
-	n->authenticated = false;
-	n->born_ms = 0;
-	n->run_id[0] = '\0';
+	c->greeting = GREET_AUTH;
+	c->active_ms = clock_now_ms();
+	c->authenticated = false;
+	c->born_ms = 0;
+	c->run_id[0] = '\0';
 	errno = 0;
-	ac = local ? redisAsyncConnectUnix(n->address.path) :
+	ac = local ? redisAsyncConnectUnix(c->address.path) :
 		     redisAsyncConnect(p->ip, p->port);
 	if (ac == NULL || ac->err != 0) {
 		/* A unix socket whose backlog is full. */
-		n->again = errno == EAGAIN;
+		c->again = errno == EAGAIN;
 		set_why(
-		    n, REPLY_LOST, ac == NULL ? strerror(ENOMEM) : ac->errstr);
+		    c, REPLY_LOST, ac == NULL ? strerror(ENOMEM) : ac->errstr);
 		if (ac != NULL)
 			redisAsyncFree(ac);
-		down(n);
+		down(c);
 		return;
 	}
 	fcntl(ac->c.fd, F_SETFD, FD_CLOEXEC);
 	if (!local)
 		setsockopt(ac->c.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (n->address.tls &&
-	    (n->ssl = tls_start(&ac->c, p->name, &trouble, why)) == NULL) {
-		set_why(n, tls_kind(trouble), why);
+	if (c->address.tls &&
+	    (c->ssl = tls_start(&ac->c, p->name, &trouble, why)) == NULL) {
+		set_why(c, tls_kind(trouble), why);
 		redisAsyncFree(ac);
-		down(n);
+		down(c);
 		return;
 	}
-	reply_limit(n, ac->c.reader);
-	ac->ev.data = n;
+	reply_limit(c, ac->c.reader);
+	ac->ev.data = c;
 	ac->ev.addRead = add_read_cb;
 	ac->ev.delRead = del_read_cb;
 	ac->ev.addWrite = add_write_cb;
 	ac->ev.delWrite = del_write_cb;
 	ac->ev.cleanup = cleanup_cb;
-	n->ac = ac;
-	n->state = CONN_HANDSHAKE;
-	n->watch.fd = ac->c.fd;
-	n->watch.events = POLLIN;
-	if (loop_add(n->loop, &n->watch) == -1) {
-		conn_close(n, strerror(errno));
+	c->ac = ac;
+	c->state = CONN_HANDSHAKE;
+	c->watch.fd = ac->c.fd;
+	c->watch.events = POLLIN;
+	if (loop_add(c->loop, &c->watch) == -1) {
+		conn_close(c, strerror(errno));
 		return;
 	}
-	greet(n);
+	greet(c);
 }
 
 static void
 found_cb(void *arg, const struct place *p, const char *why)
 {
-	struct conn *n = arg;
+	struct conn *c = arg;
 
 	if (p != NULL) {
-		n->untried += p->more;
-		connect_to(n, p);
+		c->untried += p->more;
+		connect_to(c, p);
 		return;
 	}
-	set_why(n, REPLY_LOST, why);
-	down(n);
+	set_why(c, REPLY_LOST, why);
+	down(c);
 }
 
 /* On to where we have been sent. */
 static void
-follow(struct conn *n)
+follow(struct conn *c)
 {
 	struct place place = { .port = 0 };
 
-	n->state = CONN_HANDSHAKE;
-	n->at = n->sent_on;
-	switch (topology_redirect(&n->topology, &n->sent_on, &place)) {
+	c->state = CONN_HANDSHAKE;
+	c->at = c->sent_on;
+	switch (topology_redirect(&c->topology, &c->sent_on, &place)) {
 	case 1:
-		connect_to(n, &place);
+		connect_to(c, &place);
 		break;
 	case -1:
-		set_why(n, REPLY_LOST, strerror(errno));
-		down(n);
+		set_why(c, REPLY_LOST, strerror(errno));
+		down(c);
 		break;
 	}
 }
 
 static void
-hop(struct conn *n)
+hop(struct conn *c)
 {
-	n->hop = false;
-	n->hopping = true;
-	redisAsyncFree(n->ac);
-	n->hopping = n->established = false;
-	n->script = NULL;
-	n->why[0] = '\0';
-	n->at_sentinel = false;
-	follow(n);
+	c->hop = false;
+	c->hopping = true;
+	redisAsyncFree(c->ac);
+	c->hopping = c->established = false;
+	c->script = NULL;
+	c->why[0] = '\0';
+	c->at_sentinel = false;
+	follow(c);
 }
 
 void
-conn_open(struct conn *n)
+conn_open(struct conn *c)
 {
 	struct place place = { .port = 0 };
 	char why[RESOLVE_WHY];
-	bool known = n->good && n->sent_on.port != 0 &&
-	    n->address.kind == ADDRESS_CLUSTER;
+	bool known = c->good && c->sent_on.port != 0 &&
+	    c->address.kind == ADDRESS_CLUSTER;
 
-	n->why[0] = '\0';
-	n->head = n->tail = 0;
-	n->again = n->established = n->good = false;
-	n->script = NULL;
-	if (n->untried > 0)
-		n->untried--;
-	n->at_sentinel = n->address.kind == ADDRESS_SENTINEL;
+	c->why[0] = '\0';
+	c->head = c->tail = 0;
+	c->again = c->established = c->good = false;
+	c->script = NULL;
+	if (c->untried > 0)
+		c->untried--;
+	c->at_sentinel = c->address.kind == ADDRESS_SENTINEL;
 	if (known) {
-		follow(n);
+		follow(c);
 		return;
 	}
-	if (n->address.path[0] == '\0' &&
-	    topology_next(&n->topology, &place, why) == -1) {
-		set_why(n, REPLY_LOST, why);
-		n->at.port = 0;
+	if (c->address.path[0] == '\0' &&
+	    topology_next(&c->topology, &place, why) == -1) {
+		set_why(c, REPLY_LOST, why);
+		c->at.port = 0;
 		return;
 	}
-	n->nips = n->topology.nips > 0 ? n->topology.nips : 1;
-	snprintf(n->at.host, sizeof(n->at.host), "%s", place.ip);
-	n->at.port = place.port;
-	connect_to(n, &place);
+	c->nips = c->topology.nips > 0 ? c->topology.nips : 1;
+	snprintf(c->at.host, sizeof(c->at.host), "%s", place.ip);
+	c->at.port = place.port;
+	connect_to(c, &place);
 }
 
 bool
-conn_redirect(struct conn *n, const struct endpoint *to)
+conn_redirect(struct conn *c, const struct endpoint *to)
 {
-	if (n->at.port == to->port && strcmp(n->at.host, to->host) == 0)
+	if (c->at.port == to->port && strcmp(c->at.host, to->host) == 0)
 		return true;
-	n->sent_on = *to;
-	n->hop = true;
-	n->state = CONN_HANDSHAKE;
+	c->sent_on = *to;
+	c->hop = true;
+	c->state = CONN_HANDSHAKE;
 	return false;
 }
 
 bool
-conn_connected(const struct conn *n)
+conn_connected(const struct conn *c)
 {
-	return n->ac != NULL && accepted(n, n->ac);
+	return c->ac != NULL && accepted(c, c->ac);
 }
 
 int64_t
-conn_unanswered_ms(const struct conn *n)
+conn_unanswered_ms(const struct conn *c)
 {
-	return n->ac == NULL || n->head == n->tail ?
+	return c->ac == NULL || c->head == c->tail ?
 	    CLOCK_NEVER :
-	    n->pending[n->head % CONN_PENDING].sent_ms;
+	    c->pending[c->head % CONN_PENDING].sent_ms;
 }
 
 void
-conn_close(struct conn *n, const char *why)
+conn_close(struct conn *c, const char *why)
 {
-	if (n->state == CONN_DOWN)
+	if (c->state == CONN_DOWN)
 		return;
-	if (n->why[0] == '\0' && why != NULL && handshaking(n)) {
-		n->failure = REPLY_LOST;
-		snprintf(n->why, sizeof(n->why),
+	if (c->why[0] == '\0' && why != NULL && handshaking(c)) {
+		c->failure = REPLY_LOST;
+		snprintf(c->why, sizeof(c->why),
 		    "%.200s to the TLS handshake (does this port speak TLS?)",
 		    why);
-	} else if (n->why[0] == '\0' && why != NULL && n->topology.awaited) {
-		n->failure = REPLY_LOST;
-		snprintf(n->why, sizeof(n->why),
-		    "%.60s from the resolver about %.150s", why, n->at.host);
-	} else if (n->why[0] == '\0')
-		set_why(n, REPLY_LOST, why != NULL ? why : "closed");
-	topology_cancel(&n->topology);
-	if (n->ac != NULL)
-		redisAsyncFree(n->ac);
+	} else if (c->why[0] == '\0' && why != NULL && c->topology.awaited) {
+		c->failure = REPLY_LOST;
+		snprintf(c->why, sizeof(c->why),
+		    "%.60s from the resolver about %.150s", why, c->at.host);
+	} else if (c->why[0] == '\0')
+		set_why(c, REPLY_LOST, why != NULL ? why : "closed");
+	topology_cancel(&c->topology);
+	if (c->ac != NULL)
+		redisAsyncFree(c->ac);
 	else
-		down(n);
+		down(c);
 }
 
 void
-conn_sweep(struct conn *n)
+conn_sweep(struct conn *c)
 {
-	if (n->doomed)
-		conn_close(n, NULL);
-	else if (n->hop && n->head == n->tail)
-		hop(n);
+	if (c->doomed)
+		conn_close(c, NULL);
+	else if (c->hop && c->head == c->tail)
+		hop(c);
 }
 
 void
-conn_finish(struct conn *n)
+conn_finish(struct conn *c)
 {
 	char discarded[4096];
 
-	if (!conn_connected(n))
+	if (!conn_connected(c))
 		return;
-	redisAsyncHandleWrite(n->ac);
-	if (n->ac == NULL)
+	redisAsyncHandleWrite(c->ac);
+	if (c->ac == NULL)
 		return;
 	/* Closed with something unread, the connection would be reset. */
 	while (
-	    recv(n->ac->c.fd, discarded, sizeof(discarded), MSG_DONTWAIT) > 0)
+	    recv(c->ac->c.fd, discarded, sizeof(discarded), MSG_DONTWAIT) > 0)
 		continue;
-	shutdown(n->ac->c.fd, SHUT_WR);
+	shutdown(c->ac->c.fd, SHUT_WR);
 }
 
 void
-conn_release(struct conn *n)
+conn_release(struct conn *c)
 {
-	conn_close(n, NULL);
-	topology_release(&n->topology);
+	conn_close(c, NULL);
+	topology_release(&c->topology);
 }
 
 int
-conn_command(struct conn *n, int tag, int argc, const char *const argv[])
+conn_command(struct conn *c, int tag, int argc, const char *const argv[])
 {
-	return n->state != CONN_READY ? -1 : conn_send(n, tag, argc, argv);
+	return c->state != CONN_READY ? -1 : conn_send(c, tag, argc, argv);
 }
 
 int
-conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
+conn_eval(struct conn *c, int tag, const struct script *script, int nkeys,
     int argc, const char *const argv[])
 {
-	bool known = n->script == script && !n->no_evalsha;
+	bool known = c->script == script && !c->no_evalsha;
 	const char *words[3 + CONN_ARGS];
 	char keys[16];
 
@@ -597,8 +597,8 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	words[1] = known ? script->sha1 : script->text;
 	words[2] = keys;
 	memcpy(words + 3, argv, (size_t)argc * sizeof(*argv));
-	if (conn_command(n, tag, 3 + argc, words) == -1)
+	if (conn_command(c, tag, 3 + argc, words) == -1)
 		return -1;
-	n->script = script;
+	c->script = script;
 	return 0;
 }

@@ -26,17 +26,17 @@ static redisReplyObjectFunctions limited;
 static bool
 affordable(const redisReadTask *task, size_t cost)
 {
-	struct conn *n = task->privdata;
+	struct conn *c = task->privdata;
 
 	if (task->parent == NULL) {
 		/* An error out of turn ("max number of clients") is allowed. */
-		if (n->head == n->tail && task->type != REDIS_REPLY_ERROR)
+		if (c->head == c->tail && task->type != REDIS_REPLY_ERROR)
 			return false;
-		n->budget = REPLY_MAX;
+		c->budget = REPLY_MAX;
 	}
-	if ((unsigned long long)n->budget < cost)
+	if ((unsigned long long)c->budget < cost)
 		return false;
-	n->budget -= (long long)cost;
+	c->budget -= (long long)cost;
 	return true;
 }
 
@@ -93,7 +93,7 @@ create_bool_cb(const redisReadTask *task, int value)
 #endif
 
 void
-reply_limit(struct conn *n, redisReader *reader)
+reply_limit(struct conn *c, redisReader *reader)
 {
 	if (unlimited.createString == NULL) {
 		unlimited = *reader->fn;
@@ -108,7 +108,7 @@ reply_limit(struct conn *n, redisReader *reader)
 #endif
 	}
 	reader->fn = &limited;
-	reader->privdata = n;
+	reader->privdata = c;
 }
 
 bool
@@ -123,20 +123,20 @@ reply_wants_eval(const struct reply *a)
 }
 
 char *
-conn_explain(const struct conn *n, const char *why, char buf[CONN_WHY])
+conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
 {
-	const char *who = n->at_sentinel        ? "Sentinel" :
-	    n->address.kind == ADDRESS_SENTINEL ? "master" :
+	const char *who = c->at_sentinel        ? "Sentinel" :
+	    c->address.kind == ADDRESS_SENTINEL ? "master" :
 						  "node";
-	const char *host = n->at.host;
+	const char *host = c->at.host;
 	bool v6 = strchr(host, ':') != NULL;
 	size_t len;
 
 	buf[0] = '\0';
-	if (n->address.kind != ADDRESS_SERVER) {
-		if (n->at.port != 0)
+	if (c->address.kind != ADDRESS_SERVER) {
+		if (c->at.port != 0)
 			snprintf(buf, CONN_WHY, "%s %s%.100s%s:%d: ", who,
-			    v6 ? "[" : "", host, v6 ? "]" : "", n->at.port);
+			    v6 ? "[" : "", host, v6 ? "]" : "", c->at.port);
 		len = strlen(buf);
 		if (strncmp(why, buf, len) == 0)
 			len = 0;

@@ -8,7 +8,7 @@
 
 struct redisReader;
 
-/* From now on what the reader parses for n may cost n->budget. */
-void reply_limit(struct conn *n, struct redisReader *);
+/* From now on what the reader parses for c may cost c->budget. */
+void reply_limit(struct conn *c, struct redisReader *);
 
 #endif
