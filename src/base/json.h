@@ -1,20 +1,47 @@
 /*
- * JSON for programs, a member of an object at a time; who writes it puts the
- * braces and commas.  Whether the printing worked, ferror() knows.
+ * JSON for programs, as RFC 8259 has it.  The writer keeps the commas and the
+ * brackets.  Every value takes the name that it has in its object, or NULL
+ * inside an array.  ferror() reports a failed write.
  */
 #ifndef JSON_H
 #define JSON_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* "name":"value"; a value of NULL is null. */
-void json_string(FILE *, const char *name, const char *value);
+#define JSON_DEPTH 8
 
-/* "name":value, or null if it is less than least. */
-void json_number(FILE *, const char *name, int64_t value, int64_t least);
+/* Prepared as { .out = stdout }; every document leaves it so. */
+struct json {
+	FILE *out;
+	char closing[JSON_DEPTH]; /* brackets that are still open */
+	int depth;
+	bool more; /* a comma comes before the next value */
+};
 
-/* "name":"2026-11-20T02:00:00.123Z", ms since 1970; null if out of range. */
-void json_time(FILE *, const char *name, int64_t wall_ms);
+/*
+ * Begin an object or an array; json_end() closes the one begun last, and ends
+ * the document with a newline after the outermost one.
+ */
+void json_object(struct json *, const char *name);
+void json_array(struct json *, const char *name);
+void json_end(struct json *);
+
+/* A string, escaped; a value of NULL is null. */
+void json_string(struct json *, const char *name, const char *value);
+void json_bytes(struct json *, const char *name, const char *value, size_t len);
+
+void json_bool(struct json *, const char *name, bool value);
+
+/* A number, or null if it is less than least. */
+void json_number(struct json *, const char *name, int64_t value, int64_t least);
+
+/*
+ * "2026-11-20T02:00:00.123Z", from ms since 1970; null outside of the years 1970
+ * to 9999.
+ */
+void json_time(struct json *, const char *name, int64_t wall_ms);
 
 #endif

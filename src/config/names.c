@@ -2,12 +2,10 @@
  * Names of locks.  They must not have in them what would make their keys
  * collide with others of ours, or put them into different hash slots.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/exitcode.h"
+#include "base/xalloc.h"
 #include "config/names.h"
 #include "protocol/key.h"
 
@@ -74,10 +72,8 @@ names_add(struct options *opt, const char *name)
 	check_name(name);
 	if (opt->nnames == LOCKS_MAX)
 		usage_error("-k: more than %d locks", LOCKS_MAX);
-	names = realloc(
-	    opt->names, (size_t)(opt->nnames + 1) * sizeof(*opt->names));
-	if (names == NULL)
-		die(EXIT_OS, "%s", strerror(errno));
+	names = xreallocarray(
+	    opt->names, (size_t)(opt->nnames + 1), sizeof(*opt->names));
 	opt->names = names;
 	for (; i > 0 && strcmp(names[i - 1], name) >= 0; i--) {
 		if (strcmp(names[i - 1], name) == 0)
@@ -96,8 +92,7 @@ names_joined(const struct options *opt)
 
 	for (int i = 0; i < opt->nnames; i++)
 		size += strlen(opt->names[i]) + 2;
-	if ((text = malloc(size)) == NULL)
-		die(EXIT_OS, "%s", strerror(errno));
+	text = xmalloc(size);
 	text[0] = '\0';
 	for (int i = 0; i < opt->nnames; i++)
 		used += (size_t)snprintf(text + used, size - used, "%s%s",

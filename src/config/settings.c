@@ -16,6 +16,7 @@
 #include "base/duration.h"
 #include "base/exitcode.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 #include "config/conffile.h"
 #include "config/names.h"
 #include "config/settings.h"
@@ -140,10 +141,8 @@ site_add_server(struct options *opt, const char *name, const char *url)
 
 	if (opt->naddresses == LOCK_SERVERS)
 		usage_error("%s: more than %d servers", name, LOCK_SERVERS);
-	a = realloc(opt->addresses,
-	    (size_t)(opt->naddresses + 1) * sizeof(*opt->addresses));
-	if (a == NULL)
-		die(EXIT_OS, "%s", strerror(errno));
+	a = xreallocarray(opt->addresses, (size_t)(opt->naddresses + 1),
+	    sizeof(*opt->addresses));
 	opt->addresses = a;
 	a += opt->naddresses;
 	why = address_parse(a, url);
@@ -182,8 +181,7 @@ find_servers(struct options *opt, const struct site *site)
 		site_add_server(opt, "-r", ADDRESS_DEFAULT);
 		return false;
 	}
-	if ((copy = strdup(s.value)) == NULL)
-		die(EXIT_OS, "%s", strerror(errno));
+	copy = xstrdup(s.value);
 	for (rest = copy; (word = strsep(&rest, " \t\n")) != NULL;)
 		if (*word != '\0')
 			site_add_server(opt, s.name, word);
@@ -343,9 +341,7 @@ read_config(struct options *opt, const struct site *site)
 	ssize_t len;
 
 	opt->config_path = file.value != NULL ? file.value : CONFIG_DEFAULT;
-	c->text = malloc(CONFIG_SIZE + 2);
-	if (c->text == NULL)
-		die(EXIT_OS, "%s", strerror(errno));
+	c->text = xmalloc(CONFIG_SIZE + 2);
 	len = config_read(opt->config_path, c->text, CONFIG_SIZE + 2, &st);
 	if (len == -1) {
 		int error = errno;

@@ -15,6 +15,7 @@
 #include "base/die.h"
 #include "base/exitcode.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 #include "inspect/break.h"
 #include "inspect/lockinfo.h"
 #include "inspect/query.h"
@@ -143,7 +144,7 @@ print_command(const struct options *opt, const char *token)
 	print_quoted(opt->argv[0]);
 	printf(" --token %s", token);
 	for (char **w = opt->argv + 1; *w != NULL; w++) {
-		word = need(strdup(*w));
+		word = xstrdup(*w);
 		if (strcmp(word, opt->names[0]) != 0)
 			cut |= address_cut(word);
 		putchar(' ');

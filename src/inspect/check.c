@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/table.h"
+#include "base/xalloc.h"
 #include "inspect/check.h"
 #include "inspect/findings.h"
 #include "inspect/probe.h"
@@ -133,59 +134,55 @@ show_findings(FILE *out, const struct facts *facts,
 }
 
 static void
-json_server(FILE *out, const struct facts *f, const struct findings *found)
+json_server(struct json *j, const struct facts *f, const struct findings *found)
 {
 	char version[FACTS_WORD + 8];
 
 	version_of(version, sizeof(version), f);
-	putc('{', out);
-	json_string(out, "server", f->address->text);
-	fprintf(
-	    out, ",\"ok\":%s,", found->worst == LEVEL_NOTE ? "true" : "false");
-	json_string(out, "version", f->informed ? version : NULL);
-	putc(',', out);
-	json_string(out, "role", f->informed ? role_of(f) : NULL);
-	putc(',', out);
-	json_number(out, "uptime_ms", f->uptime_ms, 0);
-	putc(',', out);
-	json_number(out, "clock_offset_ms",
+	json_object(j, NULL);
+	json_string(j, "server", f->address->text);
+	json_bool(j, "ok", found->worst == LEVEL_NOTE);
+	json_string(j, "version", f->informed ? version : NULL);
+	json_string(j, "role", f->informed ? role_of(f) : NULL);
+	json_number(j, "uptime_ms", f->uptime_ms, 0);
+	json_number(j, "clock_offset_ms",
 	    f->offset_us == FACTS_UNKNOWN ? f->offset_us : f->offset_us / 1000,
 	    FACTS_UNKNOWN + 1);
-	putc(',', out);
-	json_number(out, "rtt_us", f->rtt_us, 0);
-	putc(',', out);
-	json_string(out, "persistence", findings_persistence(f));
-	putc(',', out);
-	json_string(out, "eviction", f->policy[0] != '\0' ? f->policy : NULL);
-	fprintf(out, ",\"findings\":[");
-	for (int j = 0; j < found->n; j++) {
-		fprintf(out, "%s{\"level\":\"%s\",", j > 0 ? "," : "",
-		    found->list[j].level == LEVEL_NOTE ? "note" : "bad");
-		json_string(out, "text", found->list[j].text);
-		putc('}', out);
+	json_number(j, "rtt_us", f->rtt_us, 0);
+	json_string(j, "persistence", findings_persistence(f));
+	json_string(j, "eviction", f->policy[0] != '\0' ? f->policy : NULL);
+	json_array(j, "findings");
+	for (int i = 0; i < found->n; i++) {
+		const struct finding *it = &found->list[i];
+
+		json_object(j, NULL);
+		json_string(
+		    j, "level", it->level == LEVEL_NOTE ? "note" : "bad");
+		json_string(j, "text", it->text);
+		json_end(j);
 	}
-	fprintf(out, "]}");
+	json_end(j);
+	json_end(j);
 }
 
 static void
 show_json(
     FILE *out, const struct facts *facts, const struct findings *found, int n)
 {
-	putc('[', out);
-	for (int i = 0; i < n; i++) {
-		if (i > 0)
-			fprintf(out, ",\n ");
-		json_server(out, &facts[i], &found[i]);
-	}
-	fprintf(out, "]\n");
+	struct json j = { .out = out };
+
+	json_array(&j, NULL);
+	for (int i = 0; i < n; i++)
+		json_server(&j, &facts[i], &found[i]);
+	json_end(&j);
 }
 
 int
 check_run(const struct options *opt)
 {
 	int n = opt->naddresses, result = 0;
-	struct findings *found = need(calloc((size_t)n, sizeof(*found)));
-	struct facts *facts = need(calloc((size_t)n, sizeof(*facts)));
+	struct findings *found = xcalloc((size_t)n, sizeof(*found));
+	struct facts *facts = xcalloc((size_t)n, sizeof(*facts));
 	struct survey sv;
 
 	survey_init(&sv, opt);

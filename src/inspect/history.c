@@ -231,51 +231,39 @@ tell_table(FILE *out, const struct history *h)
 }
 
 static void
-json_run(FILE *out, const struct chapter *c, const struct past_run *run)
+json_run(struct json *j, const struct chapter *c, const struct past_run *run)
 {
 	const struct owner *o = &run->owner;
 
-	putc('{', out);
-	json_string(out, "name", c->name);
-	putc(',', out);
-	json_string(out, "token", o->token);
-	putc(',', out);
-	json_string(out, "host", o->host);
-	fprintf(out, ",\"pid\":%d,", (int)o->pid);
-	json_string(out, "user", o->user);
-	putc(',', out);
-	json_string(out, "command", o->command);
-	putc(',', out);
-	json_time(out, "since", run->since_ms);
-	putc(',', out);
-	json_number(out, "waited_ms", run->waited_ms, 0);
-	putc(',', out);
-	json_number(out, "ran_ms", ran_ms(c, run), 0);
-	putc(',', out);
-	json_number(out, "status", run->status, 0);
-	putc(',', out);
-	json_number(out, "signal", run->signal, 0);
-	putc(',', out);
-	json_string(out, "ended", ending_names[run->ending]);
-	putc('}', out);
+	json_object(j, NULL);
+	json_string(j, "name", c->name);
+	json_string(j, "token", o->token);
+	json_string(j, "host", o->host);
+	json_number(j, "pid", o->pid, 0);
+	json_string(j, "user", o->user);
+	json_string(j, "command", o->command);
+	json_time(j, "since", run->since_ms);
+	json_number(j, "waited_ms", run->waited_ms, 0);
+	json_number(j, "ran_ms", ran_ms(c, run), 0);
+	json_number(j, "status", run->status, 0);
+	json_number(j, "signal", run->signal, 0);
+	json_string(j, "ended", ending_names[run->ending]);
+	json_end(j);
 }
 
 void
 tell_json(FILE *out, const struct history *h)
 {
-	const char *between = "";
+	struct json j = { .out = out };
 
-	putc('[', out);
+	json_array(&j, NULL);
 	for (size_t i = 0; i < h->nchapters; i++) {
 		const struct chapter *c = &h->chapters[i];
 
-		for (size_t k = 0; k < shown(c); k++) {
-			fputs(between, out);
-			between = ",\n ";
-			json_run(out, c, &c->runs.run[k]);
-		}
+		for (size_t k = 0; k < shown(c); k++)
+			json_run(&j, c, &c->runs.run[k]);
 	}
-	fprintf(out, "]\n");
+	json_end(&j);
 }
 
 int

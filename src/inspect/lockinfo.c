@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/exitcode.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 #include "inspect/lockinfo.h"
 #include "process/signals.h"
 #include "protocol/key.h"
@@ -26,7 +26,7 @@ read_waiters(struct opinion *o, const struct reply a)
 	const char *value;
 
 	n = n < WAITERS_MAX ? n : WAITERS_MAX;
-	o->waiters = need(calloc(n + 1, sizeof(*o->waiters)));
+	o->waiters = xcalloc(n + 1, sizeof(*o->waiters));
 	for (size_t i = 0; i < n; i++) {
 		value = reply_string(&a, i, &len);
 		if (value != NULL &&
@@ -41,13 +41,13 @@ read_holders(struct opinion *o, const struct reply a)
 	size_t n = reply_count(&a) / 2, len;
 	const char *value;
 
-	o->holders = need(calloc(n + 1, sizeof(*o->holders)));
+	o->holders = xcalloc(n + 1, sizeof(*o->holders));
 	for (size_t i = 0; i < n; i++) {
 		struct holder *h = &o->holders[o->nholders];
 
 		if ((value = reply_string(&a, 2 * i, &len)) == NULL)
 			continue;
-		h->value = need(malloc(len + 1));
+		h->value = xmalloc(len + 1);
 		memcpy(h->value, value, len);
 		h->len = len;
 		h->ours = owner_parse(&h->owner, value, len) == 0;
@@ -152,7 +152,7 @@ judge_holder(const struct survey *sv, struct entry *e,
 	if (n < sv->quorum)
 		return;
 	e->holders =
-	    need(realloc(e->holders, (e->nholders + 1) * sizeof(*e->holders)));
+	    xreallocarray(e->holders, e->nholders + 1, sizeof(*e->holders));
 	agreed = &e->holders[e->nholders++];
 	*agreed = *h;
 	agreed->ttl_ms = quorum_largest(ttl_ms, n, sv->quorum);
@@ -249,12 +249,12 @@ status_read(struct status *st)
 	forget_entries(st);
 	survey_subjects(sv, wanted);
 	st->nentries = sv->nsubjects;
-	st->entries = need(calloc(st->nentries + 1, sizeof(*st->entries)));
+	st->entries = xcalloc(st->nentries + 1, sizeof(*st->entries));
 	for (size_t i = 0; i < st->nentries; i++) {
 		st->entries[i].name = sv->subjects[i].name;
 		st->entries[i].slots = sv->subjects[i].slots;
-		st->entries[i].opinions = need(calloc(
-		    (size_t)sv->nsources, sizeof(*st->entries[i].opinions)));
+		st->entries[i].opinions = xcalloc(
+		    (size_t)sv->nsources, sizeof(*st->entries[i].opinions));
 	}
 	survey_ask(sv, st->nentries, ask_entry, entry_answered);
 	for (size_t i = 0; i < st->nentries; i++)

@@ -12,6 +12,7 @@
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "config/advice.h"
+#include "base/xalloc.h"
 #include "inspect/query.h"
 #include "protocol/acl.h"
 #include "protocol/key.h"
@@ -21,14 +22,6 @@
 #define BYTES_MAX     (128 * 1024 * 1024)
 #define NAMES_MAX     100000
 #define SCAN_TIMEOUTS 20 /* node timeouts that SCAN may take in all */
-
-void *
-need(void *memory)
-{
-	if (memory == NULL)
-		die(EXIT_OS, "%s", strerror(errno));
-	return memory;
-}
 
 void
 source_fail(struct source *s, enum reply_kind kind, const char *why)
@@ -151,10 +144,10 @@ add_subject(struct survey *sv, const struct source *from, const char *name,
 
 	/* Twice as much whenever a power of two is full. */
 	if ((sv->nsubjects & (sv->nsubjects - 1)) == 0)
-		sv->subjects = need(realloc(sv->subjects,
-		    (2 * sv->nsubjects + 1) * sizeof(*sv->subjects)));
+		sv->subjects = xreallocarray(
+		    sv->subjects, 2 * sv->nsubjects + 1, sizeof(*sv->subjects));
 	to = &sv->subjects[sv->nsubjects++];
-	to->name = need(strndup(name, len));
+	to->name = xstrndup(name, len);
 	to->slots = slots;
 	to->from = from;
 }
@@ -206,8 +199,8 @@ read_masters(struct source *s, const struct reply *a)
 				break;
 		if (known < s->nmasters)
 			continue;
-		s->masters = need(realloc(s->masters,
-		    (size_t)(s->nmasters + 1) * sizeof(*s->masters)));
+		s->masters = xreallocarray(
+		    s->masters, (size_t)(s->nmasters + 1), sizeof(*s->masters));
 		s->masters[s->nmasters++] = to;
 	}
 	if (s->nmasters == 0)
@@ -439,8 +432,7 @@ survey_init(struct survey *sv, const struct options *opt)
 	sv->quorum = quorum_of(opt->naddresses);
 	if (loop_init(&sv->loop) == -1)
 		die(EXIT_OS, "timerfd: %s", strerror(errno));
-	sv->sources =
-	    need(calloc((size_t)opt->naddresses, sizeof(*sv->sources)));
+	sv->sources = xcalloc((size_t)opt->naddresses, sizeof(*sv->sources));
 	for (int i = 0; i < opt->naddresses; i++) {
 		struct source *s = &sv->sources[i];
 

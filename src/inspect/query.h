@@ -124,7 +124,4 @@ int survey_working(const struct survey *);
  */
 int survey_report(const struct survey *, int *failures);
 
-/* Exits if there was no memory; returns it otherwise. */
-void *need(void *memory);
-
 #endif

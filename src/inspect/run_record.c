@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "inspect/query.h"
 #include "inspect/run_record.h"
 
@@ -82,8 +83,8 @@ find_or_add(struct runs *runs, const struct owner *owner)
 		return run;
 	/* Twice as much whenever a power of two is full. */
 	if ((runs->n & (runs->n - 1)) == 0)
-		runs->run = need(
-		    realloc(runs->run, (2 * runs->n + 1) * sizeof(*runs->run)));
+		runs->run = xreallocarray(
+		    runs->run, 2 * runs->n + 1, sizeof(*runs->run));
 	run = &runs->run[runs->n++];
 	memset(run, 0, sizeof(*run));
 	run->owner = *owner;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/exitcode.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 #include "inspect/runlog.h"
 #include "process/signals.h"
 #include "protocol/key.h"
@@ -31,7 +31,7 @@ read_holders(struct account *account, const struct reply a)
 	size_t n = reply_count(&a), len;
 	const char *token;
 
-	account->holders = need(calloc(n + 1, sizeof(*account->holders)));
+	account->holders = xcalloc(n + 1, sizeof(*account->holders));
 	for (size_t i = 0; i < n; i++) {
 		token = reply_string(&a, i, &len);
 		if (token != NULL && len < OWNER_TOKEN)
@@ -96,14 +96,14 @@ history_read(struct history *h)
 
 	survey_subjects(sv, wanted);
 	h->nchapters = sv->nsubjects;
-	h->chapters = need(calloc(h->nchapters + 1, sizeof(*h->chapters)));
+	h->chapters = xcalloc(h->nchapters + 1, sizeof(*h->chapters));
 	for (size_t i = 0; i < h->nchapters; i++) {
 		struct chapter *c = &h->chapters[i];
 
 		c->name = sv->subjects[i].name;
 		c->slots = sv->subjects[i].slots;
 		c->accounts =
-		    need(calloc((size_t)sv->nsources, sizeof(*c->accounts)));
+		    xcalloc((size_t)sv->nsources, sizeof(*c->accounts));
 	}
 	survey_ask(sv, h->nchapters, ask_chapter, chapter_answered);
 	for (size_t i = 0; i < h->nchapters; i++)

@@ -141,48 +141,41 @@ show_table(FILE *out, const struct status *st)
 	table_release(&t);
 }
 
+/* A foreign value is its own token; nothing else of it is known. */
 static void
-json_holder(FILE *out, const struct entry *e, const struct holder *h)
+json_holder(struct json *j, const struct entry *e, const struct holder *h)
 {
-	if (h->ours) {
-		putc('{', out);
-		json_string(out, "token", h->owner.token);
-		putc(',', out);
-		json_string(out, "host", h->owner.host);
-		fprintf(out, ",\"pid\":%d,", (int)h->owner.pid);
-		json_string(out, "user", h->owner.user);
-		putc(',', out);
-		json_string(out, "command", h->owner.command);
-		putc(',', out);
-		json_time(out, "since", h->owner.since_ms);
-	} else {
-		fprintf(out, "{\"token\":");
-		escape_json(out, h->value, h->len);
-		fprintf(out,
-		    ",\"host\":null,\"pid\":null,\"user\":null,"
-		    "\"command\":null,\"since\":null");
-	}
-	putc(',', out);
-	json_number(out, "held_ms", held_ms(e, h), 0);
-	putc(',', out);
-	json_number(out, "ttl_ms", h->ttl_ms, 0);
-	putc('}', out);
+	const struct owner *o = &h->owner;
+
+	json_object(j, NULL);
+	if (h->ours)
+		json_string(j, "token", o->token);
+	else
+		json_bytes(j, "token", h->value, h->len);
+	json_string(j, "host", h->ours ? o->host : NULL);
+	json_number(j, "pid", h->ours ? o->pid : -1, 0);
+	json_string(j, "user", h->ours ? o->user : NULL);
+	json_string(j, "command", h->ours ? o->command : NULL);
+	json_time(j, "since", h->ours ? o->since_ms : -1);
+	json_number(j, "held_ms", held_ms(e, h), 0);
+	json_number(j, "ttl_ms", h->ttl_ms, 0);
+	json_end(j);
 }
 
 static void
-json_waiter(FILE *out, const struct opinion *o, const struct owner *w)
+json_waiter(struct json *j, const struct opinion *o, const struct owner *w)
 {
-	putc('{', out);
-	json_string(out, "token", w->token);
-	putc(',', out);
-	json_string(out, "host", w->host);
-	fprintf(out, ",\"pid\":%d,\"waiting_ms\":%" PRId64 "}", (int)w->pid,
-	    owner_age_ms(w, o->now_us));
+	json_object(j, NULL);
+	json_string(j, "token", w->token);
+	json_string(j, "host", w->host);
+	json_number(j, "pid", w->pid, 0);
+	json_number(j, "waiting_ms", owner_age_ms(w, o->now_us), 0);
+	json_end(j);
 }
 
 /* The lease of a server is that of the last of its holders. */
 static void
-json_opinion(FILE *out, const struct source *s, const struct opinion *o)
+json_opinion(struct json *j, const struct source *s, const struct opinion *o)
 {
 	int64_t ttl_ms = -1;
 
@@ -190,59 +183,50 @@ json_opinion(FILE *out, const struct source *s, const struct opinion *o)
 		if (i == 0 || o->holders[i].ttl_ms < 0 ||
 		    (ttl_ms >= 0 && o->holders[i].ttl_ms > ttl_ms))
 			ttl_ms = o->holders[i].ttl_ms;
-	putc('{', out);
-	json_string(out, "server", s->conn.address.text);
-	fprintf(out, ",\"state\":\"%s\",", state_names[o->state]);
-	json_number(out, "ttl_ms", ttl_ms, 0);
-	putc('}', out);
+	json_object(j, NULL);
+	json_string(j, "server", s->conn.address.text);
+	json_string(j, "state", state_names[o->state]);
+	json_number(j, "ttl_ms", ttl_ms, 0);
+	json_end(j);
 }
 
 static void
-json_entry(FILE *out, const struct survey *sv, const struct entry *e)
+json_entry(struct json *j, const struct survey *sv, const struct entry *e)
 {
 	bool ours = e->nholders > 0 && e->holders[0].ours;
 	bool shared = ours && e->said->shared;
 
-	putc('{', out);
-	json_string(out, "name", e->name);
-	fprintf(out, ",\"state\":\"%s\",", state_names[e->state]);
-	json_string(out, "mode", shared ? "shared" : ours ? "exclusive" : NULL);
-	putc(',', out);
-	json_number(out, "ttl_ms", e->ttl_ms, 0);
-	fprintf(
-	    out, ",\"waiting\":%d,", e->said == NULL ? 0 : e->said->waiting);
-	json_number(out, "fence", e->fence, 1);
-	fprintf(out, ",\"holders\":[");
-	for (size_t i = 0; i < e->nholders; i++) {
-		if (i > 0)
-			putc(',', out);
-		json_holder(out, e, &e->holders[i]);
-	}
-	fprintf(out, "],\"waiters\":[");
-	for (size_t i = 0; e->said != NULL && i < e->said->nwaiters; i++) {
-		if (i > 0)
-			putc(',', out);
-		json_waiter(out, e->said, &e->said->waiters[i]);
-	}
-	fprintf(out, "],\"servers\":[");
-	for (int i = 0; i < sv->nsources; i++) {
-		if (i > 0)
-			putc(',', out);
-		json_opinion(out, &sv->sources[i], &e->opinions[i]);
-	}
-	fprintf(out, "]}");
+	json_object(j, NULL);
+	json_string(j, "name", e->name);
+	json_string(j, "state", state_names[e->state]);
+	json_string(j, "mode", shared ? "shared" : ours ? "exclusive" : NULL);
+	json_number(j, "ttl_ms", e->ttl_ms, 0);
+	json_number(j, "waiting", e->said == NULL ? 0 : e->said->waiting, 0);
+	json_number(j, "fence", e->fence, 1);
+	json_array(j, "holders");
+	for (size_t i = 0; i < e->nholders; i++)
+		json_holder(j, e, &e->holders[i]);
+	json_end(j);
+	json_array(j, "waiters");
+	for (size_t i = 0; e->said != NULL && i < e->said->nwaiters; i++)
+		json_waiter(j, e->said, &e->said->waiters[i]);
+	json_end(j);
+	json_array(j, "servers");
+	for (int i = 0; i < sv->nsources; i++)
+		json_opinion(j, &sv->sources[i], &e->opinions[i]);
+	json_end(j);
+	json_end(j);
 }
 
 void
 show_json(FILE *out, const struct status *st)
 {
-	putc('[', out);
-	for (size_t i = 0; i < st->nentries; i++) {
-		if (i > 0)
-			fprintf(out, ",\n ");
-		json_entry(out, &st->survey, &st->entries[i]);
-	}
-	fprintf(out, "]\n");
+	struct json j = { .out = out };
+
+	json_array(&j, NULL);
+	for (size_t i = 0; i < st->nentries; i++)
+		json_entry(&j, &st->survey, &st->entries[i]);
+	json_end(&j);
 }
 
 int

@@ -20,6 +20,7 @@
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "base/screen.h"
+#include "base/xalloc.h"
 #include "inspect/lockinfo.h"
 #include "inspect/status.h"
 #include "inspect/watch.h"
@@ -58,7 +59,11 @@ survey_of(struct watch *w)
 static FILE *
 text_open(char **text, size_t *len)
 {
-	return need(open_memstream(text, len));
+	FILE *out = open_memstream(text, len);
+
+	if (out == NULL)
+		die(EXIT_OS, "%s", strerror(errno));
+	return out;
 }
 
 static void
@@ -304,8 +309,8 @@ watch_init(struct watch *w, const struct options *opt)
 
 	memset(w, 0, sizeof(*w));
 	w->opt = opt;
-	w->title = need(strdup("asking ..."));
-	w->table = need(strdup(""));
+	w->title = xstrdup("asking ...");
+	w->table = xstrdup("");
 	status_init(&w->status, opt);
 	signals_init(&w->signals);
 	if (signals_take(&w->signals) == -1)

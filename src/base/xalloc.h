@@ -1,0 +1,14 @@
+/* Memory, or the end of the program.  Only before COMMAND exists. */
+#ifndef XALLOC_H
+#define XALLOC_H
+
+#include <stddef.h>
+
+/* Each is its namesake of the C library; frees as usual. */
+void *xmalloc(size_t size);
+void *xcalloc(size_t n, size_t size);
+void *xreallocarray(void *old, size_t n, size_t size);
+char *xstrdup(const char *);
+char *xstrndup(const char *, size_t len);
+
+#endif
