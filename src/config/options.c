@@ -354,7 +354,7 @@ options_parse(struct options *opt, int argc, char **argv)
 
 	memset(opt, 0, sizeof(*opt));
 	opt->conflict_status = EXIT_BUSY;
-	opt->limit = 1;
+	opt->capacity = 1;
 	opterr = 0;
 	while ((c = getopt_long(
 		    argc, argv, short_options, long_options, NULL)) != -1) {
@@ -375,7 +375,7 @@ options_parse(struct options *opt, int argc, char **argv)
 			only_run = "--shared";
 			break;
 		case OPT_SLOTS:
-			opt->limit = number(
+			opt->capacity = number(
 			    "--slots", "a number", optarg, 1, LOCK_SLOTS);
 			slots = true;
 			only_run = "--slots";
@@ -460,8 +460,9 @@ options_parse(struct options *opt, int argc, char **argv)
 		usage_error("-q and -v do not go together");
 	if (shared && slots)
 		usage_error("--shared and --slots do not go together");
-	if (shared)
-		opt->limit = 0;
+	opt->lock_mode = shared ? LOCK_SHARED :
+	    opt->capacity > 1   ? LOCK_SLOTTED :
+				  LOCK_EXCLUSIVE;
 	log_set(opt->quiet   ? LOG_QUIET :
 		opt->verbose ? LOG_VERBOSE :
 			       LOG_NORMAL);

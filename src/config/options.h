@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "config/conffile.h"
+#include "protocol/mode.h"
 #include "redis/url.h"
 
 #define OPTIONS_HINT 192
@@ -18,10 +19,11 @@ struct options {
 	const char **names; /* of the locks, in bytewise order */
 	int nnames;         /* 0: all there are */
 	int replicas;       /* --replicas */
-	int limit;          /* how many may hold one; 0: any number, shared */
-	char *name;         /* all of them, for messages: "a, b" */
-	char **argv;        /* as typed; NULL-terminated */
-	char **command;     /* in argv */
+	enum lock_mode lock_mode;
+	int capacity;              /* slots of each lock; else 1 */
+	char *name;                /* all of them, for messages: "a, b" */
+	char **argv;               /* as typed; NULL-terminated */
+	char **command;            /* in argv */
 	struct address *addresses; /* the servers, with their passwords */
 	int naddresses;
 	bool default_server;     /* nobody named one */

@@ -301,8 +301,8 @@ status_sort(struct status *st)
 }
 
 bool
-status_holds(
-    const struct options *opt, const char *token, struct owner *run, int *limit)
+status_holds(const struct options *opt, const char *token, struct owner *run,
+    enum lock_mode *mode, int *capacity)
 {
 	struct holder us = { .ours = true };
 	const struct holder *h;
@@ -320,9 +320,10 @@ status_holds(
 		if (!holds)
 			break;
 		*run = h->owner;
-		*limit = e->said->shared ? 0 :
-		    h->owner.slots > 0   ? h->owner.slots :
-					   1;
+		*capacity = h->owner.slots > 0 ? h->owner.slots : 1;
+		*mode = e->said->shared ? LOCK_SHARED :
+		    *capacity > 1       ? LOCK_SLOTTED :
+					  LOCK_EXCLUSIVE;
 	}
 	status_release(&st);
 	return holds;

@@ -72,10 +72,10 @@ void status_release(struct status *);
 
 /*
  * Whether all of opt->names are held by the run that has this token.  If so,
- * *run is that run, and *limit how many may hold the last of the names at a
- * time, as lock_init() has it.
+ * *run is that run, and *mode and *capacity are how it uses the last of the
+ * names.
  */
 bool status_holds(const struct options *opt, const char *token,
-    struct owner *run, int *limit);
+    struct owner *run, enum lock_mode *mode, int *capacity);
 
 #endif

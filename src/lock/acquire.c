@@ -220,9 +220,10 @@ change_slot(struct lock *l, int64_t now)
 {
 	int slot;
 
-	if (l->limit < 2 || l->nservers == 1 || (slot = free_slot(l, now)) == 0)
+	if (l->mode != LOCK_SLOTTED || l->nservers == 1 ||
+	    (slot = free_slot(l, now)) == 0)
 		return false;
-	if (now >= l->wait_end_ms && ++l->changes > l->limit)
+	if (now >= l->wait_end_ms && ++l->changes > l->capacity)
 		return false;
 	l->slot = slot;
 	if (now + l->node_timeout_ms > l->phase_end_ms)
@@ -404,9 +405,9 @@ lock_begin(struct lock *l, const struct owner *owner, int64_t wait_end_ms)
 	owner_details(owner, l->details);
 	l->proposal = clock_wall_us();
 	/* One server has all slots before it, several have to be told. */
-	l->slot = l->limit < 2 ? 1 :
-	    l->nservers == 1   ? 0 :
-				 1 + (int)(l->proposal % l->limit);
+	l->slot = l->mode != LOCK_SLOTTED ? 1 :
+	    l->nservers == 1              ? 0 :
+					    1 + (int)(l->proposal % l->capacity);
 	l->phase = PHASE_ACQUIRE;
 	l->phase_end_ms = clock_now_ms() + l->node_timeout_ms;
 	if (l->phase_end_ms < wait_end_ms)

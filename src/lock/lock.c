@@ -43,8 +43,9 @@ lock_step(struct lock *l)
 
 int
 lock_init(struct lock *l, struct loop *loop, const char *prefix,
-    const char *name, int limit, const struct address *addresses,
-    int naddresses, int64_t ttl_ms, int64_t node_timeout_ms, int64_t grace_ms)
+    const char *name, enum lock_mode mode, int capacity,
+    const struct address *addresses, int naddresses, int64_t ttl_ms,
+    int64_t node_timeout_ms, int64_t grace_ms)
 {
 	memset(l, 0, sizeof(*l));
 	l->servers = calloc((size_t)naddresses, sizeof(*l->servers));
@@ -55,7 +56,8 @@ lock_init(struct lock *l, struct loop *loop, const char *prefix,
 	l->slowest_ms = -1;
 	l->nservers = naddresses;
 	l->quorum = quorum_of(naddresses);
-	l->limit = limit;
+	l->mode = mode;
+	l->capacity = capacity;
 	l->ttl_ms = ttl_ms;
 	l->node_timeout_ms = node_timeout_ms;
 	l->grace_ms = grace_ms;

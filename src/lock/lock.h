@@ -24,6 +24,7 @@
 #include "base/loop.h"
 #include "lock/server.h"
 #include "protocol/key.h"
+#include "protocol/mode.h"
 #include "protocol/owner.h"
 #include "protocol/state.h"
 #include "redis/conn.h"
@@ -53,8 +54,9 @@ struct lock {
 	struct server *servers;
 	int nservers;
 	int quorum;
-	int limit; /* how many may hold it at a time; 0: any number, shared */
-	int slot;  /* which of them we mean; 0: any */
+	enum lock_mode mode;
+	int capacity; /* slots; 1 in the other modes */
+	int slot;     /* which of them we mean; 0: any */
 	int replicas; /* of each server, that must have the lock at first */
 	int64_t ttl_ms;
 	int64_t node_timeout_ms;
@@ -97,12 +99,13 @@ struct lock {
 
 /*
  * Prepares l, which stays in place, for name under prefix on the servers at
- * addresses (copied), where limit clients may hold it at a time (0: any
- * number, shared).  A server that has been up for less than grace_ms has no
+ * addresses (copied), to be used in that mode, where slots are meant with that
+ * capacity.  A server that has been up for less than grace_ms has no
  * vote.  Returns 0, or -1 with errno.  lock_close() undoes it.
  */
-int lock_init(struct lock *l, struct loop *, const char *prefix,
-    const char *name, int limit, const struct address *addresses,
+int
+lock_init(struct lock *l, struct loop *, const char *prefix, const char *name,
+    enum lock_mode mode, int capacity, const struct address *addresses,
     int naddresses, int64_t ttl_ms, int64_t node_timeout_ms, int64_t grace_ms);
 
 /*

@@ -95,7 +95,9 @@ send_script(struct server *s, const char *part, int n, const char *const args[])
 	const char *argv[CONN_ARGS] = { l->key, l->aux,
 		owner_id(l->owner, try, id), l->owner->token, limit, slot };
 
-	snprintf(limit, sizeof(limit), "%d", l->limit);
+	/* In the scripts a shared lock has no limit. */
+	snprintf(limit, sizeof(limit), "%d",
+	    l->mode == LOCK_SHARED ? 0 : l->capacity);
 	snprintf(slot, sizeof(slot), "%d", l->slot);
 	memcpy(argv + 6, args, (size_t)n * sizeof(*args));
 	argv[6 + n] = part;

@@ -216,7 +216,7 @@ say_young(struct server *s)
 static bool
 slot_fits(const struct lock *l, long long slot)
 {
-	return slot >= 1 && slot <= (l->limit > 1 ? l->limit : 1) &&
+	return slot >= 1 && slot <= l->capacity &&
 	    (l->slot == 0 || l->slot == slot);
 }
 
@@ -232,7 +232,7 @@ refusal_read(struct server *s, const struct reply *a)
 	const struct lock *l = s->lock;
 
 	return lock_state_read(&s->view, a) == 0 &&
-		s->view.best <= (l->limit > 1 ? l->limit : 1) ?
+		s->view.best <= l->capacity ?
 	    0 :
 	    -1;
 }

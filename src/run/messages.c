@@ -69,7 +69,7 @@ report_loss(const struct lock *l, char *text, size_t size)
 		snprintf(text, size, "it could not be renewed: %s", why);
 	else if (l->nservers > 1)
 		snprintf(text, size, "no majority has it any more: %s", why);
-	else if (view->readers > 0 && l->limit == 0)
+	else if (view->readers > 0 && l->mode == LOCK_SHARED)
 		snprintf(text, size,
 		    "others share it yet, but we do not any more, says %s",
 		    server);
@@ -119,9 +119,9 @@ report_busy(const struct lock *l)
 	else if (o.token[0] != '\0')
 		snprintf(held, sizeof(held), " for %s",
 		    duration_format(owner_age_ms(&o, v->now_us), text));
-	if (l->limit > 1)
-		snprintf(
-		    slots, sizeof(slots), "all %d slots taken, one ", l->limit);
+	if (l->mode == LOCK_SLOTTED)
+		snprintf(slots, sizeof(slots), "all %d slots taken, one ",
+		    l->capacity);
 	notice("%s: %sheld %sby %s%s, %s%s%s", l->name, slots,
 	    v->readers > 0 ? "shared " : "", owner_who(who, v->value, v->len),
 	    held, lease, waiting, hint);

@@ -61,21 +61,22 @@ waits_for_us(const struct owner *run)
 	}
 }
 
-/* limit is the outer run's, as lock_init() has it. */
+/* How the outer run uses the lock decides how this one may. */
 static void
-check_limit(const struct options *opt, int limit)
+check_mode(const struct options *opt, enum lock_mode mode, int capacity)
 {
 	/* Who has it alone may let others in; the others keep to their kind. */
-	if (limit == 0 && opt->limit != 0)
+	if (mode == LOCK_SHARED && opt->lock_mode != LOCK_SHARED)
 		die(EXIT_USAGE,
 		    "%s: held already, but shared, by the run around this "
 		    "one; inside only --shared is possible",
 		    opt->name);
-	if (limit > 1 && opt->limit != limit)
+	if (mode == LOCK_SLOTTED &&
+	    (opt->lock_mode != mode || opt->capacity != capacity))
 		die(EXIT_USAGE,
 		    "%s: one of %d slots is held already by the run around "
 		    "this one; inside only --slots %d is possible",
-		    opt->name, limit, limit);
+		    opt->name, capacity, capacity);
 }
 
 void
@@ -85,7 +86,8 @@ nested_run(const struct options *opt, const struct signals *s)
 	const char *token = getenv("REDLOCK_TOKEN");
 	const char *site = getenv("REDLOCK_SITE");
 	const char *held[LOCKS_MAX], *other = NULL;
-	int limit;
+	enum lock_mode mode;
+	int capacity;
 	struct options inherited = *opt;
 	struct owner run;
 	char parent[16];
@@ -102,7 +104,7 @@ nested_run(const struct options *opt, const struct signals *s)
 			other = opt->names[i];
 	if (inherited.nnames == 0)
 		return;
-	if (!status_holds(&inherited, token, &run, &limit)) {
+	if (!status_holds(&inherited, token, &run, &mode, &capacity)) {
 		notice(
 		    "%s: inherited REDLOCK_TOKEN is stale; acquiring the lock "
 		    "normally",
@@ -120,7 +122,7 @@ nested_run(const struct options *opt, const struct signals *s)
 		    "%s: held already by the run around this one, but %s is "
 		    "not; take them together",
 		    held[0], other);
-	check_limit(opt, limit);
+	check_mode(opt, mode, capacity);
 	info("%s: held already, by process %s; no second lease", opt->name,
 	    getenv("REDLOCK_PID") != NULL ? getenv("REDLOCK_PID") : "?");
 	if (opt->at_most_ms != 0 || opt->at_least_ms != 0)

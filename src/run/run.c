@@ -255,7 +255,7 @@ run_locked(struct run *run)
 
 	run->asked_ms = clock_now_ms();
 	locks_connect(&run->locks);
-	owner_init(&run->owner, run->opt.command[0], run->opt.limit);
+	owner_init(&run->owner, run->opt.command[0], run->opt.capacity);
 	if (child_init(&run->child, run->owner.token, run->opt.only_command) ==
 	    -1) {
 		warn("%s: not run: %s", run->opt.name, strerror(errno));
@@ -304,8 +304,9 @@ init_locks(struct run *run)
 		struct lock *l = &run->locks.lock[i];
 
 		if (lock_init(l, &run->loop, opt->prefix, opt->names[i],
-			opt->limit, opt->addresses, opt->naddresses,
-			opt->ttl_ms, opt->node_timeout_ms, opt->grace_ms) == -1)
+			opt->lock_mode, opt->capacity, opt->addresses,
+			opt->naddresses, opt->ttl_ms, opt->node_timeout_ms,
+			opt->grace_ms) == -1)
 			die(EXIT_OS, "%s: not run: %s", opt->names[i],
 			    strerror(errno));
 		l->replicas = opt->replicas;

@@ -79,7 +79,7 @@ judge_locks(void)
 			abort();
 		if (l->held &&
 		    (l->fence < 1 || l->fence >= FENCE_END || l->slot < 1 ||
-			l->slot > (l->limit > 0 ? l->limit : 1)))
+			l->slot > l->capacity))
 			abort();
 	}
 }
@@ -153,7 +153,7 @@ static void
 run(const struct options *opt)
 {
 	const struct owner owner = { "31234567-89ab-4cde-8f01-23456789abcd",
-		"host", "user", "command", 4242, 0, false, opt->limit };
+		"host", "user", "command", 4242, 0, false, opt->capacity };
 	struct loop loop = { 0 };
 	bool resolved = true;
 
@@ -163,9 +163,10 @@ run(const struct options *opt)
 	for (int i = 0; i < opt->nnames; i++) {
 		struct lock *l = &locks.lock[i];
 
-		if (lock_init(l, &loop, opt->prefix, opt->names[i], opt->limit,
-			opt->addresses, opt->naddresses, opt->ttl_ms,
-			opt->node_timeout_ms, opt->grace_ms) == -1)
+		if (lock_init(l, &loop, opt->prefix, opt->names[i],
+			opt->lock_mode, opt->capacity, opt->addresses,
+			opt->naddresses, opt->ttl_ms, opt->node_timeout_ms,
+			opt->grace_ms) == -1)
 			abort();
 		l->replicas = opt->replicas;
 		resolved = lock_resolve(l) == 0 && resolved;
@@ -201,7 +202,7 @@ choose_options(struct options *opt)
 	static const char *names[] = { "a", "b" };
 	static const int64_t ttls_ms[] = { 1000, 60000, 500, 3600000 };
 	static const int counts[] = { 1, 3, 1, 3, 5, 2, 3, 4 };
-	static const int limits[] = { 1, 1, 1, 0, 3, 1000, 1, 2 };
+	static const int capacities[] = { 1, 1, 1, 1, 3, 1000, 1, 2 };
 	static char words[] = "redlock-run\0-k\0a";
 	static char *argv[] = { words, words + 12, words + 15, NULL };
 	uint8_t n = take();
@@ -209,7 +210,10 @@ choose_options(struct options *opt)
 	opt->naddresses = counts[n & 7];
 	opt->addresses = addresses[(n >> 3) % KINDS];
 	n = take();
-	opt->limit = limits[n & 7];
+	opt->capacity = capacities[n & 7];
+	opt->lock_mode = (n & 7) == 3 ? LOCK_SHARED :
+	    opt->capacity > 1         ? LOCK_SLOTTED :
+					LOCK_EXCLUSIVE;
 	opt->ttl_ms = ttls_ms[n >> 3 & 3];
 	opt->wait_ms = n & 32 ? 5000 : 0;
 	opt->grace_ms = n & 64 ? 60000 : 0;

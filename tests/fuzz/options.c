@@ -170,9 +170,10 @@ static void
 judge_options(const struct options *opt)
 {
 	if (opt->nnames < 0 || opt->nnames > 32 || opt->naddresses < 1 ||
-	    opt->naddresses > 31 || opt->replicas < 0 || opt->limit < 0 ||
-	    opt->limit > 1000 || opt->conflict_status < 0 ||
-	    opt->conflict_status > 255)
+	    opt->naddresses > 31 || opt->replicas < 0 || opt->capacity < 1 ||
+	    opt->capacity > 1000 ||
+	    (opt->capacity > 1) != (opt->lock_mode == LOCK_SLOTTED) ||
+	    opt->conflict_status < 0 || opt->conflict_status > 255)
 		abort();
 	if (opt->ttl_ms < 100 || opt->ttl_ms > DURATION_MAX_MS ||
 	    opt->grace_ms < 0 || opt->node_timeout_ms < 1 || opt->wait_ms < 0 ||
