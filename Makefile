@@ -169,8 +169,11 @@ demo: $(PROGRAM)
 # Programs of the tests, too; `check` runs them.
 units: $(UNITS)
 
-check: all $(UNITS)
-	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/run $(UNITS) tests/*.bats
+# T names what to run instead of everything: rooms (T=tests/process), files
+# (T=tests/process/guard.bats), unit tests (T=build/unit/url), several of them.
+check: all $(if $(T),$(filter $(UNITS),$(T)),$(UNITS))
+	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/run $(or $(T),$(UNITS) \
+		$(wildcard tests/*/*.bats))
 
 # The oracle: what every request of all simulated lives was, compared with what
 # is recorded.  A refactoring leaves it as it was; a change of the protocol says
@@ -206,12 +209,12 @@ check-asan:
 model:
 	tests/model/check
 
-# For as long as SECONDS says, in all modes of tests/chaos, and then some PAUSES;
-# or in one MODE.  SEED=N repeats a run.
+# For as long as SECONDS says, in all modes of tests/chaos/run, and then some
+# PAUSES; or in one MODE.  SEED=N repeats a run.
 chaos: $(PROGRAM)
 	@export REDLOCK_RUN='$(abspath $(PROGRAM))'; \
-	tests/chaos $(or $(SECONDS),150) '$(SEED)' $(MODE)$(if $(MODE),, && \
-		tests/pauses $(or $(PAUSES),60) $(SEED))
+	tests/chaos/run $(or $(SECONDS),150) '$(SEED)' $(MODE)$(if $(MODE),, && \
+		tests/chaos/pauses $(or $(PAUSES),60) $(SEED))
 
 bench: $(PROGRAM)
 	@for b in start memory requests quorum handover waiting; do \

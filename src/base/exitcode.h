@@ -1,6 +1,6 @@
 /*
  * What redlock-run exits with when it does not exit with COMMAND's status.
- * The man page's EXIT STATUS lists the same; tests/docs.bats compares them.
+ * The man page's EXIT STATUS lists the same; tests/cli/docs.bats compares them.
  */
 #ifndef EXITCODE_H
 #define EXITCODE_H

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
 #
-# The faults of tests/chaos, and the clock on which they are planned.
+# The faults of tests/chaos/run, and the clock on which they are planned.
 
 ## Time.  The faults are planned on a clock of their own, in ms, that waits
 ## while a fault takes its time: what is planned to lie apart does so.

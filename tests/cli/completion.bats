@@ -4,8 +4,8 @@
 
 # shellcheck disable=SC2088,SC2089,SC2090	# words are given as they are typed
 
-load lib
-load complete
+load ../lib/common
+load ../lib/complete
 
 setup_file() {
 	redis_start
@@ -14,7 +14,6 @@ setup_file() {
 }
 
 setup() {
-	top=$(realpath "$BATS_TEST_DIRNAME/..")
 	cd "$BATS_TEST_TMPDIR" || exit
 	mkdir bin
 	# A machine that is slow is no fault of the completion.
@@ -384,7 +383,7 @@ typed() {
 	{ "ready_$1" && cat; } >steps
 	mkdir -m 700 runtime
 	XDG_CONFIG_HOME=$PWD XDG_DATA_HOME=$PWD XDG_RUNTIME_DIR=$PWD/runtime \
-	    "$BATS_TEST_DIRNAME/pty" <steps 3>&- 4>&-
+	    "$top/tests/helpers/pty" <steps 3>&- 4>&-
 }
 
 # shellcheck disable=SC2016

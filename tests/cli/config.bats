@@ -2,9 +2,9 @@
 # The configuration file: what may stand there, what beats it, its mistakes.
 # shellcheck disable=SC2154,SC2016
 
-load lib
-load host
-load readme
+load ../lib/common
+load ../lib/host
+load ../lib/readme
 
 setup_file() {
 	redis_start

@@ -2,11 +2,11 @@
 #
 # What is written about the program agrees with itself and with the program.
 
-# shellcheck disable=SC2154	# run_path, bg_pid: of lib.bash
+# shellcheck disable=SC2154	# run_path, bg_pid: of common.bash
 
-load lib
-load complete
-load readme
+load ../lib/common
+load ../lib/complete
+load ../lib/readme
 
 setup_file() {
 	redis_start

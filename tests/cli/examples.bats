@@ -4,8 +4,8 @@
 
 # shellcheck disable=SC2016,SC2030,SC2031,SC2046,SC2154
 
-load lib
-load readme
+load ../lib/common
+load ../lib/readme
 
 setup_file() { host_start; }
 setup() { host_reset; }

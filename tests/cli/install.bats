@@ -3,12 +3,10 @@
 # The Makefile: building, installing, and getting what is missing.
 # shellcheck disable=SC2016,SC2030,SC2031
 
-load lib
+load ../lib/common
 
 # A tree of our own, built once, so that nobody's build is disturbed.
 setup_file() {
-	local top
-	top=$(realpath "$BATS_TEST_DIRNAME/..")
 	export tree=$BATS_FILE_TMPDIR/tree
 	mkdir "$tree"
 	cp -R "$top"/{Makefile,README.md,LICENSE,src,man,completions,.debian} \
@@ -60,7 +58,7 @@ files_under() {
 	[[ $("$tree/redlock-run" --version) == redlock-run\ [0-9]* ]]
 	cp -a "$tree" copy
 	build copy clean
-	diff <(files_under copy) <(cd "$BATS_TEST_DIRNAME/.." &&
+	diff <(files_under copy) <(cd "$top" &&
 		find ./Makefile ./README.md ./LICENSE ./src ./man \
 		    ./completions ./.debian -type f | sort)
 }
@@ -357,8 +355,6 @@ loads_none() {
 }
 
 @test "make dist has every file that git knows, and what it has can be built" {
-	local top
-	top=$(realpath "$BATS_TEST_DIRNAME/..")
 	git -C "$top" rev-parse HEAD || skip "this is no git checkout"
 	build "$top" dist B="$PWD/out"
 	tar -xf out/redlock-run-*.tar.gz

@@ -3,7 +3,7 @@
 # kind of value, each mistake, and the ways to a password.
 # shellcheck disable=SC2154,SC2030,SC2031,SC2016,SC1003,SC2258
 
-load lib
+load ../lib/common
 
 setup_file() {
 	redis_start_tcp redis

@@ -2,8 +2,8 @@
 # Where messages go: stderr, or syslog, or what there is of the two.
 # shellcheck disable=SC2154,SC2016
 
-load lib
-load host
+load ../lib/common
+load ../lib/host
 
 setup_file() { redis_start; }
 

@@ -3,7 +3,7 @@
 # are woken by it.
 # shellcheck disable=SC2154,SC2016
 
-load lib
+load ../lib/common
 
 setup_file() {
 	redis_start

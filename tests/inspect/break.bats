@@ -2,10 +2,10 @@
 # --break: what it takes away, from whom, and what it leaves alone.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034
 
-load lib
-load servers
-load modes
-load faults
+load ../lib/common
+load ../lib/servers
+load ../lib/modes
+load ../lib/faults
 
 setup_file() {
 	redis_start
@@ -13,7 +13,7 @@ setup_file() {
 	write_helpers
 }
 
-setup() { setup_modes; }
+setup() { modes_setup; }
 
 teardown() {
 	rude_stop
@@ -85,7 +85,7 @@ free_now() {
 # script NAME TOKEN TRY ARG...: as a run with one slot, or --break, sends it.
 # At once after that, before anything can expire, the lock is given an hour.
 script() {
-	local lua=$BATS_TEST_DIRNAME/../src/protocol/lua name=$1 token=$2 try=$3 sha
+	local lua=$top/src/protocol/lua name=$1 token=$2 try=$3 sha
 	shift 3
 	sha=$(redis script load "$(cat "$lua/common.lua" "$lua/$name.lua")")
 	{

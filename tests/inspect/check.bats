@@ -2,8 +2,8 @@
 # --check: whether the servers are fit for locks, and what to do if not.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034
 
-load lib
-load faults
+load ../lib/common
+load ../lib/faults
 
 setup_file() {
 	redis_start_tcp redis

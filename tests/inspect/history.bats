@@ -2,8 +2,8 @@
 # --history: the last runs, on one server and on several.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
-load lib
-load servers
+load ../lib/common
+load ../lib/servers
 
 setup_file() {
 	redis_start

@@ -3,7 +3,7 @@
 # terminal.
 # shellcheck disable=SC2154,SC2016,SC1003
 
-load lib
+load ../lib/common
 
 setup_file() { redis_start; }
 

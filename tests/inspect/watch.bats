@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 #
-# --status --watch: at a terminal, on which tests/vt.py keeps what is drawn.
+# --status --watch: at a terminal, on which tests/helpers/vt.py keeps what is drawn.
 #
 # shellcheck disable=SC2016,SC2154
 
-load lib
-load helpers/process
-load servers
+load ../lib/common
+load ../lib/process
+load ../lib/servers
 
 setup_file() {
 	local i
@@ -45,7 +45,7 @@ restart() {
 # dialogue: the steps on standard input, at a terminal; $watch in them is the
 # command.
 dialogue() {
-	sed "s/\$watch/$watch/" | "$BATS_TEST_DIRNAME/pty" 3>&- 4>&-
+	sed "s/\$watch/$watch/" | "$top/tests/helpers/pty" 3>&- 4>&-
 }
 
 # rested NAME...: these locks rest, each since a moment later.

@@ -3,7 +3,7 @@
 # What every test file needs: Redis servers of its own on unix sockets, a way
 # to wait until a thing is so, and the program under test.  A test file reads
 #
-#	load lib
+#	load ../lib/common
 #	setup_file() { redis_start; }
 #	setup() { redis_reset; }
 #	teardown() { nothing_left; }
@@ -19,11 +19,13 @@ bats_require_minimum_version 1.5.0
 
 export LC_ALL=C
 
-load permissions
+load ../lib/permissions
 read -ra permitted < <(permissions)
 
-# Where the program is.  Nothing of the caller's own settings may reach it.
-run_path=${REDLOCK_RUN:-$BATS_TEST_DIRNAME/../redlock-run}
+# Where the Makefile is, and where the program is.  Nothing of the caller's own
+# settings may reach that.
+top=$(realpath "${BASH_SOURCE[0]%/*}/../..")
+run_path=${REDLOCK_RUN:-$top/redlock-run}
 run_path=$(realpath "$run_path")
 for name in "${!REDLOCK_@}"; do
 	unset "$name"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154
 #
-# What faults.bats and loss.bats need beside lib.bash: a server that is rude,
+# What faults.bats and loss.bats need beside common.bash: a server that is rude,
 # and a COMMAND that writes down how long it lived.  Both files run in
 # $BATS_TEST_TMPDIR.
 
@@ -115,7 +115,7 @@ preload() {
 		skip "a sanitizer wants to be loaded first"
 	preload=$BATS_TEST_TMPDIR/$1.so
 	"${CC:-cc}" -D_GNU_SOURCE -shared -fPIC -o "$preload" \
-	    "$BATS_TEST_DIRNAME/helpers/$1.c"
+	    "$top/tests/helpers/$1.c"
 }
 
 # rude SERVER MODE...: start rude.py; SERVER is "-" or "redis".

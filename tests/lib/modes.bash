@@ -1,17 +1,20 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154
 #
-# What shared.bats and slots.bats need beside lib.bash and servers.bash: clients
-# that have names, all of them for the lock called "a", and an oracle outside
-# Redis.  The tests run in $BATS_TEST_TMPDIR, on one server unless they call
-# quorum.
+# What the files about shared locks and slots need beside common.bash and
+# servers.bash: clients that have names, all of them for the lock called "a",
+# and an oracle outside Redis.  The tests run in $BATS_TEST_TMPDIR.
 
-setup_modes() {
+# modes_setup: for setup, with one server.
+modes_setup() {
 	redis_reset
-	cd "$BATS_TEST_TMPDIR" || return
-	unset REDLOCK_RESTART_GRACE
-	tell "unix://$BATS_FILE_TMPDIR/redis.sock"
-	declare -gA pid=()
+	modes_prepare
 	told=(redis)
+}
+
+# modes_prepare: for setup, where each test calls quorum.
+modes_prepare() {
+	cd "$BATS_TEST_TMPDIR" || return
+	declare -gA pid=()
 	write_scripts
 }
 
@@ -22,7 +25,6 @@ quorum() {
 	told=("${@/#/s}")
 }
 
-# Called by setup_modes.
 write_scripts() {
 	# The oracle: a kernel lock, which a process loses when it dies, however
 	# it does.  $2 is -s for a reader, -x for a writer, N for one of N.
@@ -281,4 +283,62 @@ crowd_over() {
 	all_over 60
 	# What was killed in the middle of its start may take its time to go.
 	eventually 60 nothing_marked
+}
+
+## Readers
+
+readers='{redlock:a}:~readers'
+
+# share N: so many readers have the lock on each server.
+share() {
+	local server
+	for server in "${told[@]}"; do
+		[ "$(redis_at "$server" get redlock:a)" = '~shared' ] || return 1
+		[ "$(redis_at "$server" hlen "$readers")" = "$1" ] || return 1
+	done
+}
+
+# nobody_shares: the key is gone everywhere, and what belongs to it.
+nobody_shares() {
+	local server
+	for server in "${told[@]}"; do
+		[ "$(redis_at "$server" exists redlock:a "$readers")" = 0 ] ||
+			return 1
+	done
+}
+
+## Slots
+
+# slot_key N
+slot_key() {
+	if (($1 == 1)); then
+		echo redlock:a
+	else
+		echo "{redlock:a}:~$1"
+	fi
+}
+
+# slot_of NAME: the slot in which its value is, on the first server.
+slot_of() {
+	local n token
+	token=$(cat "token-$1")
+	for n in {1..9}; do
+		[[ $(redis_at "${told[0]}" get "$(slot_key "$n")") != \
+		    "redlock-run/1 token=$token "* ]] || echo "$n"
+	done
+}
+
+# taken N...: these slots are taken on each server, and no others.
+taken() {
+	local n
+	# shellcheck disable=SC2046
+	left $(for n; do slot_key "$n"; done | sort)
+}
+
+# in_slot N: the name of the client whose slot that is.
+in_slot() {
+	local name
+	for name in "${!pid[@]}"; do
+		[[ $(slot_of "$name") != "$1" ]] || echo "$name"
+	done
 }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 #
-# What the tests of COMMAND, its signals and its processes share.  `load lib`
-# comes first.
+# What the tests of COMMAND, its signals and its processes share.  `load
+# ../lib/common` comes first.
 
 # Not the caller's terminal: with it redlock-run behaves differently, and what
 # a test does to a group must not reach whoever runs the tests.  Nor the
@@ -19,7 +19,7 @@ slow=1
 # helpers NAME...: they are found in the PATH, compiled, and so is the program
 # under test, as redlock-run; also for other users.  For setup_file.
 helpers() {
-	local name bin=$BATS_FILE_TMPDIR/bin from=$BATS_TEST_DIRNAME/helpers
+	local name bin=$BATS_FILE_TMPDIR/bin from=$top/tests/helpers
 	mkdir -p "$bin"
 	cp "$REDLOCK_RUN" "$bin/redlock-run"
 	for name; do

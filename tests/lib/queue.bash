@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154
 #
-# What the files about waiting in turn share beside lib.bash: waiters that have
+# What the files about waiting in turn share beside common.bash: waiters that have
 # names, all of them for the lock called "a".  They run in $BATS_TEST_TMPDIR.
 
 queue='{redlock:a}:~queue'

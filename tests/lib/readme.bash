@@ -1,11 +1,9 @@
-# shellcheck shell=bash disable=SC2016,SC2034
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154
 #
 # What runs the examples of the README: its blocks as they stand there, never a
 # copy, on a host as they expect it.  That has redlock-run in /usr/local/bin, and
 # redis.example.com is a Redis, on the usual port; it is a mount and a network
 # namespace of a redis-server of ours, so nothing of the real host is touched.
-
-top=$(realpath "$BATS_TEST_DIRNAME/..")
 
 # block WORD: the first fenced block of the README with that word in it.
 block() {

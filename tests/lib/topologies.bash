@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2004,SC2016,SC2034,SC2046,SC2154
 #
 # What the files about several servers that belong together share, beside
-# lib.bash: a master (one of r1 to r3) with two replicas and three sentinels
+# common.bash: a master (one of r1 to r3) with two replicas and three sentinels
 # (t1 to t3) that watch over it, and a cluster of six (c1 to c6).  Who is what
 # changes from test to test; so tests ask.  They run in $BATS_TEST_TMPDIR.
 

@@ -3,8 +3,8 @@
 # COMMAND without the lock or leaves a lock for longer than its lease.
 # shellcheck disable=SC2154,SC2016
 
-load lib
-load helpers/process
+load ../lib/common
+load ../lib/process
 
 setup_file() {
 	redis_start
@@ -131,7 +131,7 @@ each_malloc() {
 	local n
 	((slow == 1)) || skip "AddressSanitizer has its own malloc"
 	${CC:-cc} -D_GNU_SOURCE -shared -fPIC -o nomalloc.so \
-	    "$BATS_TEST_DIRNAME/helpers/nomalloc.c"
+	    "$top/tests/helpers/nomalloc.c"
 	no_malloc 0 all "$1"
 	wait
 	nothing_wrong 1

@@ -3,7 +3,7 @@
 # is renewed and given back, and what COMMAND is told about it.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
-load lib
+load ../lib/common
 
 setup_file() { redis_start; }
 

@@ -2,7 +2,7 @@
 # redlock-run inside redlock-run: the same lock needs no second lease.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
-load lib
+load ../lib/common
 
 setup_file() { redis_start; }
 setup() {

@@ -3,7 +3,7 @@
 # that were given up may do it.
 # shellcheck disable=SC2154,SC2016
 
-load lib
+load ../lib/common
 
 setup_file() { redis_start; }
 setup() {
@@ -20,7 +20,7 @@ details='pid=1 host=h user=u command=c'
 # script NAME ID TOKEN [ARG...]: what it answers, a line for each element.  How
 # many may hold the lock is in $limit.
 script() {
-	local lua=$BATS_TEST_DIRNAME/../src/protocol/lua name=$1 id=$2 token=$3
+	local lua=$top/src/protocol/lua name=$1 id=$2 token=$3
 	shift 3
 	cat "$lua/common.lua" "$lua/$name.lua" >script.lua
 	redis --eval "$PWD/script.lua" "$lock" '{redlock:a}:~' , \

@@ -2,9 +2,9 @@
 # Several locks under one run: all or none.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
-load lib
-load faults
-load servers
+load ../lib/common
+load ../lib/faults
+load ../lib/servers
 
 setup_file() {
 	redis_start

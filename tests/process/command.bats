@@ -6,8 +6,8 @@
 # shellcheck disable=SC1003,SC2016,SC2030,SC2031,SC2054,SC2154
 
 bats_require_minimum_version 1.5.0
-load lib
-load helpers/process
+load ../lib/common
+load ../lib/process
 
 setup_file() {
 	redis_start

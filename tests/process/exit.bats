@@ -2,7 +2,7 @@
 # EXIT STATUS: every status that is ours, and which one wins.
 # shellcheck disable=SC2154,SC2016
 
-load lib
+load ../lib/common
 
 setup_file() {
 	redis_start_tcp redis

@@ -6,8 +6,8 @@
 # Scripts in single quotes are for COMMAND; the variables come from helpers.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
 
-load lib
-load helpers/process
+load ../lib/common
+load ../lib/process
 
 setup_file() {
 	redis_start --unixsocketperm 777
@@ -603,7 +603,7 @@ unwaited() {
 	[[ -e $BATS_FILE_TMPDIR/unwaited.so ]] ||
 		"${CC:-cc}" -D_GNU_SOURCE -shared -fPIC \
 		    -o "$BATS_FILE_TMPDIR/unwaited.so" \
-		    "$BATS_TEST_DIRNAME/helpers/unwaited.c"
+		    "$top/tests/helpers/unwaited.c"
 	begin env UNWAITED="$1" LD_PRELOAD="$BATS_FILE_TMPDIR/unwaited.so" \
 	    redlock-run -k a -- env -u LD_PRELOAD "${@:2}"
 }

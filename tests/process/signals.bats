@@ -6,8 +6,8 @@
 # Scripts in single quotes are for COMMAND; the variables come from helpers.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2054,SC2154
 
-load lib
-load helpers/process
+load ../lib/common
+load ../lib/process
 
 setup_file() {
 	redis_start

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 #
-# At a terminal: an interactive bash, and somebody who types; tests/pty has the
-# steps of a dialogue.
+# At a terminal: an interactive bash, and somebody who types; tests/helpers/pty has
+# the steps of a dialogue.
 #
 # Scripts in single quotes are for COMMAND; the variables come from helpers.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
 
-load lib
-load helpers/process
+load ../lib/common
+load ../lib/process
 
 setup_file() {
 	redis_start
@@ -38,7 +38,7 @@ has_guard() {
 
 # dialogue: the steps on standard input, at a terminal.
 dialogue() {
-	"$BATS_TEST_DIRNAME/pty" 3>&- 4>&-
+	"$top/tests/helpers/pty" 3>&- 4>&-
 }
 
 # redlock_pid LOG: of the redlock-run whose COMMAND is the witness with LOG.

@@ -3,9 +3,9 @@
 # in their order, and the servers are not asked more for it than they must be.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2004
 
-load lib
-load servers
-load queue
+load ../lib/common
+load ../lib/servers
+load ../lib/queue
 
 crowd=24
 

@@ -4,9 +4,9 @@
 # as the first is gone.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2004
 
-load lib
-load servers
-load queue
+load ../lib/common
+load ../lib/servers
+load ../lib/queue
 
 setup_file() { five_servers; }
 

@@ -2,9 +2,9 @@
 # Waiting in turn for a lock on several servers.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034
 
-load lib
-load servers
-load queue
+load ../lib/common
+load ../lib/servers
+load ../lib/queue
 
 setup_file() { five_servers; }
 setup() {

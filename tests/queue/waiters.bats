@@ -4,8 +4,8 @@
 # costs the server.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
-load lib
-load queue
+load ../lib/common
+load ../lib/queue
 
 setup_file() { redis_start; }
 

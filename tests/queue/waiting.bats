@@ -3,8 +3,8 @@
 # and what they are told.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
-load lib
-load queue
+load ../lib/common
+load ../lib/queue
 
 setup_file() { redis_start; }
 

@@ -2,8 +2,8 @@
 # Servers that answer what no Redis would, or when no Redis would.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
-load lib
-load servers
+load ../lib/common
+load ../lib/servers
 
 setup_file() { five_servers; }
 setup() { fresh_servers; }
@@ -28,7 +28,7 @@ liar() {
 	liar_stop
 	printf '%s\n' "$@" >lies.py
 	: >asked
-	env -u TEST_MARK /usr/bin/python3 "$BATS_TEST_DIRNAME/helpers/liar.py" \
+	env -u TEST_MARK /usr/bin/python3 "$top/tests/helpers/liar.py" \
 	    liar.sock "$real" lies.py >liar.log 2>&1 3>&- 4>&- &
 	liar_pid=$!
 	eventually test -S liar.sock

@@ -3,9 +3,9 @@
 # and what --status makes of them.
 # shellcheck disable=SC2154,SC2016
 
-load lib
-load faults
-load servers
+load ../lib/common
+load ../lib/faults
+load ../lib/servers
 
 setup_file() {
 	five_servers

@@ -3,8 +3,8 @@
 # on.
 # shellcheck disable=SC2154,SC2016
 
-load lib
-load servers
+load ../lib/common
+load ../lib/servers
 
 setup_file() { five_servers; }
 setup() { fresh_servers; }

@@ -4,8 +4,8 @@
 # of ours, in a mount namespace where that is allowed.
 # shellcheck disable=SC2034,SC2154,SC2016
 
-load lib
-load topologies
+load ../lib/common
+load ../lib/topologies
 
 setup_file() {
 	tcp_start one --repl-diskless-sync-delay 0

@@ -2,8 +2,8 @@
 # redis+cluster://: a lock lives where its slot does, and is followed there.
 # shellcheck disable=SC2034,SC2154,SC2016
 
-load lib
-load topologies
+load ../lib/common
+load ../lib/topologies
 
 setup_file() { cluster_start; }
 

@@ -3,8 +3,8 @@
 # none, no lock left behind, no crash.
 # shellcheck disable=SC2154,SC2016
 
-load lib
-load faults
+load ../lib/common
+load ../lib/faults
 
 setup_file() {
 	redis_start_tcp redis --lua-time-limit 10

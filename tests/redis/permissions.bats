@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 #
 # The least that a user of the server may do, and what becomes of passwords.
-# All other tests run under the rule that is looked at here; see lib.bash.
+# All other tests run under the rule that is looked at here; see common.bash.
 
 # shellcheck disable=SC2016,SC2154
 
-load lib
-load readme
+load ../lib/common
+load ../lib/readme
 
 setup_file() {
 	redis_start_tcp redis

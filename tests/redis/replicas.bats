@@ -2,8 +2,8 @@
 # --replicas: COMMAND runs once so many replicas have the lock.
 # shellcheck disable=SC2034,SC2154,SC2016
 
-load lib
-load topologies
+load ../lib/common
+load ../lib/topologies
 
 setup_file() {
 	local name

@@ -2,8 +2,8 @@
 # redis+sentinel://: the master is asked for at every connect, and followed.
 # shellcheck disable=SC2034,SC2154,SC2016
 
-load lib
-load topologies
+load ../lib/common
+load ../lib/topologies
 
 setup_file() {
 	replicated_start

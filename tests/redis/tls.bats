@@ -3,8 +3,8 @@
 # without TLS.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
-load lib
-load tls
+load ../lib/common
+load ../lib/tls
 
 setup_file() {
 	[[ -z $(no_tls) ]] || return 0

@@ -1,6 +1,6 @@
 /*
  * What the lines of a configuration file come to, and what is wrong with
- * others.  Which names and values there are is for tests/config.bats.
+ * others.  Which names and values there are is for tests/cli/config.bats.
  */
 #include "../../src/config/conffile.c"
 #include "tap.h"

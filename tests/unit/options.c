@@ -1,7 +1,7 @@
 /*
  * What becomes of argv and the environment, where no message tells: the
  * values that the rest of the program trusts.  What is refused, and in what
- * words, is for tests/options.bats.
+ * words, is for tests/cli/options.bats.
  */
 #include <sys/wait.h>
 
