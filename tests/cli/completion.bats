@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 #
 # Completion in bash, zsh and fish.
+# shellcheck disable=SC2154
 
 # shellcheck disable=SC2088,SC2089,SC2090	# words are given as they are typed
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 #
 # The Makefile: building, installing, and getting what is missing.
-# shellcheck disable=SC2016,SC2030,SC2031
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 load ../lib/common
 

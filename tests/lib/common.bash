@@ -150,6 +150,13 @@ json_one() {
 	json "(lambda d: $1)(*d)"
 }
 
+# compile HELPER FILE [FLAG...]: FILE is made of tests/helpers/HELPER.c.
+compile() {
+	# shellcheck disable=SC2086
+	${CC:-cc} -D_GNU_SOURCE -pthread "${@:3}" -o "$2" \
+	    "$top/tests/helpers/$1.c"
+}
+
 ## Waiting
 
 # eventually [SECONDS] COMMAND...: try COMMAND until it succeeds.

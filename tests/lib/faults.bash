@@ -114,8 +114,7 @@ preload() {
 	! grep -q __asan_init "$REDLOCK_RUN" ||
 		skip "a sanitizer wants to be loaded first"
 	preload=$BATS_TEST_TMPDIR/$1.so
-	"${CC:-cc}" -D_GNU_SOURCE -shared -fPIC -o "$preload" \
-	    "$top/tests/helpers/$1.c"
+	compile "$1" "$preload" -shared -fPIC
 }
 
 # rude SERVER MODE...: start rude.py; SERVER is "-" or "redis".

@@ -24,8 +24,7 @@ helpers() {
 	cp "$REDLOCK_RUN" "$bin/redlock-run"
 	for name; do
 		if [[ -e $from/$name.c ]]; then
-			# shellcheck disable=SC2086
-			${CC:-cc} -D_GNU_SOURCE -pthread -o "$bin/$name" "$from/$name.c"
+			compile "$name" "$bin/$name"
 		else
 			cp "$from/$name" "$bin"
 		fi

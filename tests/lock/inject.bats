@@ -130,8 +130,7 @@ no_malloc() {
 each_malloc() {
 	local n
 	((slow == 1)) || skip "AddressSanitizer has its own malloc"
-	${CC:-cc} -D_GNU_SOURCE -shared -fPIC -o nomalloc.so \
-	    "$top/tests/helpers/nomalloc.c"
+	compile nomalloc nomalloc.so -shared -fPIC
 	no_malloc 0 all "$1"
 	wait
 	nothing_wrong 1

@@ -601,9 +601,7 @@ settled() {
 unwaited() {
 	((slow == 1)) || skip "a sanitizer wants to be loaded first"
 	[[ -e $BATS_FILE_TMPDIR/unwaited.so ]] ||
-		"${CC:-cc}" -D_GNU_SOURCE -shared -fPIC \
-		    -o "$BATS_FILE_TMPDIR/unwaited.so" \
-		    "$top/tests/helpers/unwaited.c"
+		compile unwaited "$BATS_FILE_TMPDIR/unwaited.so" -shared -fPIC
 	begin env UNWAITED="$1" LD_PRELOAD="$BATS_FILE_TMPDIR/unwaited.so" \
 	    redlock-run -k a -- env -u LD_PRELOAD "${@:2}"
 }
