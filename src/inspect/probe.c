@@ -11,6 +11,7 @@
 #include "inspect/probe.h"
 #include "protocol/acl.h"
 #include "protocol/key.h"
+#include "redis/error.h"
 #include "redis/info.h"
 
 #define SAMPLES    5          /* of the time that an answer takes */

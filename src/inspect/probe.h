@@ -10,7 +10,6 @@
 
 #include "inspect/query.h"
 #include "redis/conn.h"
-#include "redis/error.h"
 
 #define FACTS_WORD    40
 #define FACTS_UNKNOWN INT64_MIN

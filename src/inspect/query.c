@@ -17,6 +17,7 @@
 #include "protocol/acl.h"
 #include "protocol/key.h"
 #include "protocol/quorum.h"
+#include "redis/error.h"
 
 /* What one server may tell us in a round: it may be broken, or an enemy. */
 #define BYTES_MAX     (128 * 1024 * 1024)

@@ -14,7 +14,6 @@
 #include "base/loop.h"
 #include "config/options.h"
 #include "redis/conn.h"
-#include "redis/error.h"
 
 #define SOURCE_WHY (ADDRESS_TEXT + CONN_WHY + OPTIONS_HINT)
 

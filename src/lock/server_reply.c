@@ -14,6 +14,7 @@
 #include "lock/server.h"
 #include "protocol/quorum.h"
 #include "protocol/state.h"
+#include "redis/error.h"
 #include "scripts.h"
 
 #define REFRESH_MS     5000 /* of our place in a queue, give or take a tenth */
@@ -347,7 +348,7 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 	bool moving = a->kind == REPLY_ERROR && s->lock->phase != PHASE_HOLD &&
 	    strncmp(a->text, "TRYAGAIN", 8) == 0;
 
-	if (!moving && !reply_wants_eval(a))
+	if (!moving && !error_wants_eval(a))
 		return false;
 	if (kind == REQUEST_RELEASE)
 		s->releases--;

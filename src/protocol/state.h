@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "redis/conn.h"
+#include "redis/reply.h"
 
 #define LOCK_VALUE 1024 /* as much of a value as scripts send */
 #define FENCE_END  INT64_C(9000000000000000) /* no fence or time, in us */

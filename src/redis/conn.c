@@ -28,8 +28,8 @@
 
 #include "base/clock.h"
 #include "redis/conn.h"
+#include "redis/error.h"
 #include "redis/handshake.h"
-#include "redis/reply.h"
 
 #define HOPS 8 /* that a request may take */
 
@@ -79,7 +79,7 @@ drop_moved(struct conn *c)
 	struct reply a = { .kind = REPLY_LOST, .text = c->why };
 
 	while (c->nmoved > 0) {
-		struct conn_request *r = &c->moved[--c->nmoved];
+		struct pending_request *r = &c->moved[--c->nmoved];
 
 		a.tag = r->tag;
 		a.sent_ms = r->sent_ms;
@@ -221,13 +221,12 @@ conn_resolve(struct conn *c)
 int
 conn_send(struct conn *c, int tag, int argc, const char *const argv[])
 {
-	struct conn_request *r = &c->pending[c->tail % CONN_PENDING];
 	const char **words = (const char **)(uintptr_t)argv;
 	long long len = 0;
 	char *bytes = NULL;
 	int sent;
 
-	if (c->tail - c->head == CONN_PENDING || c->ac == NULL)
+	if (pending_full(&c->pending) || c->ac == NULL)
 		return -1;
 	if (tag >= 0 && c->address.kind == ADDRESS_CLUSTER) {
 		len = redisFormatCommandArgv(&bytes, argc, words, NULL);
@@ -241,11 +240,11 @@ conn_send(struct conn *c, int tag, int argc, const char *const argv[])
 		free(bytes);
 		return -1;
 	}
-	*r = (struct conn_request){ .tag = tag,
+	pending_add(&c->pending,
+	    (struct pending_request){ .tag = tag,
 		.sent_ms = clock_now_ms(),
 		.bytes = bytes,
-		.len = (size_t)len };
-	c->tail++;
+		.len = (size_t)len });
 	return 0;
 }
 
@@ -260,18 +259,18 @@ send_moved(struct conn *c)
 	int sent = 0;
 
 	for (; sent < c->nmoved; sent++) {
-		struct conn_request *r = &c->moved[sent];
+		struct pending_request *r = &c->moved[sent];
 
 		if (r->asking)
 			conn_send(c, TAG_ASKING, 1, asking);
-		if (c->tail - c->head == CONN_PENDING ||
+		if (pending_full(&c->pending) ||
 		    redisAsyncFormattedCommand(c->ac, hiredis_reply_cb, c,
 			r->bytes, r->len) != REDIS_OK) {
 			conn_abort(
 			    c, REPLY_LOST, "it could not be asked again");
 			break;
 		}
-		c->pending[c->tail++ % CONN_PENDING] = *r;
+		pending_add(&c->pending, *r);
 	}
 	c->nmoved -= sent;
 	memmove(
@@ -288,13 +287,13 @@ greet(struct conn *c)
 
 /* Whether the cluster wants it to be asked elsewhere, where it is sent then. */
 static bool
-moved(struct conn *c, struct conn_request *r, const char *error)
+moved(struct conn *c, struct pending_request *r, const char *error)
 {
 	if (c->address.kind != ADDRESS_CLUSTER || r->tag < 0 ||
-	    r->hops == HOPS ||
+	    r->redirects == HOPS ||
 	    topology_moved(error, c->at.host, &c->sent_on, &r->asking) == -1)
 		return false;
-	r->hops++;
+	r->redirects++;
 	c->moved[c->nmoved++] = *r;
 	c->state = CONN_HANDSHAKE;
 	c->hop = true;
@@ -318,9 +317,9 @@ hiredis_reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 {
 	struct conn *c = arg;
 	const redisReply *r = reply;
-	struct conn_request *request = &c->pending[c->head++ % CONN_PENDING];
+	struct pending_request request = pending_take(&c->pending);
 	struct reply a = {
-		.reply = r, .tag = request->tag, .sent_ms = request->sent_ms
+		.value = r, .tag = request.tag, .sent_ms = request.sent_ms
 	};
 
 	if (r == NULL) {
@@ -331,26 +330,25 @@ hiredis_reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 		a.text = c->why[0] != '\0' ? c->why : ac->c.errstr;
 	} else if (r->type == REDIS_REPLY_ERROR) {
 		c->heard = true;
-		if (moved(c, request, r->str))
+		if (moved(c, &request, r->str))
 			return;
 		a.kind = error_kind(r->str);
 		a.text = a.tag == TAG_AUTH ? error_of_auth(r->str) : r->str;
-		if (reply_wants_eval(&a)) {
-			c->no_evalsha = c->no_evalsha ||
-			    strncmp(r->str, "NOSCRIPT", 8) != 0;
+		if (error_wants_eval(&a)) {
+			c->no_evalsha =
+			    c->no_evalsha || !error_forgot_script(r->str);
 			c->script = NULL;
 		}
 	} else {
 		a.kind = REPLY_OK;
-		a.size = (size_t)(REPLY_MAX - c->budget);
+		a.size = reply_cost(&c->budget);
 		c->heard = true;
 		if (a.tag >= 0) {
 			c->untried = c->nips;
 			c->good = true;
 		}
 	}
-	free(request->bytes);
-	request->bytes = NULL;
+	free(request.bytes);
 	if (a.tag >= 0) {
 		c->reply_cb(c->arg, &a);
 		if (a.kind == REPLY_ERROR && demoted(c, a.text))
@@ -400,7 +398,7 @@ connect_to(struct conn *c, const struct place *p)
 		down(c);
 		return;
 	}
-	reply_limit(c, ac->c.reader);
+	reply_limit(&c->budget, &c->pending, ac->c.reader);
 	ac->ev.data = c;
 	ac->ev.addRead = add_read_cb;
 	ac->ev.delRead = del_read_cb;
@@ -473,7 +471,6 @@ conn_open(struct conn *c)
 	    c->address.kind == ADDRESS_CLUSTER;
 
 	c->why[0] = '\0';
-	c->head = c->tail = 0;
 	c->again = c->established = c->good = false;
 	c->script = NULL;
 	if (c->untried > 0)
@@ -515,9 +512,41 @@ conn_connected(const struct conn *c)
 int64_t
 conn_unanswered_ms(const struct conn *c)
 {
-	return c->ac == NULL || c->head == c->tail ?
-	    CLOCK_NEVER :
-	    c->pending[c->head % CONN_PENDING].sent_ms;
+	return pending_since_ms(&c->pending);
+}
+
+char *
+conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
+{
+	const char *who = c->at_sentinel        ? "Sentinel" :
+	    c->address.kind == ADDRESS_SENTINEL ? "master" :
+						  "node";
+	const char *host = c->at.host;
+	bool v6 = strchr(host, ':') != NULL;
+	size_t len;
+
+	buf[0] = '\0';
+	if (c->address.kind != ADDRESS_SERVER) {
+		if (c->at.port != 0)
+			snprintf(buf, CONN_WHY, "%s %s%.100s%s:%d: ", who,
+			    v6 ? "[" : "", host, v6 ? "]" : "", c->at.port);
+		len = strlen(buf);
+		if (strncmp(why, buf, len) == 0)
+			len = 0;
+		snprintf(buf + len, CONN_WHY - len, "%s", why);
+	} else if (strncmp(why, "MOVED ", 6) == 0)
+		snprintf(buf, CONN_WHY,
+		    "%.150s (the URL of a cluster begins with redis+cluster://)",
+		    why);
+	else if (strncmp(why, "ERR unknown command ", 20) == 0 &&
+	    strstr(why, "EVAL") != NULL)
+		snprintf(buf, CONN_WHY,
+		    "%.26s (if it is a Sentinel, its URL is "
+		    "redis+sentinel://host:port/master)",
+		    why);
+	else
+		snprintf(buf, CONN_WHY, "%s", why);
+	return buf;
 }
 
 void
@@ -548,7 +577,7 @@ conn_sweep(struct conn *c)
 {
 	if (c->doomed)
 		conn_close(c, NULL);
-	else if (c->hop && c->head == c->tail)
+	else if (c->hop && pending_empty(&c->pending))
 		hop(c);
 }
 

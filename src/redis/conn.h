@@ -13,30 +13,20 @@
 #include <stdint.h>
 
 #include "base/loop.h"
-#include "redis/error.h"
+#include "redis/pending.h"
+#include "redis/reply.h"
 #include "redis/tls.h"
 #include "redis/topology.h"
 #include "redis/url.h"
 
-#define CONN_PENDING 32 /* requests on their way, at most */
-#define CONN_RUN_ID  48
-#define CONN_ARGS    16 /* keys and arguments of a script, at most */
-#define CONN_WHY     256
+#define CONN_RUN_ID 48
+#define CONN_ARGS   16 /* keys and arguments of a script, at most */
+#define CONN_WHY    256
 
 enum conn_state {
 	CONN_DOWN,      /* no connection; conn->why says why */
 	CONN_HANDSHAKE, /* on the way: connecting, AUTH and SELECT, asking */
 	CONN_READY      /* requests may be sent */
-};
-
-/* Valid only inside the callback that gets it. */
-struct reply {
-	enum reply_kind kind;
-	int tag;           /* as given to conn_eval() */
-	int64_t sent_ms;   /* when the request was handed over to be sent */
-	const char *text;  /* the error, unless REPLY_OK */
-	const void *reply; /* see reply_int() and the like */
-	size_t size;       /* memory that it takes, at least */
 };
 
 typedef void conn_reply_cb(void *arg, const struct reply *);
@@ -47,16 +37,6 @@ struct redisAsyncContext;
 struct script {
 	const char *text;
 	const char *sha1;
-};
-
-/* What a server has been asked and has not answered yet. */
-struct conn_request {
-	int tag;
-	int64_t sent_ms;
-	char *bytes; /* of a cluster: as it was sent, to be sent again */
-	size_t len;
-	int hops;    /* times that it was */
-	bool asking; /* where its slot is on its way to */
 };
 
 struct conn {
@@ -93,12 +73,10 @@ struct conn {
 	bool authenticated;        /* to a Sentinel that wants it */
 	enum { GREET_AUTH, GREET_SELECT, GREET_ROLE, GREET_DONE } greeting;
 	struct ssl_st *ssl; /* NULL: no TLS */
-	struct conn_request
-	    pending[CONN_PENDING]; /* a ring, as they were sent */
-	unsigned int head, tail;
-	struct conn_request moved[CONN_PENDING]; /* to be sent elsewhere */
+	struct pending pending;
+	struct pending_request moved[PENDING_MAX]; /* to be sent elsewhere */
 	int nmoved;
-	long long budget;            /* bytes that the reply may still take */
+	struct reply_budget budget;
 	const struct script *script; /* the last one sent on this connection */
 	bool no_evalsha;             /* the server does not permit it */
 };
@@ -170,12 +148,6 @@ void conn_release(struct conn *);
 int conn_eval(struct conn *, int tag, const struct script *script, int nkeys,
     int argc, const char *const argv[]);
 
-/*
- * Whether an error says that EVALSHA is not possible, so that nothing was
- * executed.  The next conn_eval() sends EVAL.
- */
-bool reply_wants_eval(const struct reply *);
-
 /* The same for a command, all of whose words are in argv. */
 int conn_command(struct conn *, int tag, int argc, const char *const argv[]);
 
@@ -184,21 +156,5 @@ int conn_command(struct conn *, int tag, int argc, const char *const argv[]);
  * on to where another sent us.  Not for use in callbacks.
  */
 void conn_sweep(struct conn *);
-
-/*
- * The i-th element of a reply that is an array: an integer (0 if it is none),
- * a string (NULL if it is none; *len may be NULL), a nested array's elements
- * counted and taken by reply_sub().
- */
-long long reply_int(const struct reply *, size_t i);
-const char *reply_string(const struct reply *, size_t i, size_t *len);
-struct reply reply_sub(const struct reply *, size_t i);
-size_t reply_count(const struct reply *);
-
-/* A reply that is a string, or NULL if it is none. */
-const char *reply_text(const struct reply *);
-
-/* A reply that is an integer itself; 0 if it is none. */
-long long reply_number(const struct reply *);
 
 #endif

@@ -78,3 +78,20 @@ error_of_auth(const char *text)
 	return "it answered AUTH with an error, which may quote the password "
 	       "and is not shown";
 }
+
+bool
+error_forgot_script(const char *error)
+{
+	return strncmp(error, "NOSCRIPT", 8) == 0;
+}
+
+bool
+error_wants_eval(const struct reply *r)
+{
+	if (r->kind == REPLY_DENIED)
+		return strstr(r->text, "'evalsha'") != NULL;
+	return r->kind == REPLY_ERROR &&
+	    (error_forgot_script(r->text) ||
+		(strncmp(r->text, "ERR unknown command", 19) == 0 &&
+		    strstr(r->text, "EVALSHA") != NULL));
+}

@@ -1,29 +1,30 @@
-/* What the error of a server means. */
+/* What the error of a server means, and what may be shown of it. */
 #ifndef ERROR_H
 #define ERROR_H
 
 #include <stdbool.h>
 
-enum reply_kind {
-	REPLY_OK,     /* what the server said */
-	REPLY_ERROR,  /* an error: LOADING, READONLY, OOM, ... */
-	REPLY_DENIED, /* NOAUTH, WRONGPASS, NOPERM */
-	REPLY_LOST    /* the connection was lost first */
-};
+#include "redis/reply.h"
 
-/*
- * Which errors mean that we are refused, rather than that the server cannot.
- */
+/* REPLY_DENIED if the server refuses us, REPLY_ERROR if it is unable. */
 enum reply_kind error_kind(const char *text);
 
 /*
- * The error with which a server answers AUTH, in our words: its own may quote
- * the password.
+ * The error with which a server replies to AUTH, in our words: its own may
+ * quote the password.
  */
 const char *error_of_auth(const char *text);
 
-/* Whether a server's error says that a permission is missing; for a command. */
+/* Whether a permission is missing; for a command. */
 bool error_denies(const char *error);
 bool error_denies_command(const char *error);
+
+/*
+ * Whether the reply is an error that rules out EVALSHA, so that nothing was
+ * executed; error_forgot_script() if the server just does not have the script.
+ * The next conn_eval() sends EVAL.
+ */
+bool error_wants_eval(const struct reply *);
+bool error_forgot_script(const char *error);
 
 #endif

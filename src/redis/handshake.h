@@ -8,7 +8,6 @@
 #include <stdbool.h>
 
 #include "redis/conn.h"
-#include "redis/error.h"
 
 /* Tags of what a node asks for itself. */
 enum {

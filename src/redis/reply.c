@@ -1,16 +1,11 @@
 /*
- * hiredis's replies: what they may cost, what an error means, and how the rest
- * of the program reads them.
- *
- * A reply that nobody asked for is an assertion in hiredis, and one without end
- * would take all memory; both are stopped while they are parsed, by limits put
- * before hiredis's own reply functions.
+ * hiredis's replies.  A reply without a request is an assertion in hiredis, and
+ * one without end would take all memory; limits in front of hiredis's own reply
+ * functions stop both while they are parsed.
  */
 #include <hiredis/hiredis.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "redis/pending.h"
 #include "redis/reply.h"
 
 #if HIREDIS_MAJOR < 1
@@ -22,21 +17,22 @@ typedef size_t elements_t;
 static redisReplyObjectFunctions unlimited; /* hiredis's own */
 static redisReplyObjectFunctions limited;
 
-/* Whether cost bytes more may be spent on the reply that is being parsed. */
+/* Whether the reply that is being parsed may cost so many bytes more. */
 static bool
 affordable(const redisReadTask *task, size_t cost)
 {
-	struct conn *c = task->privdata;
+	struct reply_budget *b = task->privdata;
 
 	if (task->parent == NULL) {
 		/* An error out of turn ("max number of clients") is allowed. */
-		if (c->head == c->tail && task->type != REDIS_REPLY_ERROR)
+		if (pending_empty(b->requests) &&
+		    task->type != REDIS_REPLY_ERROR)
 			return false;
-		c->budget = REPLY_MAX;
+		b->left = REPLY_MAX;
 	}
-	if ((unsigned long long)c->budget < cost)
+	if (b->left < cost)
 		return false;
-	c->budget -= (long long)cost;
+	b->left -= cost;
 	return true;
 }
 
@@ -93,7 +89,8 @@ create_bool_cb(const redisReadTask *task, int value)
 #endif
 
 void
-reply_limit(struct conn *c, redisReader *reader)
+reply_limit(
+    struct reply_budget *b, const struct pending *requests, redisReader *reader)
 {
 	if (unlimited.createString == NULL) {
 		unlimited = *reader->fn;
@@ -108,58 +105,20 @@ reply_limit(struct conn *c, redisReader *reader)
 #endif
 	}
 	reader->fn = &limited;
-	reader->privdata = c;
+	b->requests = requests;
+	reader->privdata = b;
 }
 
-bool
-reply_wants_eval(const struct reply *a)
+size_t
+reply_cost(const struct reply_budget *b)
 {
-	if (a->kind == REPLY_DENIED)
-		return strstr(a->text, "'evalsha'") != NULL;
-	return a->kind == REPLY_ERROR &&
-	    (strncmp(a->text, "NOSCRIPT", 8) == 0 ||
-		(strncmp(a->text, "ERR unknown command", 19) == 0 &&
-		    strstr(a->text, "EVALSHA") != NULL));
-}
-
-char *
-conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
-{
-	const char *who = c->at_sentinel        ? "Sentinel" :
-	    c->address.kind == ADDRESS_SENTINEL ? "master" :
-						  "node";
-	const char *host = c->at.host;
-	bool v6 = strchr(host, ':') != NULL;
-	size_t len;
-
-	buf[0] = '\0';
-	if (c->address.kind != ADDRESS_SERVER) {
-		if (c->at.port != 0)
-			snprintf(buf, CONN_WHY, "%s %s%.100s%s:%d: ", who,
-			    v6 ? "[" : "", host, v6 ? "]" : "", c->at.port);
-		len = strlen(buf);
-		if (strncmp(why, buf, len) == 0)
-			len = 0;
-		snprintf(buf + len, CONN_WHY - len, "%s", why);
-	} else if (strncmp(why, "MOVED ", 6) == 0)
-		snprintf(buf, CONN_WHY,
-		    "%.150s (the URL of a cluster begins with redis+cluster://)",
-		    why);
-	else if (strncmp(why, "ERR unknown command ", 20) == 0 &&
-	    strstr(why, "EVAL") != NULL)
-		snprintf(buf, CONN_WHY,
-		    "%.26s (if it is a Sentinel, its URL is "
-		    "redis+sentinel://host:port/master)",
-		    why);
-	else
-		snprintf(buf, CONN_WHY, "%s", why);
-	return buf;
+	return REPLY_MAX - b->left;
 }
 
 static const redisReply *
 element(const struct reply *a, size_t i)
 {
-	const redisReply *r = a->reply;
+	const redisReply *r = a->value;
 
 	if (r == NULL || r->type != REDIS_REPLY_ARRAY || i >= r->elements)
 		return NULL;
@@ -189,7 +148,7 @@ reply_string(const struct reply *a, size_t i, size_t *len)
 size_t
 reply_count(const struct reply *a)
 {
-	const redisReply *r = a->reply;
+	const redisReply *r = a->value;
 
 	return r != NULL && r->type == REDIS_REPLY_ARRAY ? r->elements : 0;
 }
@@ -197,7 +156,7 @@ reply_count(const struct reply *a)
 const char *
 reply_text(const struct reply *a)
 {
-	const redisReply *r = a->reply;
+	const redisReply *r = a->value;
 
 	return r != NULL && r->type == REDIS_REPLY_STRING ? r->str : NULL;
 }
@@ -207,14 +166,14 @@ reply_sub(const struct reply *a, size_t i)
 {
 	struct reply sub = *a;
 
-	sub.reply = element(a, i);
+	sub.value = element(a, i);
 	return sub;
 }
 
 long long
 reply_number(const struct reply *a)
 {
-	const redisReply *r = a->reply;
+	const redisReply *r = a->value;
 
 	return r != NULL && r->type == REDIS_REPLY_INTEGER ? r->integer : 0;
 }

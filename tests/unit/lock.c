@@ -132,7 +132,7 @@ views(void)
 {
 	static char value[2 * LOCK_VALUE];
 	struct made_reply r = { 7, { 0, 0, 700, 123, 4, 5, 600 }, "a thief" };
-	struct reply a = { .kind = REPLY_OK, .reply = &r };
+	struct reply a = { .kind = REPLY_OK, .value = &r };
 	struct lock_state v;
 
 	memset(&v, 0x55, sizeof(v));
@@ -157,10 +157,10 @@ views(void)
 
 	r.count = 6;
 	SAME_INT(lock_state_read(&v, &a), -1);
-	a.reply = NULL;
+	a.value = NULL;
 	SAME_INT(lock_state_read(&v, &a), -1);
 	r.count = 7;
-	a.reply = &r;
+	a.value = &r;
 	a.kind = REPLY_ERROR;
 	SAME_INT(lock_state_read(&v, &a), -1);
 }

@@ -70,7 +70,7 @@ struct made_up {
 		int tag;
 		enum request_kind kind;
 		int64_t sent_ms;
-	} pending[CONN_PENDING];
+	} pending[PENDING_MAX];
 	int64_t executed_ms; /* nothing on this connection before that */
 	int64_t answered_ms;
 	/* What INFO says of it, and has said on this connection. */
@@ -271,7 +271,7 @@ answer(struct made_up *m, enum reply_kind kind, const char *error,
 		.tag = m->pending[0].tag,
 		.sent_ms = m->pending[0].sent_ms,
 		.text = error,
-		.reply = reply };
+		.value = reply };
 
 	memmove(m->pending, m->pending + 1,
 	    (size_t)--m->npending * sizeof(m->pending[0]));
@@ -987,7 +987,7 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	    strcmp(part, "renew") == 0 ? REQUEST_RENEW :
 					 REQUEST_RELEASE;
 
-	if (n->state != CONN_READY || m->npending == CONN_PENDING)
+	if (n->state != CONN_READY || m->npending == PENDING_MAX)
 		return -1;
 	if (m->unsent > 0) {
 		m->unsent--;
@@ -1035,7 +1035,7 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 long long
 reply_int(const struct reply *a, size_t i)
 {
-	const struct made_reply *r = a->reply;
+	const struct made_reply *r = a->value;
 
 	return r != NULL && i < r->count ? r->ints[i] : 0;
 }
@@ -1043,7 +1043,7 @@ reply_int(const struct reply *a, size_t i)
 const char *
 reply_string(const struct reply *a, size_t i, size_t *len)
 {
-	const struct made_reply *r = a->reply;
+	const struct made_reply *r = a->value;
 
 	if (r == NULL || i != 1 || i >= r->count || r->text == NULL)
 		return NULL;
@@ -1060,17 +1060,9 @@ reply_number(const struct reply *a)
 size_t
 reply_count(const struct reply *a)
 {
-	const struct made_reply *r = a->reply;
+	const struct made_reply *r = a->value;
 
 	return r != NULL ? r->count : 0;
-}
-
-/* Every server knows the script here. */
-bool
-reply_wants_eval(const struct reply *a)
-{
-	(void)a;
-	return false;
 }
 
 /* A world of n old servers that say yes to everything, at once. */

@@ -1,0 +1,34 @@
+/* A ring: replies take from its head what was sent at its tail. */
+#include "base/clock.h"
+#include "redis/pending.h"
+
+bool
+pending_full(const struct pending *p)
+{
+	return p->tail - p->head == PENDING_MAX;
+}
+
+bool
+pending_empty(const struct pending *p)
+{
+	return p->tail == p->head;
+}
+
+void
+pending_add(struct pending *p, struct pending_request r)
+{
+	p->ring[p->tail++ % PENDING_MAX] = r;
+}
+
+struct pending_request
+pending_take(struct pending *p)
+{
+	return p->ring[p->head++ % PENDING_MAX];
+}
+
+int64_t
+pending_since_ms(const struct pending *p)
+{
+	return pending_empty(p) ? CLOCK_NEVER :
+				  p->ring[p->head % PENDING_MAX].sent_ms;
+}
