@@ -1,14 +1,8 @@
 /*
  * redlock-run -k NAME -- COMMAND: runs COMMAND while it holds the lock NAME.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/die.h"
 #include "base/exitcode.h"
-#include "base/log.h"
 #include "config/options.h"
 #include "inspect/break.h"
 #include "inspect/check.h"
@@ -16,18 +10,9 @@
 #include "inspect/status.h"
 #include "inspect/watch.h"
 #include "process/signals.h"
+#include "process/streams.h"
 #include "run/reenter.h"
 #include "run/run.h"
-
-/* Closed ones of 0 to 2 are filled, and closed again for COMMAND. */
-static void
-fill_streams(void)
-{
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) == -1 &&
-		    open("/dev/null", O_RDWR | O_CLOEXEC) == -1)
-			die(EXIT_OS, "/dev/null: %s", strerror(errno));
-}
 
 /* What only asks the servers; returns the exit status. */
 static int
@@ -56,7 +41,7 @@ main(int argc, char **argv)
 	int status;
 
 	signals_init(&signals);
-	fill_streams();
+	streams_fill();
 	options_parse(&opt, argc, argv); /* exits: -h, -V, bad usage */
 	if (opt.mode == MODE_RUN) {
 		nested_run(&opt, &signals); /* may not return */

@@ -278,15 +278,19 @@ open_pipe(struct guard *g)
 
 int
 guard_init(
-    struct guard *g, struct loop *loop, int64_t ahead_ms, int argc, char **argv)
+    struct guard *g, struct loop *loop, int64_t ahead_ms, char *const argv[])
 {
+	char *last = argv[0];
+
 	memset(g, 0, sizeof(*g));
 	g->loop = loop;
 	g->ahead_ms = ahead_ms;
 	g->pipe_fd = g->watch.fd = -1;
 	g->title = argv[0];
-	g->title_len =
-	    (size_t)(argv[argc - 1] - argv[0]) + strlen(argv[argc - 1]);
+	for (int i = 1; argv[i] != NULL; i++)
+		if (argv[i] > last)
+			last = argv[i];
+	g->title_len = (size_t)(last - argv[0]) + strlen(last);
 	g->timer_fd =
 	    timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
 	return g->timer_fd == -1 ? -1 : open_pipe(g);

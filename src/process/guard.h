@@ -34,8 +34,8 @@ struct guard {
  * left.  argv is main's.  The guard looks for the processes that it would have
  * to kill ahead_ms before it kills them.  Returns 0, or -1 with errno.
  */
-int guard_init(
-    struct guard *, struct loop *, int64_t ahead_ms, int argc, char **argv);
+int
+guard_init(struct guard *, struct loop *, int64_t ahead_ms, char *const argv[]);
 
 /*
  * Starts a guard for COMMAND if there is none.  It kills COMMAND's processes

@@ -10,6 +10,6 @@
  * Returns our exit status; -N: die of signal N.  Exits if the lock cannot even
  * be asked for.
  */
-int run_job(struct options *, struct signals *s);
+int run_job(const struct options *, const struct signals *s);
 
 #endif

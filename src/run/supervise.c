@@ -1,5 +1,5 @@
 /*
- * lock.c knows no process and child.c no lock.  Here they meet, in run_step():
+ * lock.c knows no process and child.c no lock.  Here they meet, in step():
  * what follows for the one from the state of the other.
  */
 #include <errno.h>
@@ -26,7 +26,7 @@ earlier(int64_t a, int64_t b)
 int64_t
 run_margin_ms(const struct run *run)
 {
-	int64_t margin = run->opt.ttl_ms / 50 + 5;
+	int64_t margin = run->opt->ttl_ms / 50 + 5;
 
 	return margin < 100 ? margin : 100;
 }
@@ -35,17 +35,18 @@ run_margin_ms(const struct run *run)
 static int64_t
 short_kill_after_ms(const struct run *run)
 {
-	int64_t third = run->opt.ttl_ms / 3;
+	int64_t third = run->opt->ttl_ms / 3;
 
-	return run->opt.kill_after_ms < third ? run->opt.kill_after_ms : third;
+	return run->opt->kill_after_ms < third ? run->opt->kill_after_ms :
+						 third;
 }
 
 /* The guard acts at the same moment as we. */
 static int64_t
 guard_kill_ms(const struct run *run)
 {
-	return run->opt.warn_on_loss ? CLOCK_NEVER :
-				       run->deadline_ms - run_margin_ms(run);
+	return run->opt->warn_on_loss ? CLOCK_NEVER :
+					run->deadline_ms - run_margin_ms(run);
 }
 
 static void
@@ -55,7 +56,7 @@ lose(struct run *run, int64_t kill_ms)
 
 	run->lost = true;
 	report_loss(run->locks.about, text, sizeof(text));
-	if (run->opt.warn_on_loss) {
+	if (run->opt->warn_on_loss) {
 		warn("%s: lock lost: %s; %s runs on without it (--on-loss "
 		     "warn)",
 		    run->locks.about->name, text, run->owner.command);
@@ -85,14 +86,14 @@ lease_step(struct run *run, int64_t now)
 	}
 	if (now >= deadline) {
 		/* It ran out while we were away, or servers say "not yours". */
-		lose(run, earlier(kill_ms, now + run->opt.kill_after_ms));
+		lose(run, earlier(kill_ms, now + run->opt->kill_after_ms));
 		return now;
 	}
-	if (now >= term_ms && !run->opt.warn_on_loss) {
+	if (now >= term_ms && !run->opt->warn_on_loss) {
 		lose(run, kill_ms);
 		return now;
 	}
-	return run->opt.warn_on_loss ? deadline : term_ms;
+	return run->opt->warn_on_loss ? deadline : term_ms;
 }
 
 /*
@@ -103,53 +104,53 @@ static int64_t
 outage_step(struct run *run, int64_t now)
 {
 	const struct lock *l = locks_failing(&run->locks);
-	int64_t told_ms, left_ms;
+	int64_t report_ms, left_ms;
 	char why[LOCK_WHY], left[DURATION_TEXT];
 
 	if (run->lost || run->child.stopping)
 		return CLOCK_NEVER;
 	if (l == NULL) {
-		if (run->outage_told)
+		if (run->outage_reported)
 			notice("%s: renewed again after %s; %s runs on",
-			    run->opt.name,
+			    run->opt->name,
 			    duration_format(now - run->outage_ms, left),
 			    run->owner.command);
-		run->outage_told = false;
+		run->outage_reported = false;
 		run->outage_ms = 0;
 		return CLOCK_NEVER;
 	}
 	if (run->outage_ms == 0)
 		run->outage_ms = now;
-	told_ms = run->outage_ms + earlier(OUTAGE_MS, run->opt.ttl_ms / 10);
-	if (run->outage_told || now < told_ms)
-		return run->outage_told ? CLOCK_NEVER : told_ms;
-	run->outage_told = true;
+	report_ms = run->outage_ms + earlier(OUTAGE_MS, run->opt->ttl_ms / 10);
+	if (run->outage_reported || now < report_ms)
+		return run->outage_reported ? CLOCK_NEVER : report_ms;
+	run->outage_reported = true;
 	left_ms = run->deadline_ms - now;
-	if (!run->opt.warn_on_loss)
+	if (!run->opt->warn_on_loss)
 		left_ms -= run_margin_ms(run) + short_kill_after_ms(run);
 	warn("%s: renewals fail: %s; unless that ends within %s, %s %s",
 	    l->name, lock_why(l, why), duration_format(left_ms, left),
 	    run->owner.command,
-	    run->opt.warn_on_loss ? "runs on without the lock" : "is stopped");
+	    run->opt->warn_on_loss ? "runs on without the lock" : "is stopped");
 	return CLOCK_NEVER;
 }
 
 static int64_t
 at_most_step(struct run *run, int64_t now)
 {
-	int64_t end_ms = run->acquired_ms + run->opt.at_most_ms;
+	int64_t end_ms = run->acquired_ms + run->opt->at_most_ms;
 	char text[DURATION_TEXT];
 
-	if (run->opt.at_most_ms == 0 || run->timed_out)
+	if (run->opt->at_most_ms == 0 || run->timed_out)
 		return CLOCK_NEVER;
 	if (now < end_ms)
 		return end_ms;
 	run->timed_out = true;
 	if (!run->lost)
 		warn("%s: %s has run for %s (--at-most); stopping it",
-		    run->opt.name, run->owner.command,
-		    duration_format(run->opt.at_most_ms, text));
-	child_stop(&run->child, now + run->opt.kill_after_ms);
+		    run->opt->name, run->owner.command,
+		    duration_format(run->opt->at_most_ms, text));
+	child_stop(&run->child, now + run->opt->kill_after_ms);
 	return now;
 }
 
@@ -164,7 +165,7 @@ guard_step(struct run *run, int64_t now)
 	if (now < run->guard_ms)
 		return run->guard_ms;
 	if (g->lost)
-		info("%s: the guard is gone; starting another", run->opt.name);
+		info("%s: the guard is gone; starting another", run->opt->name);
 	if (now - run->guard_ms > GUARD_PAUSE_MS)
 		run->guard_pause_ms = 0;
 	run->guard_pause_ms =
@@ -172,42 +173,42 @@ guard_step(struct run *run, int64_t now)
 	run->guard_ms = now + run->guard_pause_ms;
 	if (guard_start(g, &run->child, guard_kill_ms(run)) == 0)
 		return CLOCK_NEVER;
-	if (!run->guard_told)
+	if (!run->guard_reported)
 		warn("%s: cannot start the guard: %s; until that succeeds, "
 		     "processes of %s run on if redlock-run is killed",
-		    run->opt.name, strerror(errno), run->owner.command);
-	run->guard_told = true;
+		    run->opt->name, strerror(errno), run->owner.command);
+	run->guard_reported = true;
 	return run->guard_ms;
 }
 
 /* What became of COMMAND and its processes, once. */
 static void
-tell_end(struct run *run)
+report_end(struct run *run)
 {
 	struct child *c = &run->child;
 	char ran[DURATION_TEXT], rest[512];
 
-	if (c->exited && !run->end_told) {
-		run->end_told = true;
+	if (c->exited && !run->exit_reported) {
+		run->exit_reported = true;
 		duration_format(c->exited_ms - run->acquired_ms, ran);
 		if (c->wait_error != 0)
 			warn("%s: cannot find out how %s ended: waitid: %s",
-			    run->opt.name, run->owner.command,
+			    run->opt->name, run->owner.command,
 			    strerror(c->wait_error));
 		else if (c->code == CLD_EXITED)
 			info("%s: %s ended with status %d after %s",
-			    run->opt.name, run->owner.command, c->status, ran);
+			    run->opt->name, run->owner.command, c->status, ran);
 		else
 			info("%s: %s was killed by signal %d (%s) after %s",
-			    run->opt.name, run->owner.command, c->status,
+			    run->opt->name, run->owner.command, c->status,
 			    strsignal(c->status), ran);
 	}
-	if (c->lingers && !run->rest_told) {
-		run->rest_told = true;
+	if (c->lingers && !run->survivors_reported) {
+		run->survivors_reported = true;
 		warn("%s: still held: %s has ended, but processes of it live "
 		     "on: %s; it is released when they are gone (-o does not "
 		     "wait for them)",
-		    run->opt.name, run->owner.command,
+		    run->opt->name, run->owner.command,
 		    child_rest(c, rest, sizeof(rest)));
 	}
 }
@@ -223,7 +224,7 @@ stop_step(struct run *run)
 	if (!run->child.terminal || run->child.stopping)
 		return;
 	warn("%s: stopped; the lock is lost unless %s goes on within %s",
-	    run->opt.name, run->owner.command,
+	    run->opt->name, run->owner.command,
 	    duration_format(
 		run->deadline_ms - run_margin_ms(run) - clock_now_ms(), text));
 	run->child.continued = false;
@@ -233,7 +234,7 @@ stop_step(struct run *run)
 
 /* Answers have been read; now they and the clock are judged. */
 static int64_t
-run_step(struct run *run)
+step(struct run *run)
 {
 	int64_t wake, now;
 
@@ -245,28 +246,28 @@ run_step(struct run *run)
 	wake = earlier(wake, outage_step(run, now));
 	wake = earlier(wake, at_most_step(run, now));
 	wake = earlier(wake, child_step(&run->child));
-	tell_end(run);
+	report_end(run);
 	if (!run->child.gone)
 		wake = earlier(wake, guard_step(run, now));
 	return wake;
 }
 
 int
-run_to_end(struct run *run)
+supervise(struct run *run)
 {
 	const struct child *c = &run->child;
 	int64_t wake;
 
 	run->guard_ms = clock_now_ms() + GUARD_AFTER_MS;
-	while (wake = run_step(run), !c->gone)
+	while (wake = step(run), !c->gone)
 		loop_turn(&run->loop, wake);
 	guard_end(&run->guard);
 
 	/* It may have been the guard that ended COMMAND while we were away. */
-	if (!run->lost && !run->opt.warn_on_loss &&
+	if (!run->lost && !run->opt->warn_on_loss &&
 	    clock_now_ms() >= run->deadline_ms - run_margin_ms(run))
 		lose(run, 0);
-	if (run->lost && !run->opt.warn_on_loss)
+	if (run->lost && !run->opt->warn_on_loss)
 		return EXIT_LOST;
 	if (run->timed_out)
 		return EXIT_AT_MOST;

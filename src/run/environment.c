@@ -1,0 +1,41 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "protocol/key.h"
+#include "run/environment.h"
+
+int
+environment_export(
+    const struct locks *locks, const struct owner *owner, const char *site)
+{
+	char fences[LOCKS_MAX * 24], names[LOCKS_MAX * (LOCK_NAME + 1)];
+	char pid[16];
+	const struct {
+		const char *name;
+		const char *value;
+	} vars[] = {
+		{ "REDLOCK_KEY", names },
+		{ "REDLOCK_TOKEN", owner->token },
+		{ "REDLOCK_FENCE", fences },
+		{ "REDLOCK_PID", pid },
+		{ "REDLOCK_SITE", site },
+	};
+	size_t nlen = 0, flen = 0;
+
+	for (int i = 0; i < locks->n; i++) {
+		const struct lock *l = &locks->lock[i];
+
+		nlen += (size_t)snprintf(names + nlen, sizeof(names) - nlen,
+		    "%s%s", i > 0 ? "\n" : "", l->name);
+		flen += (size_t)snprintf(fences + flen, sizeof(fences) - flen,
+		    "%s%" PRId64, i > 0 ? " " : "", l->fence);
+	}
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	for (size_t i = 0; i < sizeof(vars) / sizeof(vars[0]); i++)
+		if (unsetenv(vars[i].name) == -1 ||
+		    setenv(vars[i].name, vars[i].value, 1) == -1)
+			return -1;
+	return 0;
+}

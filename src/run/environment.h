@@ -1,0 +1,15 @@
+/* The lock in COMMAND's environment. */
+#ifndef ENVIRONMENT_H
+#define ENVIRONMENT_H
+
+#include "lock/lockset.h"
+#include "protocol/owner.h"
+
+/*
+ * Sets the REDLOCK_ variables of our own environment, which COMMAND inherits,
+ * over those of an outer run.  Returns 0, or -1 with errno.
+ */
+int environment_export(
+    const struct locks *, const struct owner *, const char *site);
+
+#endif

@@ -1,0 +1,42 @@
+/* The state of one run of the program. */
+#ifndef RUN_STATE_H
+#define RUN_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/loop.h"
+#include "config/options.h"
+#include "lock/lockset.h"
+#include "process/child.h"
+#include "process/guard.h"
+#include "process/signals.h"
+#include "protocol/owner.h"
+
+struct run {
+	const struct options *opt;
+	struct loop loop;
+	struct signals signals;
+	struct loop_watch signal_watch;
+	struct locks locks;
+	struct owner owner;
+	struct child child;
+	struct guard guard;
+	int cancelled;          /* the signal that ended the wait, or 0 */
+	int64_t asked_ms;       /* when the first lock was requested */
+	int64_t acquired_ms;    /* when all locks were held */
+	int64_t voted_ms;       /* when the votes that count were requested */
+	int64_t deadline_ms;    /* the last D that was in the future */
+	int64_t guard_ms;       /* when to start the next guard */
+	int64_t guard_pause_ms; /* from that start to the one after it */
+	bool guard_reported;    /* that no guard can be started */
+	int64_t outage_ms;      /* since when renewals fail; 0: they succeed */
+	bool outage_reported;
+	bool exit_reported;      /* how COMMAND ended */
+	bool survivors_reported; /* which of its processes live on */
+	bool lost;
+	bool timed_out; /* --at-most has passed */
+	bool resumed;   /* the SIGCONT that continued us is still to come */
+};
+
+#endif
