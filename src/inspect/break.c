@@ -87,13 +87,13 @@ possible_holder(const struct status *st, const char *token)
 	const struct holder *first = NULL, *h;
 	int votes = 0;
 
-	for (int i = 0; i < st->survey.nsources; i++) {
+	for (int i = 0; i < st->query.nsources; i++) {
 		h = find_token(&e->opinions[i], token);
 		if (h != NULL && first == NULL)
 			first = h;
 		votes += h != NULL || !e->opinions[i].known;
 	}
-	return votes >= st->survey.quorum ? first : NULL;
+	return votes >= st->query.quorum ? first : NULL;
 }
 
 /* Whether the process is on this host and runs; a zombie does not. */
@@ -196,7 +196,7 @@ offer_all(const struct options *opt, const struct status *st)
 	const struct entry *e = &st->entries[0];
 	int failures, offers = 0, result;
 
-	for (int i = 0; i < st->survey.nsources; i++) {
+	for (int i = 0; i < st->query.nsources; i++) {
 		const struct opinion *o = &e->opinions[i];
 
 		for (size_t j = 0; j < o->nholders; j++) {
@@ -214,7 +214,7 @@ offer_all(const struct options *opt, const struct status *st)
 			offer(opt, e->said, &e->holders[j]);
 			offers++;
 		}
-	result = survey_report(&st->survey, &failures);
+	result = query_report(&st->query, &failures);
 	if (result != 0)
 		return result;
 	if (e->state == STATE_FREE)
@@ -231,22 +231,22 @@ offer_all(const struct options *opt, const struct status *st)
 static int
 ask_removal(struct source *s, size_t i)
 {
-	struct removal *r = s->survey->arg;
+	struct removal *r = s->query->arg;
 	char key[LOCK_KEY], aux[LOCK_KEY], id[OWNER_ID], slots[12];
 	const char *const argv[] = { key, aux, owner_id(&r->owner, 0, id),
 		r->owner.token, slots, "1",
-		s->survey->nsources == 1 ? "1" : "0" };
+		s->query->nsources == 1 ? "1" : "0" };
 
 	lock_keys(key, aux, r->opt->prefix, r->opt->names[0]);
 	snprintf(slots, sizeof(slots), "%d", LOCK_SLOTS);
-	r->asked[s - s->survey->sources]++;
+	r->asked[s - s->query->sources]++;
 	return conn_eval(&s->conn, (int)i, &script_break, 2, 7, argv);
 }
 
 static bool
 removal_answered(struct source *s, size_t i, const struct reply *a)
 {
-	struct removal *r = s->survey->arg;
+	struct removal *r = s->query->arg;
 	bool removed = reply_int(a, 0) == 1;
 	struct lock_state view;
 
@@ -259,7 +259,7 @@ removal_answered(struct source *s, size_t i, const struct reply *a)
 	}
 	r->answers++;
 	/* It is asked again only if the first answer was lost. */
-	removed = removed || r->asked[s - s->survey->sources] > 1;
+	removed = removed || r->asked[s - s->query->sources] > 1;
 	r->removed += removed;
 	info("%s: %s: %s", r->opt->names[0], s->conn.address.text,
 	    removed ? "taken away" : "not held by it here");
@@ -281,7 +281,7 @@ static int
 refuse(const struct options *opt, const struct status *st)
 {
 	const struct entry *e = &st->entries[0];
-	int failures, result = survey_report(&st->survey, &failures);
+	int failures, result = query_report(&st->query, &failures);
 	char text[HOLDING], others[48] = "";
 
 	for (size_t i = 0; i < e->nholders; i++)
@@ -328,21 +328,21 @@ take_away(const struct options *opt, struct status *st)
 		return refuse(opt, st);
 	owner_who(who, h->value, h->len);
 	snprintf(r.owner.token, sizeof(r.owner.token), "%s", opt->token);
-	st->survey.arg = &r;
-	survey_ask(&st->survey, 1, ask_removal, removal_answered);
-	st->survey.arg = st;
-	if (r.removed == 0 && r.answers >= st->survey.quorum) {
+	st->query.arg = &r;
+	query_send(&st->query, 1, ask_removal, removal_answered);
+	st->query.arg = st;
+	if (r.removed == 0 && r.answers >= st->query.quorum) {
 		status_read(st); /* somebody was quicker */
 		return refuse(opt, st);
 	}
-	result = survey_report(&st->survey, &failures);
+	result = query_report(&st->query, &failures);
 	if (r.removed == 0)
 		warn("%s: no server has taken it away from %s", name, who);
 	else if (result != 0)
 		warn("%s: taken away from %s on %d of %d servers, which are "
 		     "too few: it may have the others until its lease ends; "
 		     "try again when they can be reached",
-		    name, who, r.removed, st->survey.nsources);
+		    name, who, r.removed, st->query.nsources);
 	else if (failures > 0)
 		notice("%s: taken away from %s; what it may have on the other "
 		       "server%s ends with its lease, and is no majority",

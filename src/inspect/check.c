@@ -183,11 +183,11 @@ check_run(const struct options *opt)
 	int n = opt->naddresses, result = 0;
 	struct findings *found = xcalloc((size_t)n, sizeof(*found));
 	struct facts *facts = xcalloc((size_t)n, sizeof(*facts));
-	struct survey sv;
+	struct query q;
 
-	survey_init(&sv, opt);
-	facts_ask(facts, &sv);
-	survey_release(&sv);
+	query_init(&q, opt);
+	facts_ask(facts, &q);
+	query_release(&q);
 	findings_judge(found, facts, n, opt);
 	if (opt->json)
 		show_json(stdout, facts, found, n);

@@ -183,7 +183,7 @@ turn_page(struct page *p, const struct chapter *c)
 
 /* With -v: the token, and what each server says if they do not agree. */
 static void
-show_accounts(FILE *out, const struct survey *sv, const struct chapter *c,
+show_accounts(FILE *out, const struct query *q, const struct chapter *c,
     const struct past_run *run)
 {
 	static const char *const told[] = { "says nothing of it",
@@ -195,10 +195,10 @@ show_accounts(FILE *out, const struct survey *sv, const struct chapter *c,
 	fprintf(out, "  token %s\n",
 	    escape_text(safe, sizeof(safe), run->owner.token,
 		strlen(run->owner.token)));
-	for (int i = 1; i < sv->nsources; i++)
+	for (int i = 1; i < q->nsources; i++)
 		agree = agree && run->told[i] == run->told[0];
-	for (int i = 0; i < sv->nsources && !agree; i++)
-		fprintf(out, "  %s  %s\n", sv->sources[i].conn.address.text,
+	for (int i = 0; i < q->nsources && !agree; i++)
+		fprintf(out, "  %s  %s\n", q->sources[i].conn.address.text,
 		    c->accounts[i].known ? told[run->told[i]] :
 					   "did not answer");
 }
@@ -208,7 +208,7 @@ tell_table(FILE *out, const struct history *h)
 {
 	static const char *const titles[COLUMNS + 1] = { "LOCK", "WHEN", "HOST",
 		"PID", "COMMAND", "WAITED", "RAN", "", "ENDED" };
-	const struct options *opt = h->survey.opt;
+	const struct options *opt = h->query.opt;
 	struct page p = { .first = opt->nnames != 1, .blocks = utf8_locale() };
 
 	table_init(&p.table, table_wants_colours(), p.first + COLUMNS,
@@ -224,7 +224,7 @@ tell_table(FILE *out, const struct history *h)
 			table_print(out, &p.table, row, row + 1);
 			if (opt->verbose)
 				show_accounts(
-				    out, &h->survey, c, &c->runs.run[row - 1]);
+				    out, &h->query, c, &c->runs.run[row - 1]);
 		}
 	}
 	table_release(&p.table);
@@ -272,13 +272,13 @@ history_run(const struct options *opt)
 	struct history h = { 0 };
 	int result, failures;
 
-	survey_init(&h.survey, opt);
-	h.survey.arg = &h;
+	query_init(&h.query, opt);
+	h.query.arg = &h;
 	history_read(&h);
-	result = survey_report(&h.survey, &failures);
+	result = query_report(&h.query, &failures);
 	if (opt->json)
 		tell_json(stdout, &h);
-	else if (failures < h.survey.nsources) /* a minority may say it */
+	else if (failures < h.query.nsources) /* a minority may say it */
 		tell_table(stdout, &h);
 	flush_output();
 	history_release(&h);

@@ -73,8 +73,8 @@ state_of(const struct holder *holders, size_t n, bool shared)
 static bool
 entry_answered(struct source *s, size_t i, const struct reply *a)
 {
-	struct status *st = s->survey->arg;
-	struct opinion *o = &st->entries[i].opinions[s - s->survey->sources];
+	struct status *st = s->query->arg;
+	struct opinion *o = &st->entries[i].opinions[s - s->query->sources];
 	struct lock_state view;
 
 	if (source_refused(s, a))
@@ -98,11 +98,11 @@ entry_answered(struct source *s, size_t i, const struct reply *a)
 static int
 ask_entry(struct source *s, size_t i)
 {
-	const struct status *st = s->survey->arg;
+	const struct status *st = s->query->arg;
 	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
 	const char *const argv[] = { key, aux, "", "", slots, "1" };
 
-	lock_keys(key, aux, s->survey->opt->prefix, st->entries[i].name);
+	lock_keys(key, aux, s->query->opt->prefix, st->entries[i].name);
 	snprintf(slots, sizeof(slots), "%d", st->entries[i].slots);
 	return conn_eval(&s->conn, (int)i, &script_status, 2, 6, argv);
 }
@@ -129,8 +129,8 @@ find_holder(const struct holder *holders, size_t n, const struct holder *h)
 
 /* One that a server knows is one if a majority says so, as long as that says. */
 static void
-judge_holder(const struct survey *sv, struct entry *e,
-    const struct opinion *said, const struct holder *h)
+judge_holder(const struct query *q, struct entry *e, const struct opinion *said,
+    const struct holder *h)
 {
 	int64_t ttl_ms[LOCK_SERVERS], fence = 0;
 	const struct holder *same;
@@ -139,7 +139,7 @@ judge_holder(const struct survey *sv, struct entry *e,
 
 	if (find_holder(e->holders, e->nholders, h) != NULL)
 		return;
-	for (int i = 0; i < sv->nsources; i++) {
+	for (int i = 0; i < q->nsources; i++) {
 		const struct opinion *o = &e->opinions[i];
 
 		same = find_holder(o->holders, o->nholders, h);
@@ -149,13 +149,13 @@ judge_holder(const struct survey *sv, struct entry *e,
 		if (h->ours && o->fence > fence)
 			fence = o->fence;
 	}
-	if (n < sv->quorum)
+	if (n < q->quorum)
 		return;
 	e->holders =
 	    xreallocarray(e->holders, e->nholders + 1, sizeof(*e->holders));
 	agreed = &e->holders[e->nholders++];
 	*agreed = *h;
-	agreed->ttl_ms = quorum_largest(ttl_ms, n, sv->quorum);
+	agreed->ttl_ms = quorum_largest(ttl_ms, n, q->quorum);
 	if (agreed->ttl_ms == CLOCK_NEVER)
 		agreed->ttl_ms = -1;
 	if (e->nholders == 1 || agreed->ttl_ms < 0 ||
@@ -177,22 +177,22 @@ compare_holders(const void *a, const void *b)
 }
 
 static void
-judge_entry(const struct survey *sv, struct entry *e)
+judge_entry(const struct query *q, struct entry *e)
 {
 	int free = 0;
 
 	e->ttl_ms = -1;
 	e->state = STATE_UNKNOWN;
-	for (int i = 0; i < sv->nsources; i++) {
+	for (int i = 0; i < q->nsources; i++) {
 		const struct opinion *o = &e->opinions[i];
 
 		for (size_t j = 0; o->holders != NULL && j < o->nholders; j++)
-			judge_holder(sv, e, o, &o->holders[j]);
+			judge_holder(q, e, o, &o->holders[j]);
 	}
-	for (int i = 0; i < sv->nsources && e->nholders == 0; i++) {
+	for (int i = 0; i < q->nsources && e->nholders == 0; i++) {
 		const struct opinion *o = &e->opinions[i];
 
-		if (o->known && o->nholders == 0 && ++free >= sv->quorum)
+		if (o->known && o->nholders == 0 && ++free >= q->quorum)
 			e->said = o;
 	}
 	if (e->said == NULL)
@@ -209,7 +209,7 @@ forget_entries(struct status *st)
 	for (size_t i = 0; i < st->nentries; i++) {
 		struct entry *e = &st->entries[i];
 
-		for (int j = 0; j < st->survey.nsources; j++) {
+		for (int j = 0; j < st->query.nsources; j++) {
 			struct opinion *o = &e->opinions[j];
 
 			for (size_t h = 0; h < o->nholders; h++)
@@ -229,36 +229,36 @@ void
 status_init(struct status *st, const struct options *opt)
 {
 	memset(st, 0, sizeof(*st));
-	survey_init(&st->survey, opt);
-	st->survey.arg = st;
+	query_init(&st->query, opt);
+	st->query.arg = st;
 }
 
 void
 status_release(struct status *st)
 {
 	forget_entries(st);
-	survey_release(&st->survey);
+	query_release(&st->query);
 }
 
 void
 status_read(struct status *st)
 {
 	static const char *const wanted[] = { "", NULL };
-	struct survey *sv = &st->survey;
+	struct query *q = &st->query;
 
 	forget_entries(st);
-	survey_subjects(sv, wanted);
-	st->nentries = sv->nsubjects;
+	query_list_locks(q, wanted);
+	st->nentries = q->nsubjects;
 	st->entries = xcalloc(st->nentries + 1, sizeof(*st->entries));
 	for (size_t i = 0; i < st->nentries; i++) {
-		st->entries[i].name = sv->subjects[i].name;
-		st->entries[i].slots = sv->subjects[i].slots;
+		st->entries[i].name = q->subjects[i].name;
+		st->entries[i].slots = q->subjects[i].slots;
 		st->entries[i].opinions = xcalloc(
-		    (size_t)sv->nsources, sizeof(*st->entries[i].opinions));
+		    (size_t)q->nsources, sizeof(*st->entries[i].opinions));
 	}
-	survey_ask(sv, st->nentries, ask_entry, entry_answered);
+	query_send(q, st->nentries, ask_entry, entry_answered);
 	for (size_t i = 0; i < st->nentries; i++)
-		judge_entry(sv, &st->entries[i]);
+		judge_entry(q, &st->entries[i]);
 }
 
 /* When the first of its holders took it; those that do not say come last. */

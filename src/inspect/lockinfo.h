@@ -50,7 +50,7 @@ struct entry {
 };
 
 struct status {
-	struct survey survey;
+	struct query query;
 	struct entry *entries; /* one a subject */
 	size_t nentries;
 };

@@ -79,7 +79,7 @@ facts_tried(struct facts *f, int i, int pattern, enum reply_kind kind,
 static struct facts *
 facts_of(struct source *s)
 {
-	return (struct facts *)s->survey->arg + (s - s->survey->sources);
+	return (struct facts *)s->query->arg + (s - s->query->sources);
 }
 
 static int
@@ -168,7 +168,7 @@ ask_right(struct source *s, size_t i)
 
 	snprintf(name, sizeof(name), ":~check:%" PRId64 "-%d", clock_wall_us(),
 	    (int)getpid());
-	lock_keys(key, aux, s->survey->opt->prefix, name);
+	lock_keys(key, aux, s->query->opt->prefix, name);
 	snprintf(fence, sizeof(fence), "%sfence", aux);
 	for (; argc < RIGHT_WORDS && r->words[argc] != NULL; argc++)
 		argv[argc] = strcmp(r->words[argc], "KEY") != 0 ?
@@ -188,21 +188,21 @@ right_answered(struct source *s, size_t i, const struct reply *a)
 }
 
 void
-facts_ask(struct facts *facts, struct survey *sv)
+facts_ask(struct facts *facts, struct query *q)
 {
-	sv->arg = facts;
-	for (int i = 0; i < sv->nsources; i++) {
-		facts[i] = (struct facts){ .address = &sv->opt->addresses[i],
+	q->arg = facts;
+	for (int i = 0; i < q->nsources; i++) {
+		facts[i] = (struct facts){ .address = &q->opt->addresses[i],
 			.uptime_ms = -1,
 			.rtt_us = -1,
 			.offset_us = FACTS_UNKNOWN,
 			.left = SAMPLES };
 	}
-	survey_ask(sv, 1, ask_info, info_answered);
-	survey_ask(sv, 1, ask_time, time_answered);
-	survey_ask(sv, 2 * RIGHTS, ask_right, right_answered);
-	for (int i = 0; i < sv->nsources; i++) {
-		const struct source *s = &sv->sources[i];
+	query_send(q, 1, ask_info, info_answered);
+	query_send(q, 1, ask_time, time_answered);
+	query_send(q, 2 * RIGHTS, ask_right, right_answered);
+	for (int i = 0; i < q->nsources; i++) {
+		const struct source *s = &q->sources[i];
 		struct facts *f = &facts[i];
 
 		f->failure = s->failure;

@@ -50,10 +50,10 @@ struct facts {
 };
 
 /*
- * Asks the servers of a survey, and fills facts, one a server; they stay in
- * place while the survey does.
+ * Asks the servers of a query, and fills facts, one a server; they stay in
+ * place while the query does.
  */
-void facts_ask(struct facts *, struct survey *);
+void facts_ask(struct facts *, struct query *);
 
 /* Reads what INFO answered; false if that makes no sense. */
 bool facts_read_info(struct facts *, const char *info);

@@ -49,9 +49,9 @@ static void
 request_replied_cb(void *arg, const struct reply *a)
 {
 	struct source *s = arg;
-	struct survey *sv = s->survey;
+	struct query *q = s->query;
 
-	s->end_ms = clock_now_ms() + sv->opt->node_timeout_ms;
+	s->end_ms = clock_now_ms() + q->opt->node_timeout_ms;
 	if (a->kind == REPLY_LOST || s->failure != REPLY_OK)
 		return; /* source_step() sees to it */
 	s->bytes += a->size;
@@ -59,7 +59,7 @@ request_replied_cb(void *arg, const struct reply *a)
 		source_fail(s, REPLY_ERROR,
 		    "it has more to tell than fits in memory; -k names the "
 		    "locks to ask about");
-	else if (sv->reply_cb(s, s->answered, a))
+	else if (q->reply_cb(s, s->answered, a))
 		s->asked = s->answered;
 	else
 		s->answered++;
@@ -69,16 +69,16 @@ request_replied_cb(void *arg, const struct reply *a)
 static bool
 source_step(struct source *s)
 {
-	struct survey *sv = s->survey;
+	struct query *q = s->query;
 	int64_t now = clock_now_ms();
 	char text[DURATION_TEXT], why[CONN_WHY];
 
 	conn_sweep(&s->conn);
-	if (s->failure != REPLY_OK || s->answered == sv->questions)
+	if (s->failure != REPLY_OK || s->answered == q->questions)
 		return true;
 	if (now >= s->end_ms) {
 		snprintf(why, sizeof(why), "no answer within %s",
-		    duration_format(sv->opt->node_timeout_ms, text));
+		    duration_format(q->opt->node_timeout_ms, text));
 		conn_close(&s->conn, why);
 	}
 	if (s->conn.state == CONN_DOWN) {
@@ -87,41 +87,41 @@ source_step(struct source *s)
 			return true;
 		}
 		s->asked = s->answered;
-		s->end_ms = now + sv->opt->node_timeout_ms / s->conn.untried;
+		s->end_ms = now + q->opt->node_timeout_ms / s->conn.untried;
 		conn_open(&s->conn);
 	}
 	if (s->conn.state != CONN_READY)
 		return false;
 	/* In a cluster answers could overtake each other. */
-	while (s->asked < sv->questions &&
+	while (s->asked < q->questions &&
 	    (s->asked == s->answered ||
 		s->conn.address.kind != ADDRESS_CLUSTER) &&
-	    sv->ask_cb(s, s->asked) == 0)
+	    q->ask_cb(s, s->asked) == 0)
 		s->asked++;
 	return false;
 }
 
 void
-survey_ask(struct survey *sv, size_t n, survey_ask_cb *ask_cb,
-    survey_reply_cb *its_answer_cb)
+query_send(
+    struct query *q, size_t n, query_send_cb *ask_cb, query_reply_cb *reply_cb)
 {
 	int64_t wake;
 	bool done;
 
-	sv->questions = n;
-	sv->ask_cb = ask_cb;
-	sv->reply_cb = its_answer_cb;
-	for (int i = 0; i < sv->nsources; i++) {
-		struct source *s = &sv->sources[i];
+	q->questions = n;
+	q->ask_cb = ask_cb;
+	q->reply_cb = reply_cb;
+	for (int i = 0; i < q->nsources; i++) {
+		struct source *s = &q->sources[i];
 
 		s->asked = s->answered = 0;
-		s->end_ms = clock_now_ms() + sv->opt->node_timeout_ms;
+		s->end_ms = clock_now_ms() + q->opt->node_timeout_ms;
 	}
 	for (;;) {
 		done = true;
 		wake = CLOCK_NEVER;
-		for (int i = 0; i < sv->nsources; i++) {
-			struct source *s = &sv->sources[i];
+		for (int i = 0; i < q->nsources; i++) {
+			struct source *s = &q->sources[i];
 
 			if (source_step(s))
 				continue;
@@ -131,23 +131,23 @@ survey_ask(struct survey *sv, size_t n, survey_ask_cb *ask_cb,
 			else if (s->end_ms < wake)
 				wake = s->end_ms;
 		}
-		if (done || sv->stop)
+		if (done || q->stop)
 			return;
-		loop_turn(&sv->loop, wake);
+		loop_turn(&q->loop, wake);
 	}
 }
 
 static void
-add_subject(struct survey *sv, const struct source *from, const char *name,
+add_subject(struct query *q, const struct source *from, const char *name,
     size_t len, int slots)
 {
 	struct subject *to;
 
 	/* Twice as much whenever a power of two is full. */
-	if ((sv->nsubjects & (sv->nsubjects - 1)) == 0)
-		sv->subjects = xreallocarray(
-		    sv->subjects, 2 * sv->nsubjects + 1, sizeof(*sv->subjects));
-	to = &sv->subjects[sv->nsubjects++];
+	if ((q->nsubjects & (q->nsubjects - 1)) == 0)
+		q->subjects = xreallocarray(
+		    q->subjects, 2 * q->nsubjects + 1, sizeof(*q->subjects));
+	to = &q->subjects[q->nsubjects++];
 	to->name = xstrndup(name, len);
 	to->slots = slots;
 	to->from = from;
@@ -156,18 +156,18 @@ add_subject(struct survey *sv, const struct source *from, const char *name,
 static void
 found_key(struct source *s, const char *key)
 {
-	struct survey *sv = s->survey;
+	struct query *q = s->query;
 	const char *kind = "", *name;
 	size_t len;
 	int slot;
 
-	name = key_name(key, sv->opt->prefix, &len, &kind);
+	name = key_name(key, q->opt->prefix, &len, &kind);
 	if (len > LOCK_NAME)
 		return;
 	slot = key_slot(kind);
-	for (const char *const *w = sv->wanted; len > 0 && *w != NULL; w++)
+	for (const char *const *w = q->wanted; len > 0 && *w != NULL; w++)
 		if (**w == '\0' ? slot > 0 : strcmp(kind, *w) == 0) {
-			add_subject(sv, s, name, len, slot > 0 ? slot : 1);
+			add_subject(q, s, name, len, slot > 0 ? slot : 1);
 			s->names++;
 		}
 }
@@ -227,7 +227,7 @@ ask_scan(struct source *s, size_t i)
 			return -1; /* it will be ready there */
 	}
 	*to++ = '*';
-	for (const char *p = s->survey->opt->prefix; *p != '\0'; p++) {
+	for (const char *p = s->query->opt->prefix; *p != '\0'; p++) {
 		if (strchr("*?[]\\^-", *p) != NULL)
 			*to++ = '\\';
 		*to++ = *p;
@@ -241,19 +241,19 @@ ask_scan(struct source *s, size_t i)
 static bool
 scan_bounded(struct source *s)
 {
-	const struct survey *sv = s->survey;
+	const struct query *q = s->query;
 	char text[DURATION_TEXT], why[CONN_WHY];
 
 	if (s->names > NAMES_MAX)
 		snprintf(why, sizeof(why),
 		    "it lists more than %d locks; -k names those to ask about",
 		    NAMES_MAX);
-	else if (clock_now_ms() > sv->scan_end_ms)
+	else if (clock_now_ms() > q->scan_end_ms)
 		snprintf(why, sizeof(why),
 		    "it has not listed all its keys within %s; -k names the "
 		    "locks to ask about",
 		    duration_format(
-			SCAN_TIMEOUTS * sv->opt->node_timeout_ms, text));
+			SCAN_TIMEOUTS * q->opt->node_timeout_ms, text));
 	else
 		return true;
 	source_fail(s, REPLY_ERROR, why);
@@ -304,17 +304,17 @@ scan_answered(struct source *s, size_t i, const struct reply *a)
  * about 100000 names that it has invented.
  */
 static void
-drop_failed(struct survey *sv)
+drop_failed(struct query *q)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < sv->nsubjects; i++) {
-		if (sv->subjects[i].from->failure == REPLY_OK)
-			sv->subjects[n++] = sv->subjects[i];
+	for (size_t i = 0; i < q->nsubjects; i++) {
+		if (q->subjects[i].from->failure == REPLY_OK)
+			q->subjects[n++] = q->subjects[i];
 		else
-			free(sv->subjects[i].name);
+			free(q->subjects[i].name);
 	}
-	sv->nsubjects = n;
+	q->nsubjects = n;
 }
 
 static int
@@ -326,15 +326,15 @@ compare_subjects(const void *a, const void *b)
 
 /* SCAN may name a key twice, and so do several servers, and slots. */
 static void
-sort_subjects(struct survey *sv)
+sort_subjects(struct query *q)
 {
-	struct subject *all = sv->subjects;
+	struct subject *all = q->subjects;
 	size_t n = 0;
 
-	if (sv->nsubjects == 0)
+	if (q->nsubjects == 0)
 		return;
-	qsort(all, sv->nsubjects, sizeof(*all), compare_subjects);
-	for (size_t i = 1; i < sv->nsubjects; i++) {
+	qsort(all, q->nsubjects, sizeof(*all), compare_subjects);
+	for (size_t i = 1; i < q->nsubjects; i++) {
 		if (strcmp(all[n].name, all[i].name) != 0) {
 			all[++n] = all[i];
 			continue;
@@ -343,103 +343,103 @@ sort_subjects(struct survey *sv)
 			all[n].slots = all[i].slots;
 		free(all[i].name);
 	}
-	sv->nsubjects = n + 1;
+	q->nsubjects = n + 1;
 }
 
 static void
-forget_subjects(struct survey *sv)
+forget_subjects(struct query *q)
 {
-	for (size_t i = 0; i < sv->nsubjects; i++)
-		free(sv->subjects[i].name);
-	free(sv->subjects);
-	sv->subjects = NULL;
-	sv->nsubjects = 0;
+	for (size_t i = 0; i < q->nsubjects; i++)
+		free(q->subjects[i].name);
+	free(q->subjects);
+	q->subjects = NULL;
+	q->nsubjects = 0;
 }
 
 void
-survey_subjects(struct survey *sv, const char *const wanted[])
+query_list_locks(struct query *q, const char *const wanted[])
 {
-	const struct options *opt = sv->opt;
+	const struct options *opt = q->opt;
 
-	forget_subjects(sv);
-	for (int i = 0; i < sv->nsources; i++)
-		sv->sources[i].bytes = sv->sources[i].names = 0;
+	forget_subjects(q);
+	for (int i = 0; i < q->nsources; i++)
+		q->sources[i].bytes = q->sources[i].names = 0;
 	for (int i = 0; i < opt->nnames; i++)
 		add_subject(
-		    sv, NULL, opt->names[i], strlen(opt->names[i]), LOCK_SLOTS);
+		    q, NULL, opt->names[i], strlen(opt->names[i]), LOCK_SLOTS);
 	if (opt->nnames > 0)
 		return; /* in order, and each once */
-	sv->wanted = wanted;
-	sv->scan_end_ms =
-	    clock_now_ms() + SCAN_TIMEOUTS * sv->opt->node_timeout_ms;
-	for (int i = 0; i < sv->nsources; i++) {
-		struct source *s = &sv->sources[i];
+	q->wanted = wanted;
+	q->scan_end_ms =
+	    clock_now_ms() + SCAN_TIMEOUTS * q->opt->node_timeout_ms;
+	for (int i = 0; i < q->nsources; i++) {
+		struct source *s = &q->sources[i];
 
 		snprintf(s->cursor, sizeof(s->cursor), "0");
 		s->nmasters = s->master = 0;
 	}
-	survey_ask(sv, 1, ask_scan, scan_answered);
-	drop_failed(sv);
-	sort_subjects(sv);
+	query_send(q, 1, ask_scan, scan_answered);
+	drop_failed(q);
+	sort_subjects(q);
 }
 
 char *
 source_why(const struct source *s, char buf[SOURCE_WHY])
 {
 	snprintf(buf, SOURCE_WHY, "%s: %s%s", s->conn.address.text, s->why,
-	    s->survey->opt->hint);
+	    s->query->opt->hint);
 	return buf;
 }
 
 int
-survey_working(const struct survey *sv)
+query_answering(const struct query *q)
 {
 	int working = 0;
 
-	for (int i = 0; i < sv->nsources; i++)
-		working += sv->sources[i].failure == REPLY_OK;
+	for (int i = 0; i < q->nsources; i++)
+		working += q->sources[i].failure == REPLY_OK;
 	return working;
 }
 
 int
-survey_report(const struct survey *sv, int *failures)
+query_report(const struct query *q, int *failures)
 {
-	int working = survey_working(sv), result = EXIT_UNREACHABLE;
+	int working = query_answering(q), result = EXIT_UNREACHABLE;
 	char why[SOURCE_WHY], rule[ACL_TEXT], password[ADVICE_PASSWORD];
 
-	for (int i = 0; i < sv->nsources; i++) {
-		const struct source *s = &sv->sources[i];
+	for (int i = 0; i < q->nsources; i++) {
+		const struct source *s = &q->sources[i];
 
 		if (s->failure == REPLY_OK)
 			continue;
 		warn("%s%s", source_why(s, why),
-		    advice_password(password, sv->opt, s->why));
+		    advice_password(password, q->opt, s->why));
 		if (s->failure == REPLY_DENIED)
 			result = EXIT_REFUSED;
 		if (error_denies(s->why))
 			warn("%s: the user needs %s", s->conn.address.text,
-			    acl_text(rule, sv->opt->prefix));
+			    acl_text(rule, q->opt->prefix));
 	}
-	*failures = sv->nsources - working;
-	return working >= sv->quorum ? 0 : result;
+	*failures = q->nsources - working;
+	return working >= q->quorum ? 0 : result;
 }
 
 void
-survey_init(struct survey *sv, const struct options *opt)
+query_init(struct query *q, const struct options *opt)
 {
-	memset(sv, 0, sizeof(*sv));
-	sv->opt = opt;
-	sv->nsources = opt->naddresses;
-	sv->quorum = quorum_of(opt->naddresses);
-	if (loop_init(&sv->loop) == -1)
+	memset(q, 0, sizeof(*q));
+	q->opt = opt;
+	q->nsources = opt->naddresses;
+	q->quorum = quorum_of(opt->naddresses);
+	if (loop_init(&q->loop) == -1)
 		die(EXIT_OS, "timerfd: %s", strerror(errno));
-	sv->sources = xcalloc((size_t)opt->naddresses, sizeof(*sv->sources));
+	q->sources = xcalloc((size_t)opt->naddresses, sizeof(*q->sources));
 	for (int i = 0; i < opt->naddresses; i++) {
-		struct source *s = &sv->sources[i];
+		struct source *s = &q->sources[i];
 
-		s->survey = sv;
+		s->query = q;
 		s->failure = REPLY_OK;
-		conn_init(&s->conn, &sv->loop, &opt->addresses[i],
+		conn_init(&s->conn, &q->loop, &opt->addresses[i],
 		    request_replied_cb, s);
 		/*
 		 * Many questions are on their way at a time, and a cluster's
@@ -452,10 +452,10 @@ survey_init(struct survey *sv, const struct options *opt)
 }
 
 void
-survey_retry(struct survey *sv)
+query_retry(struct query *q)
 {
-	for (int i = 0; i < sv->nsources; i++) {
-		struct source *s = &sv->sources[i];
+	for (int i = 0; i < q->nsources; i++) {
+		struct source *s = &q->sources[i];
 
 		/* What is still on its way would answer other questions. */
 		if (s->failure != REPLY_OK)
@@ -466,13 +466,13 @@ survey_retry(struct survey *sv)
 }
 
 void
-survey_release(struct survey *sv)
+query_release(struct query *q)
 {
-	for (int i = 0; i < sv->nsources; i++) {
-		conn_release(&sv->sources[i].conn);
-		free(sv->sources[i].masters);
+	for (int i = 0; i < q->nsources; i++) {
+		conn_release(&q->sources[i].conn);
+		free(q->sources[i].masters);
 	}
-	forget_subjects(sv);
-	free(sv->sources);
-	loop_release(&sv->loop);
+	forget_subjects(q);
+	free(q->sources);
+	loop_release(&q->loop);
 }

@@ -3,8 +3,8 @@
  * --history, --break, --check.  Every server is asked the same, many questions
  * at a time, and each has the node timeout to say something.
  */
-#ifndef SURVEY_H
-#define SURVEY_H
+#ifndef QUERY_H
+#define QUERY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,11 +17,11 @@
 
 #define SOURCE_WHY (ADDRESS_TEXT + CONN_WHY + OPTIONS_HINT)
 
-struct survey;
+struct query;
 
 /* A server, and how far it has come. */
 struct source {
-	struct survey *survey;
+	struct query *query;
 	struct conn conn;
 	size_t asked; /* questions */
 	size_t answered;
@@ -44,16 +44,16 @@ struct subject {
 };
 
 /* Sends question i; returns what conn_eval() or conn_command() does. */
-typedef int survey_ask_cb(struct source *, size_t i);
+typedef int query_send_cb(struct source *, size_t i);
 
 /*
  * The answer to question i, which may be an error; never REPLY_LOST.  Returns
  * whether the same question is to be asked again (as SCAN's next part is), for
  * which it must have been the only one.
  */
-typedef bool survey_reply_cb(struct source *, size_t i, const struct reply *);
+typedef bool query_reply_cb(struct source *, size_t i, const struct reply *);
 
-struct survey {
+struct query {
 	const struct options *opt;
 	struct loop loop;
 	struct source *sources;
@@ -62,34 +62,34 @@ struct survey {
 	struct subject *subjects; /* in bytewise order */
 	size_t nsubjects;
 	void *arg; /* the asker's */
-	bool stop; /* survey_ask() returns at its next turn; for callbacks */
+	bool stop; /* query_send() returns at its next turn; for callbacks */
 
 	int64_t scan_end_ms; /* no SCAN may take longer */
 	size_t questions;    /* of the round under way */
-	survey_ask_cb *ask_cb;
-	survey_reply_cb *reply_cb;
-	const char *const *wanted; /* ends of keys; see survey_subjects() */
+	query_send_cb *ask_cb;
+	query_reply_cb *reply_cb;
+	const char *const *wanted; /* ends of keys; see query_list_locks() */
 };
 
 /*
  * Resolves (which may block) and prepares the servers of opt, which stays in
- * place; exits where the operating system refuses.  survey_release() undoes
+ * place; exits where the operating system refuses.  query_release() undoes
  * it.
  */
-void survey_init(struct survey *, const struct options *opt);
-void survey_release(struct survey *);
+void query_init(struct query *, const struct options *opt);
+void query_release(struct query *);
 
 /*
  * Asks questions 0 to n-1 of every server that has not failed, and turns the
  * loop until each has answered all or failed.
  */
-void survey_ask(struct survey *, size_t n, survey_ask_cb *, survey_reply_cb *);
+void query_send(struct query *, size_t n, query_send_cb *, query_reply_cb *);
 
 /*
  * Gives those that have failed another try, on a connection of its own, in the
- * next survey_ask().  Not for use in callbacks.
+ * next query_send().  Not for use in callbacks.
  */
-void survey_retry(struct survey *);
+void query_retry(struct query *);
 
 /*
  * Makes the list of subjects anew: opt->names, or, if it names none, each lock
@@ -97,7 +97,7 @@ void survey_retry(struct survey *);
  * lock itself and its further slots, or a word behind ":~", as "runs".  wanted
  * ends with NULL.
  */
-void survey_subjects(struct survey *, const char *const wanted[]);
+void query_list_locks(struct query *, const char *const wanted[]);
 
 /* From now on this server has failed. */
 void source_fail(struct source *, enum reply_kind, const char *why);
@@ -115,12 +115,12 @@ void source_nonsense(struct source *);
 char *source_why(const struct source *, char buf[SOURCE_WHY]);
 
 /* How many have not failed. */
-int survey_working(const struct survey *);
+int query_answering(const struct query *);
 
 /*
  * Says which servers have failed, and how many in *failures.  Returns 0 if a
  * quorum has not, else EXIT_REFUSED or EXIT_UNREACHABLE.
  */
-int survey_report(const struct survey *, int *failures);
+int query_report(const struct query *, int *failures);
 
 #endif

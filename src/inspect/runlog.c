@@ -16,11 +16,11 @@
 static int
 ask_chapter(struct source *s, size_t i)
 {
-	const struct history *h = s->survey->arg;
+	const struct history *h = s->query->arg;
 	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
 	const char *const argv[] = { key, aux, "", "", slots, "1" };
 
-	lock_keys(key, aux, s->survey->opt->prefix, h->chapters[i].name);
+	lock_keys(key, aux, s->query->opt->prefix, h->chapters[i].name);
 	snprintf(slots, sizeof(slots), "%d", h->chapters[i].slots);
 	return conn_eval(&s->conn, (int)i, &script_history, 2, 6, argv);
 }
@@ -43,9 +43,9 @@ read_holders(struct account *account, const struct reply a)
 static bool
 chapter_answered(struct source *s, size_t i, const struct reply *a)
 {
-	const struct history *h = s->survey->arg;
+	const struct history *h = s->query->arg;
 	struct chapter *c = &h->chapters[i];
-	int server = (int)(s - s->survey->sources);
+	int server = (int)(s - s->query->sources);
 	struct account *account = &c->accounts[server];
 	const struct reply entries = reply_sub(a, 1);
 	const char *id, *word, *text;
@@ -73,18 +73,18 @@ chapter_answered(struct source *s, size_t i, const struct reply *a)
 }
 
 static void
-judge_chapter(const struct survey *sv, struct chapter *c)
+judge_chapter(const struct query *q, struct chapter *c)
 {
 	int silent = 0;
 
-	for (int i = 0; i < sv->nsources; i++) {
+	for (int i = 0; i < q->nsources; i++) {
 		const struct account *a = &c->accounts[i];
 
 		silent += !a->known;
 		for (size_t k = 0; k < a->nholders; k++)
 			runs_holds(&c->runs, i, a->holders[k]);
 	}
-	runs_judge(&c->runs, sv->nsources, sv->quorum, silent);
+	runs_judge(&c->runs, q->nsources, q->quorum, silent);
 }
 
 void
@@ -92,22 +92,22 @@ history_read(struct history *h)
 {
 	/* The locks themselves tell how many slots there are to look at. */
 	static const char *const wanted[] = { "runs", "", NULL };
-	struct survey *sv = &h->survey;
+	struct query *q = &h->query;
 
-	survey_subjects(sv, wanted);
-	h->nchapters = sv->nsubjects;
+	query_list_locks(q, wanted);
+	h->nchapters = q->nsubjects;
 	h->chapters = xcalloc(h->nchapters + 1, sizeof(*h->chapters));
 	for (size_t i = 0; i < h->nchapters; i++) {
 		struct chapter *c = &h->chapters[i];
 
-		c->name = sv->subjects[i].name;
-		c->slots = sv->subjects[i].slots;
+		c->name = q->subjects[i].name;
+		c->slots = q->subjects[i].slots;
 		c->accounts =
-		    xcalloc((size_t)sv->nsources, sizeof(*c->accounts));
+		    xcalloc((size_t)q->nsources, sizeof(*c->accounts));
 	}
-	survey_ask(sv, h->nchapters, ask_chapter, chapter_answered);
+	query_send(q, h->nchapters, ask_chapter, chapter_answered);
 	for (size_t i = 0; i < h->nchapters; i++)
-		judge_chapter(sv, &h->chapters[i]);
+		judge_chapter(q, &h->chapters[i]);
 }
 
 void
@@ -116,11 +116,11 @@ history_release(struct history *h)
 	for (size_t i = 0; i < h->nchapters; i++) {
 		struct chapter *c = &h->chapters[i];
 
-		for (int j = 0; j < h->survey.nsources; j++)
+		for (int j = 0; j < h->query.nsources; j++)
 			free(c->accounts[j].holders);
 		free(c->accounts);
 		runs_release(&c->runs);
 	}
 	free(h->chapters);
-	survey_release(&h->survey);
+	query_release(&h->query);
 }

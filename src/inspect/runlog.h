@@ -28,13 +28,13 @@ struct chapter {
 };
 
 struct history {
-	struct survey survey;
+	struct query query;
 	struct chapter *chapters; /* one a subject */
 	size_t nchapters;
 };
 
 /*
- * Finds out the last runs of the locks that the options of h->survey name, or,
+ * Finds out the last runs of the locks that the options of h->query name, or,
  * if they name none, of all under the prefix.  history_release() undoes it.
  */
 void history_read(struct history *);

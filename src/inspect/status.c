@@ -82,7 +82,7 @@ show_entry(struct table *t, const struct entry *e)
 
 /* With -v: the tokens, and what each server says. */
 static void
-show_opinions(FILE *out, const struct survey *sv, const struct entry *e)
+show_opinions(FILE *out, const struct query *q, const struct entry *e)
 {
 	char text[DURATION_TEXT], who[OWNER_WHO], safe[2 * OWNER_WHO];
 
@@ -92,14 +92,14 @@ show_opinions(FILE *out, const struct survey *sv, const struct entry *e)
 			    escape_text(safe, sizeof(safe),
 				e->holders[i].owner.token,
 				strlen(e->holders[i].owner.token)));
-	for (int i = 0; i < sv->nsources; i++) {
+	for (int i = 0; i < q->nsources; i++) {
 		const struct opinion *o = &e->opinions[i];
-		const char *server = sv->sources[i].conn.address.text;
+		const char *server = q->sources[i].conn.address.text;
 
 		if (!o->known)
 			fprintf(out, "  %s  %s\n", server,
-			    escape_text(safe, sizeof(safe), sv->sources[i].why,
-				strlen(sv->sources[i].why)));
+			    escape_text(safe, sizeof(safe), q->sources[i].why,
+				strlen(q->sources[i].why)));
 		else if (o->nholders == 0)
 			fprintf(out, "  %s  free\n", server);
 		for (size_t j = 0; j < o->nholders; j++) {
@@ -121,7 +121,7 @@ show_table(FILE *out, const struct status *st)
 {
 	static const char *const titles[COLUMNS] = { "LOCK", "STATE", "HOLDER",
 		"COMMAND", "HELD", "LEASE", "WAITING", "FENCE" };
-	const struct survey *sv = &st->survey;
+	const struct query *q = &st->query;
 	struct table t;
 	size_t row = 1, end;
 
@@ -135,8 +135,8 @@ show_table(FILE *out, const struct status *st)
 		end = row + (e->nholders > 0 ? e->nholders : 1);
 		table_print(out, &t, row, end);
 		row = end;
-		if (sv->opt->verbose)
-			show_opinions(out, sv, e);
+		if (q->opt->verbose)
+			show_opinions(out, q, e);
 	}
 	table_release(&t);
 }
@@ -191,7 +191,7 @@ json_opinion(struct json *j, const struct source *s, const struct opinion *o)
 }
 
 static void
-json_entry(struct json *j, const struct survey *sv, const struct entry *e)
+json_entry(struct json *j, const struct query *q, const struct entry *e)
 {
 	bool ours = e->nholders > 0 && e->holders[0].ours;
 	bool shared = ours && e->said->shared;
@@ -212,8 +212,8 @@ json_entry(struct json *j, const struct survey *sv, const struct entry *e)
 		json_waiter(j, e->said, &e->said->waiters[i]);
 	json_end(j);
 	json_array(j, "servers");
-	for (int i = 0; i < sv->nsources; i++)
-		json_opinion(j, &sv->sources[i], &e->opinions[i]);
+	for (int i = 0; i < q->nsources; i++)
+		json_opinion(j, &q->sources[i], &e->opinions[i]);
 	json_end(j);
 	json_end(j);
 }
@@ -225,7 +225,7 @@ show_json(FILE *out, const struct status *st)
 
 	json_array(&j, NULL);
 	for (size_t i = 0; i < st->nentries; i++)
-		json_entry(&j, &st->survey, &st->entries[i]);
+		json_entry(&j, &st->query, &st->entries[i]);
 	json_end(&j);
 }
 
@@ -237,10 +237,10 @@ status_run(const struct options *opt)
 
 	status_init(&st, opt);
 	status_read(&st);
-	result = survey_report(&st.survey, &failures);
+	result = query_report(&st.query, &failures);
 	if (opt->json)
 		show_json(stdout, &st);
-	else if (failures < st.survey.nsources) /* a minority may say it */
+	else if (failures < st.query.nsources) /* a minority may say it */
 		show_table(stdout, &st);
 	flush_output();
 	for (size_t i = 0; i < st.nentries && opt->nnames > 0; i++) {

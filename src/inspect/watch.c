@@ -1,6 +1,6 @@
 /*
  * Asks once a second and draws what came.  Keys, signals and the clock are
- * watched in the survey's loop, so that they are served while a server keeps a
+ * watched in the query's loop, so that they are served while a server keeps a
  * round waiting; a second that passes meanwhile is not made up for.  While the
  * others are enough, a silent server takes up a third of the time at most.
  */
@@ -49,10 +49,10 @@ struct watch {
 	bool stale; /* the last round was none */
 };
 
-static struct survey *
-survey_of(struct watch *w)
+static struct query *
+query_of(struct watch *w)
 {
-	return &w->status.survey;
+	return &w->status.query;
 }
 
 /* Text to be written and then read as a string, which the caller frees. */
@@ -85,17 +85,17 @@ put_escaped(FILE *out, const char *text)
 static void
 put_troubles(FILE *out, struct watch *w)
 {
-	const struct survey *sv = survey_of(w);
+	const struct query *q = query_of(w);
 	bool late =
 	    w->asked_ms != 0 && clock_now_ms() - w->asked_ms >= TICK_MS / 2;
 	char why[SOURCE_WHY];
 
-	for (int i = 0; i < sv->nsources; i++) {
-		const struct source *s = &sv->sources[i];
+	for (int i = 0; i < q->nsources; i++) {
+		const struct source *s = &q->sources[i];
 
 		if (s->failure != REPLY_OK)
 			source_why(s, why);
-		else if (late && s->answered < sv->questions)
+		else if (late && s->answered < q->questions)
 			snprintf(why, sizeof(why), "%s: no answer yet",
 			    s->conn.address.text);
 		else
@@ -114,7 +114,7 @@ draw(struct watch *w)
 	FILE *out;
 
 	if (!w->screen.shown && screen_take(&w->screen) == -1)
-		survey_of(w)->stop = true;
+		query_of(w)->stop = true;
 	w->key_watch.fd = w->screen.shown ? STDIN_FILENO : -1;
 	if (!w->screen.shown)
 		return;
@@ -164,7 +164,7 @@ set_title(struct watch *w, const char *clock)
 	if (opt->naddresses == 1)
 		put_escaped(out, opt->addresses[0].text);
 	else
-		fprintf(out, "%d of %d servers", survey_working(&st->survey),
+		fprintf(out, "%d of %d servers", query_answering(&st->query),
 		    opt->naddresses);
 	fprintf(out, "  (q quits)");
 	text_close(out);
@@ -174,7 +174,7 @@ set_title(struct watch *w, const char *clock)
 static void
 keep(struct watch *w)
 {
-	int working = survey_working(survey_of(w));
+	int working = query_answering(query_of(w));
 	time_t now = time(NULL);
 	struct tm tm;
 	char clock[CLOCK];
@@ -182,7 +182,7 @@ keep(struct watch *w)
 	FILE *out;
 
 	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &tm));
-	w->stale = working < survey_of(w)->quorum;
+	w->stale = working < query_of(w)->quorum;
 	if (!w->stale || (!w->known && working > 0)) {
 		status_sort(&w->status);
 		free(w->table);
@@ -198,18 +198,18 @@ keep(struct watch *w)
 static void
 ask(struct watch *w)
 {
-	struct survey *sv = survey_of(w);
+	struct query *q = query_of(w);
 	int64_t now = clock_now_ms();
 
 	w->due = false;
 	w->asked_ms = now;
 	if (now >= w->retry_ms)
-		survey_retry(sv);
+		query_retry(q);
 	status_read(&w->status);
-	if (sv->stop)
+	if (q->stop)
 		return;
 	now = clock_now_ms();
-	if (survey_working(sv) < sv->quorum)
+	if (query_answering(q) < q->quorum)
 		w->retry_ms = 0;
 	else if (now - w->asked_ms >= TICK_MS)
 		w->retry_ms = now + 2 * (now - w->asked_ms);
@@ -241,11 +241,11 @@ key_cb(void *arg, short revents)
 
 	(void)revents;
 	if (n == 0 || (n == -1 && errno != EINTR && errno != EAGAIN))
-		survey_of(w)->stop = true;
+		query_of(w)->stop = true;
 	for (ssize_t i = 0; i < n; i++)
 		if (keys[i] == 'q' || keys[i] == 'Q' ||
 		    screen_ends(&w->screen, keys[i]))
-			survey_of(w)->stop = true;
+			query_of(w)->stop = true;
 }
 
 /* Whether it is one of those that end us; not a write of ours. */
@@ -282,7 +282,7 @@ signals_cb(void *arg, short revents)
 			if (!ends(&si))
 				break;
 			w->signo = (int)si.ssi_signo;
-			survey_of(w)->stop = true;
+			query_of(w)->stop = true;
 			return;
 		}
 	}
@@ -295,7 +295,7 @@ add_watch(struct watch *w, struct loop_watch *its, int fd,
 	*its = (struct loop_watch){
 		.fd = fd, .events = POLLIN, .ready_cb = ready_cb, .arg = w
 	};
-	if (loop_add(&survey_of(w)->loop, its) == -1)
+	if (loop_add(&query_of(w)->loop, its) == -1)
 		die(EXIT_OS, "poll: %s", strerror(errno));
 }
 
@@ -321,7 +321,7 @@ watch_init(struct watch *w, const struct options *opt)
 	add_watch(w, &w->signal_watch, w->signals.fd, signals_cb);
 	add_watch(w, &w->tick_watch, fd, tick_cb);
 	add_watch(w, &w->key_watch, -1, key_cb);
-	screen_init(&w->screen, &survey_of(w)->loop);
+	screen_init(&w->screen, &query_of(w)->loop);
 }
 
 static void
@@ -342,10 +342,10 @@ watch_run(const struct options *opt)
 
 	watch_init(&w, opt);
 	draw(&w);
-	while (!survey_of(&w)->stop) {
+	while (!query_of(&w)->stop) {
 		ask(&w);
-		while (!w.due && !survey_of(&w)->stop)
-			loop_turn(&survey_of(&w)->loop, CLOCK_NEVER);
+		while (!w.due && !query_of(&w)->stop)
+			loop_turn(&query_of(&w)->loop, CLOCK_NEVER);
 	}
 	watch_release(&w);
 	if (w.signo != 0)
