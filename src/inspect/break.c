@@ -87,7 +87,7 @@ possible_holder(const struct status *st, const char *token)
 	const struct holder *first = NULL, *h;
 	int votes = 0;
 
-	for (int i = 0; i < st->query.nsources; i++) {
+	for (int i = 0; i < st->query.nservers; i++) {
 		h = find_token(&e->opinions[i], token);
 		if (h != NULL && first == NULL)
 			first = h;
@@ -196,7 +196,7 @@ offer_all(const struct options *opt, const struct status *st)
 	const struct entry *e = &st->entries[0];
 	int failures, offers = 0, result;
 
-	for (int i = 0; i < st->query.nsources; i++) {
+	for (int i = 0; i < st->query.nservers; i++) {
 		const struct opinion *o = &e->opinions[i];
 
 		for (size_t j = 0; j < o->nholders; j++) {
@@ -229,37 +229,37 @@ offer_all(const struct options *opt, const struct status *st)
 }
 
 static int
-ask_removal(struct source *s, size_t i)
+ask_removal(struct query_server *s, size_t i)
 {
 	struct removal *r = s->query->arg;
 	char key[LOCK_KEY], aux[LOCK_KEY], id[OWNER_ID], slots[12];
 	const char *const argv[] = { key, aux, owner_id(&r->owner, 0, id),
 		r->owner.token, slots, "1",
-		s->query->nsources == 1 ? "1" : "0" };
+		s->query->nservers == 1 ? "1" : "0" };
 
 	lock_keys(key, aux, r->opt->prefix, r->opt->names[0]);
 	snprintf(slots, sizeof(slots), "%d", LOCK_SLOTS);
-	r->asked[s - s->query->sources]++;
+	r->asked[s - s->query->servers]++;
 	return conn_eval(&s->conn, (int)i, &script_break, 2, 7, argv);
 }
 
 static bool
-removal_answered(struct source *s, size_t i, const struct reply *a)
+removal_answered(struct query_server *s, size_t i, const struct reply *a)
 {
 	struct removal *r = s->query->arg;
 	bool removed = reply_int(a, 0) == 1;
 	struct lock_state view;
 
 	(void)i;
-	if (source_refused(s, a))
+	if (query_server_error(s, a))
 		return false;
 	if (!removed && lock_state_read(&view, a) == -1) {
-		source_nonsense(s);
+		query_server_malformed(s);
 		return false;
 	}
 	r->answers++;
 	/* It is asked again only if the first answer was lost. */
-	removed = removed || r->asked[s - s->query->sources] > 1;
+	removed = removed || r->asked[s - s->query->servers] > 1;
 	r->removed += removed;
 	info("%s: %s: %s", r->opt->names[0], s->conn.address.text,
 	    removed ? "taken away" : "not held by it here");
@@ -342,7 +342,7 @@ take_away(const struct options *opt, struct status *st)
 		warn("%s: taken away from %s on %d of %d servers, which are "
 		     "too few: it may have the others until its lease ends; "
 		     "try again when they can be reached",
-		    name, who, r.removed, st->query.nsources);
+		    name, who, r.removed, st->query.nservers);
 	else if (failures > 0)
 		notice("%s: taken away from %s; what it may have on the other "
 		       "server%s ends with its lease, and is no majority",

@@ -195,10 +195,10 @@ show_accounts(FILE *out, const struct query *q, const struct chapter *c,
 	fprintf(out, "  token %s\n",
 	    escape_text(safe, sizeof(safe), run->owner.token,
 		strlen(run->owner.token)));
-	for (int i = 1; i < q->nsources; i++)
+	for (int i = 1; i < q->nservers; i++)
 		agree = agree && run->told[i] == run->told[0];
-	for (int i = 0; i < q->nsources && !agree; i++)
-		fprintf(out, "  %s  %s\n", q->sources[i].conn.address.text,
+	for (int i = 0; i < q->nservers && !agree; i++)
+		fprintf(out, "  %s  %s\n", q->servers[i].conn.address.text,
 		    c->accounts[i].known ? told[run->told[i]] :
 					   "did not answer");
 }
@@ -278,7 +278,7 @@ history_run(const struct options *opt)
 	result = query_report(&h.query, &failures);
 	if (opt->json)
 		tell_json(stdout, &h);
-	else if (failures < h.query.nsources) /* a minority may say it */
+	else if (failures < h.query.nservers) /* a minority may say it */
 		tell_table(stdout, &h);
 	flush_output();
 	history_release(&h);

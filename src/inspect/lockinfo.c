@@ -71,18 +71,18 @@ state_of(const struct holder *holders, size_t n, bool shared)
 }
 
 static bool
-entry_answered(struct source *s, size_t i, const struct reply *a)
+entry_answered(struct query_server *s, size_t i, const struct reply *a)
 {
 	struct status *st = s->query->arg;
-	struct opinion *o = &st->entries[i].opinions[s - s->query->sources];
+	struct opinion *o = &st->entries[i].opinions[s - s->query->servers];
 	struct lock_state view;
 
-	if (source_refused(s, a))
+	if (query_server_error(s, a))
 		return false;
 	o->fence = reply_int(a, 7);
 	if (lock_state_read(&view, a) == -1 || o->fence < 0 ||
 	    o->fence >= FENCE_END) {
-		source_nonsense(s);
+		query_server_malformed(s);
 		return false;
 	}
 	o->known = true;
@@ -96,7 +96,7 @@ entry_answered(struct source *s, size_t i, const struct reply *a)
 }
 
 static int
-ask_entry(struct source *s, size_t i)
+ask_entry(struct query_server *s, size_t i)
 {
 	const struct status *st = s->query->arg;
 	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
@@ -139,7 +139,7 @@ judge_holder(const struct query *q, struct entry *e, const struct opinion *said,
 
 	if (find_holder(e->holders, e->nholders, h) != NULL)
 		return;
-	for (int i = 0; i < q->nsources; i++) {
+	for (int i = 0; i < q->nservers; i++) {
 		const struct opinion *o = &e->opinions[i];
 
 		same = find_holder(o->holders, o->nholders, h);
@@ -183,13 +183,13 @@ judge_entry(const struct query *q, struct entry *e)
 
 	e->ttl_ms = -1;
 	e->state = STATE_UNKNOWN;
-	for (int i = 0; i < q->nsources; i++) {
+	for (int i = 0; i < q->nservers; i++) {
 		const struct opinion *o = &e->opinions[i];
 
 		for (size_t j = 0; o->holders != NULL && j < o->nholders; j++)
 			judge_holder(q, e, o, &o->holders[j]);
 	}
-	for (int i = 0; i < q->nsources && e->nholders == 0; i++) {
+	for (int i = 0; i < q->nservers && e->nholders == 0; i++) {
 		const struct opinion *o = &e->opinions[i];
 
 		if (o->known && o->nholders == 0 && ++free >= q->quorum)
@@ -209,7 +209,7 @@ forget_entries(struct status *st)
 	for (size_t i = 0; i < st->nentries; i++) {
 		struct entry *e = &st->entries[i];
 
-		for (int j = 0; j < st->query.nsources; j++) {
+		for (int j = 0; j < st->query.nservers; j++) {
 			struct opinion *o = &e->opinions[j];
 
 			for (size_t h = 0; h < o->nholders; h++)
@@ -254,7 +254,7 @@ status_read(struct status *st)
 		st->entries[i].name = q->subjects[i].name;
 		st->entries[i].slots = q->subjects[i].slots;
 		st->entries[i].opinions = xcalloc(
-		    (size_t)q->nsources, sizeof(*st->entries[i].opinions));
+		    (size_t)q->nservers, sizeof(*st->entries[i].opinions));
 	}
 	query_send(q, st->nentries, ask_entry, entry_answered);
 	for (size_t i = 0; i < st->nentries; i++)

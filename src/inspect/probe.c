@@ -77,13 +77,13 @@ facts_tried(struct facts *f, int i, int pattern, enum reply_kind kind,
 }
 
 static struct facts *
-facts_of(struct source *s)
+facts_of(struct query_server *s)
 {
-	return (struct facts *)s->query->arg + (s - s->query->sources);
+	return (struct facts *)s->query->arg + (s - s->query->servers);
 }
 
 static int
-ask_info(struct source *s, size_t i)
+ask_info(struct query_server *s, size_t i)
 {
 	const char *const argv[] = { "INFO" };
 
@@ -91,23 +91,23 @@ ask_info(struct source *s, size_t i)
 }
 
 static bool
-info_answered(struct source *s, size_t i, const struct reply *a)
+info_answered(struct query_server *s, size_t i, const struct reply *a)
 {
 	struct facts *f = facts_of(s);
 	const char *info = reply_text(a);
 
 	(void)i;
 	if (a->kind == REPLY_DENIED && !error_denies(a->text))
-		source_fail(s, a->kind, a->text);
+		query_server_fail(s, a->kind, a->text);
 	else if (a->kind != REPLY_OK)
 		snprintf(f->silent, sizeof(f->silent), "%s", a->text);
 	else if (info == NULL || !facts_read_info(f, info))
-		source_nonsense(s);
+		query_server_malformed(s);
 	return false;
 }
 
 static int
-ask_time(struct source *s, size_t i)
+ask_time(struct query_server *s, size_t i)
 {
 	const char *const argv[] = { "TIME" };
 	struct facts *f = facts_of(s);
@@ -134,7 +134,7 @@ time_us(const struct reply *a)
 }
 
 static bool
-time_answered(struct source *s, size_t i, const struct reply *a)
+time_answered(struct query_server *s, size_t i, const struct reply *a)
 {
 	struct facts *f = facts_of(s);
 	int64_t rtt_us = clock_now_us() - f->sent_us, its_us;
@@ -145,7 +145,7 @@ time_answered(struct source *s, size_t i, const struct reply *a)
 		if (a->kind == REPLY_OK) {
 			its_us = time_us(a);
 			if (its_us < 0) {
-				source_nonsense(s);
+				query_server_malformed(s);
 				return false;
 			}
 			f->offset_us = its_us - f->sent_wall_us - rtt_us / 2;
@@ -159,7 +159,7 @@ time_answered(struct source *s, size_t i, const struct reply *a)
  * lock can have ":~" in its name.
  */
 static int
-ask_right(struct source *s, size_t i)
+ask_right(struct query_server *s, size_t i)
 {
 	const struct right *r = &rights[i / 2];
 	const char *argv[RIGHT_WORDS];
@@ -179,7 +179,7 @@ ask_right(struct source *s, size_t i)
 }
 
 static bool
-right_answered(struct source *s, size_t i, const struct reply *a)
+right_answered(struct query_server *s, size_t i, const struct reply *a)
 {
 	facts_tried(facts_of(s), (int)i / 2,
 	    i % 2 == 0 ? PATTERN_LOCK : PATTERN_BESIDE, a->kind,
@@ -191,7 +191,7 @@ void
 facts_ask(struct facts *facts, struct query *q)
 {
 	q->arg = facts;
-	for (int i = 0; i < q->nsources; i++) {
+	for (int i = 0; i < q->nservers; i++) {
 		facts[i] = (struct facts){ .address = &q->opt->addresses[i],
 			.uptime_ms = -1,
 			.rtt_us = -1,
@@ -201,8 +201,8 @@ facts_ask(struct facts *facts, struct query *q)
 	query_send(q, 1, ask_info, info_answered);
 	query_send(q, 1, ask_time, time_answered);
 	query_send(q, 2 * RIGHTS, ask_right, right_answered);
-	for (int i = 0; i < q->nsources; i++) {
-		const struct source *s = &q->sources[i];
+	for (int i = 0; i < q->nservers; i++) {
+		const struct query_server *s = &q->servers[i];
 		struct facts *f = &facts[i];
 
 		f->failure = s->failure;

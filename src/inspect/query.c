@@ -25,38 +25,38 @@
 #define SCAN_TIMEOUTS 20 /* node timeouts that SCAN may take in all */
 
 void
-source_fail(struct source *s, enum reply_kind kind, const char *why)
+query_server_fail(struct query_server *s, enum reply_kind kind, const char *why)
 {
 	s->failure = kind;
 	conn_explain(&s->conn, why, s->why);
 }
 
 bool
-source_refused(struct source *s, const struct reply *a)
+query_server_error(struct query_server *s, const struct reply *a)
 {
 	if (a->kind != REPLY_OK)
-		source_fail(s, a->kind, a->text);
+		query_server_fail(s, a->kind, a->text);
 	return a->kind != REPLY_OK;
 }
 
 void
-source_nonsense(struct source *s)
+query_server_malformed(struct query_server *s)
 {
-	source_fail(s, REPLY_ERROR, "its answer makes no sense");
+	query_server_fail(s, REPLY_ERROR, "its answer makes no sense");
 }
 
 static void
 request_replied_cb(void *arg, const struct reply *a)
 {
-	struct source *s = arg;
+	struct query_server *s = arg;
 	struct query *q = s->query;
 
 	s->end_ms = clock_now_ms() + q->opt->node_timeout_ms;
 	if (a->kind == REPLY_LOST || s->failure != REPLY_OK)
-		return; /* source_step() sees to it */
+		return; /* query_server_step() sees to it */
 	s->bytes += a->size;
 	if (s->bytes > BYTES_MAX)
-		source_fail(s, REPLY_ERROR,
+		query_server_fail(s, REPLY_ERROR,
 		    "it has more to tell than fits in memory; -k names the "
 		    "locks to ask about");
 	else if (q->reply_cb(s, s->answered, a))
@@ -67,7 +67,7 @@ request_replied_cb(void *arg, const struct reply *a)
 
 /* Does what is due on one server; true when it has nothing left to do. */
 static bool
-source_step(struct source *s)
+query_server_step(struct query_server *s)
 {
 	struct query *q = s->query;
 	int64_t now = clock_now_ms();
@@ -83,7 +83,7 @@ source_step(struct source *s)
 	}
 	if (s->conn.state == CONN_DOWN) {
 		if (s->conn.untried == 0) {
-			source_fail(s, s->conn.failure, s->conn.why);
+			query_server_fail(s, s->conn.failure, s->conn.why);
 			return true;
 		}
 		s->asked = s->answered;
@@ -111,8 +111,8 @@ query_send(
 	q->questions = n;
 	q->ask_cb = ask_cb;
 	q->reply_cb = reply_cb;
-	for (int i = 0; i < q->nsources; i++) {
-		struct source *s = &q->sources[i];
+	for (int i = 0; i < q->nservers; i++) {
+		struct query_server *s = &q->servers[i];
 
 		s->asked = s->answered = 0;
 		s->end_ms = clock_now_ms() + q->opt->node_timeout_ms;
@@ -120,10 +120,10 @@ query_send(
 	for (;;) {
 		done = true;
 		wake = CLOCK_NEVER;
-		for (int i = 0; i < q->nsources; i++) {
-			struct source *s = &q->sources[i];
+		for (int i = 0; i < q->nservers; i++) {
+			struct query_server *s = &q->servers[i];
 
-			if (source_step(s))
+			if (query_server_step(s))
 				continue;
 			done = false;
 			if (s->conn.state == CONN_DOWN || s->conn.hop)
@@ -138,7 +138,7 @@ query_send(
 }
 
 static void
-add_subject(struct query *q, const struct source *from, const char *name,
+add_subject(struct query *q, const struct query_server *from, const char *name,
     size_t len, int slots)
 {
 	struct subject *to;
@@ -154,7 +154,7 @@ add_subject(struct query *q, const struct source *from, const char *name,
 }
 
 static void
-found_key(struct source *s, const char *key)
+found_key(struct query_server *s, const char *key)
 {
 	struct query *q = s->query;
 	const char *kind = "", *name;
@@ -174,7 +174,7 @@ found_key(struct source *s, const char *key)
 
 /* Ranges of slots, each with its first and last one, and its master. */
 static void
-read_masters(struct source *s, const struct reply *a)
+read_masters(struct query_server *s, const struct reply *a)
 {
 	struct endpoint to;
 	struct reply node;
@@ -205,7 +205,7 @@ read_masters(struct source *s, const struct reply *a)
 		s->masters[s->nmasters++] = to;
 	}
 	if (s->nmasters == 0)
-		source_nonsense(s);
+		query_server_malformed(s);
 }
 
 /*
@@ -213,7 +213,7 @@ read_masters(struct source *s, const struct reply *a)
  * is asked first who has keys, and then each of them.
  */
 static int
-ask_scan(struct source *s, size_t i)
+ask_scan(struct query_server *s, size_t i)
 {
 	const char *const slots[] = { "CLUSTER", "SLOTS" };
 	char pattern[2 * LOCK_NAME + 3], *to = pattern;
@@ -239,7 +239,7 @@ ask_scan(struct source *s, size_t i)
 
 /* Whether SCAN goes on: it has to come to an end, in time. */
 static bool
-scan_bounded(struct source *s)
+scan_bounded(struct query_server *s)
 {
 	const struct query *q = s->query;
 	char text[DURATION_TEXT], why[CONN_WHY];
@@ -256,13 +256,13 @@ scan_bounded(struct source *s)
 			SCAN_TIMEOUTS * q->opt->node_timeout_ms, text));
 	else
 		return true;
-	source_fail(s, REPLY_ERROR, why);
+	query_server_fail(s, REPLY_ERROR, why);
 	return false;
 }
 
 /* Whether it is one that can follow the last; "0" is the end. */
 static bool
-is_cursor(const struct source *s, const char *cursor)
+is_cursor(const struct query_server *s, const char *cursor)
 {
 	return cursor != NULL && cursor[0] != '\0' &&
 	    strlen(cursor) < sizeof(s->cursor) &&
@@ -271,21 +271,21 @@ is_cursor(const struct source *s, const char *cursor)
 }
 
 static bool
-scan_answered(struct source *s, size_t i, const struct reply *a)
+scan_answered(struct query_server *s, size_t i, const struct reply *a)
 {
 	const char *cursor = reply_string(a, 0, NULL), *key;
 	const struct reply keys = reply_sub(a, 1);
 	size_t len;
 
 	(void)i;
-	if (source_refused(s, a))
+	if (query_server_error(s, a))
 		return false;
 	if (s->conn.address.kind == ADDRESS_CLUSTER && s->nmasters == 0) {
 		read_masters(s, a);
 		return s->nmasters > 0;
 	}
 	if (!is_cursor(s, cursor)) {
-		source_nonsense(s);
+		query_server_malformed(s);
 		return false;
 	}
 	snprintf(s->cursor, sizeof(s->cursor), "%s", cursor);
@@ -362,8 +362,8 @@ query_list_locks(struct query *q, const char *const wanted[])
 	const struct options *opt = q->opt;
 
 	forget_subjects(q);
-	for (int i = 0; i < q->nsources; i++)
-		q->sources[i].bytes = q->sources[i].names = 0;
+	for (int i = 0; i < q->nservers; i++)
+		q->servers[i].bytes = q->servers[i].names = 0;
 	for (int i = 0; i < opt->nnames; i++)
 		add_subject(
 		    q, NULL, opt->names[i], strlen(opt->names[i]), LOCK_SLOTS);
@@ -372,8 +372,8 @@ query_list_locks(struct query *q, const char *const wanted[])
 	q->wanted = wanted;
 	q->scan_end_ms =
 	    clock_now_ms() + SCAN_TIMEOUTS * q->opt->node_timeout_ms;
-	for (int i = 0; i < q->nsources; i++) {
-		struct source *s = &q->sources[i];
+	for (int i = 0; i < q->nservers; i++) {
+		struct query_server *s = &q->servers[i];
 
 		snprintf(s->cursor, sizeof(s->cursor), "0");
 		s->nmasters = s->master = 0;
@@ -384,9 +384,9 @@ query_list_locks(struct query *q, const char *const wanted[])
 }
 
 char *
-source_why(const struct source *s, char buf[SOURCE_WHY])
+query_server_why(const struct query_server *s, char buf[QUERY_WHY])
 {
-	snprintf(buf, SOURCE_WHY, "%s: %s%s", s->conn.address.text, s->why,
+	snprintf(buf, QUERY_WHY, "%s: %s%s", s->conn.address.text, s->why,
 	    s->query->opt->hint);
 	return buf;
 }
@@ -396,8 +396,8 @@ query_answering(const struct query *q)
 {
 	int working = 0;
 
-	for (int i = 0; i < q->nsources; i++)
-		working += q->sources[i].failure == REPLY_OK;
+	for (int i = 0; i < q->nservers; i++)
+		working += q->servers[i].failure == REPLY_OK;
 	return working;
 }
 
@@ -405,14 +405,14 @@ int
 query_report(const struct query *q, int *failures)
 {
 	int working = query_answering(q), result = EXIT_UNREACHABLE;
-	char why[SOURCE_WHY], rule[ACL_TEXT], password[ADVICE_PASSWORD];
+	char why[QUERY_WHY], rule[ACL_TEXT], password[ADVICE_PASSWORD];
 
-	for (int i = 0; i < q->nsources; i++) {
-		const struct source *s = &q->sources[i];
+	for (int i = 0; i < q->nservers; i++) {
+		const struct query_server *s = &q->servers[i];
 
 		if (s->failure == REPLY_OK)
 			continue;
-		warn("%s%s", source_why(s, why),
+		warn("%s%s", query_server_why(s, why),
 		    advice_password(password, q->opt, s->why));
 		if (s->failure == REPLY_DENIED)
 			result = EXIT_REFUSED;
@@ -420,7 +420,7 @@ query_report(const struct query *q, int *failures)
 			warn("%s: the user needs %s", s->conn.address.text,
 			    acl_text(rule, q->opt->prefix));
 	}
-	*failures = q->nsources - working;
+	*failures = q->nservers - working;
 	return working >= q->quorum ? 0 : result;
 }
 
@@ -429,13 +429,13 @@ query_init(struct query *q, const struct options *opt)
 {
 	memset(q, 0, sizeof(*q));
 	q->opt = opt;
-	q->nsources = opt->naddresses;
+	q->nservers = opt->naddresses;
 	q->quorum = quorum_of(opt->naddresses);
 	if (loop_init(&q->loop) == -1)
 		die(EXIT_OS, "timerfd: %s", strerror(errno));
-	q->sources = xcalloc((size_t)opt->naddresses, sizeof(*q->sources));
+	q->servers = xcalloc((size_t)opt->naddresses, sizeof(*q->servers));
 	for (int i = 0; i < opt->naddresses; i++) {
-		struct source *s = &q->sources[i];
+		struct query_server *s = &q->servers[i];
 
 		s->query = q;
 		s->failure = REPLY_OK;
@@ -447,15 +447,15 @@ query_init(struct query *q, const struct options *opt)
 		 */
 		s->conn.no_evalsha = true;
 		if (conn_resolve(&s->conn) == -1)
-			source_fail(s, REPLY_LOST, s->conn.why);
+			query_server_fail(s, REPLY_LOST, s->conn.why);
 	}
 }
 
 void
 query_retry(struct query *q)
 {
-	for (int i = 0; i < q->nsources; i++) {
-		struct source *s = &q->sources[i];
+	for (int i = 0; i < q->nservers; i++) {
+		struct query_server *s = &q->servers[i];
 
 		/* What is still on its way would answer other questions. */
 		if (s->failure != REPLY_OK)
@@ -468,11 +468,11 @@ query_retry(struct query *q)
 void
 query_release(struct query *q)
 {
-	for (int i = 0; i < q->nsources; i++) {
-		conn_release(&q->sources[i].conn);
-		free(q->sources[i].masters);
+	for (int i = 0; i < q->nservers; i++) {
+		conn_release(&q->servers[i].conn);
+		free(q->servers[i].masters);
 	}
 	forget_subjects(q);
-	free(q->sources);
+	free(q->servers);
 	loop_release(&q->loop);
 }

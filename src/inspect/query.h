@@ -15,12 +15,12 @@
 #include "config/options.h"
 #include "redis/conn.h"
 
-#define SOURCE_WHY (ADDRESS_TEXT + CONN_WHY + OPTIONS_HINT)
+#define QUERY_WHY (ADDRESS_TEXT + CONN_WHY + OPTIONS_HINT)
 
 struct query;
 
 /* A server, and how far it has come. */
-struct source {
+struct query_server {
 	struct query *query;
 	struct conn conn;
 	size_t asked; /* questions */
@@ -40,24 +40,26 @@ struct source {
 struct subject {
 	char *name;
 	int slots; /* those that there may be: 1 to LOCK_SLOTS */
-	const struct source *from; /* whose SCAN named it, while it goes on */
+	const struct query_server
+	    *from; /* whose SCAN named it, while it goes on */
 };
 
 /* Sends question i; returns what conn_eval() or conn_command() does. */
-typedef int query_send_cb(struct source *, size_t i);
+typedef int query_send_cb(struct query_server *, size_t i);
 
 /*
  * The answer to question i, which may be an error; never REPLY_LOST.  Returns
  * whether the same question is to be asked again (as SCAN's next part is), for
  * which it must have been the only one.
  */
-typedef bool query_reply_cb(struct source *, size_t i, const struct reply *);
+typedef bool
+query_reply_cb(struct query_server *, size_t i, const struct reply *);
 
 struct query {
 	const struct options *opt;
 	struct loop loop;
-	struct source *sources;
-	int nsources;
+	struct query_server *servers;
+	int nservers;
 	int quorum;
 	struct subject *subjects; /* in bytewise order */
 	size_t nsubjects;
@@ -100,19 +102,19 @@ void query_retry(struct query *);
 void query_list_locks(struct query *, const char *const wanted[]);
 
 /* From now on this server has failed. */
-void source_fail(struct source *, enum reply_kind, const char *why);
+void query_server_fail(struct query_server *, enum reply_kind, const char *why);
 
 /* Whether the answer is an error; then the server has failed. */
-bool source_refused(struct source *, const struct reply *);
+bool query_server_error(struct query_server *, const struct reply *);
 
 /* What a server has answered that nobody understands. */
-void source_nonsense(struct source *);
+void query_server_malformed(struct query_server *);
 
 /*
  * Which server has failed, and why, in words that may need escaping.  Returns
  * buf.
  */
-char *source_why(const struct source *, char buf[SOURCE_WHY]);
+char *query_server_why(const struct query_server *, char buf[QUERY_WHY]);
 
 /* How many have not failed. */
 int query_answering(const struct query *);

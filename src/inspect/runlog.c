@@ -14,7 +14,7 @@
 #include "scripts.h"
 
 static int
-ask_chapter(struct source *s, size_t i)
+ask_chapter(struct query_server *s, size_t i)
 {
 	const struct history *h = s->query->arg;
 	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
@@ -41,20 +41,20 @@ read_holders(struct account *account, const struct reply a)
 }
 
 static bool
-chapter_answered(struct source *s, size_t i, const struct reply *a)
+chapter_answered(struct query_server *s, size_t i, const struct reply *a)
 {
 	const struct history *h = s->query->arg;
 	struct chapter *c = &h->chapters[i];
-	int server = (int)(s - s->query->sources);
+	int server = (int)(s - s->query->servers);
 	struct account *account = &c->accounts[server];
 	const struct reply entries = reply_sub(a, 1);
 	const char *id, *word, *text;
 	size_t len;
 
-	if (source_refused(s, a))
+	if (query_server_error(s, a))
 		return false;
 	if (reply_count(a) < 3) {
-		source_nonsense(s);
+		query_server_malformed(s);
 		return false;
 	}
 	account->known = true;
@@ -77,14 +77,14 @@ judge_chapter(const struct query *q, struct chapter *c)
 {
 	int silent = 0;
 
-	for (int i = 0; i < q->nsources; i++) {
+	for (int i = 0; i < q->nservers; i++) {
 		const struct account *a = &c->accounts[i];
 
 		silent += !a->known;
 		for (size_t k = 0; k < a->nholders; k++)
 			runs_holds(&c->runs, i, a->holders[k]);
 	}
-	runs_judge(&c->runs, q->nsources, q->quorum, silent);
+	runs_judge(&c->runs, q->nservers, q->quorum, silent);
 }
 
 void
@@ -103,7 +103,7 @@ history_read(struct history *h)
 		c->name = q->subjects[i].name;
 		c->slots = q->subjects[i].slots;
 		c->accounts =
-		    xcalloc((size_t)q->nsources, sizeof(*c->accounts));
+		    xcalloc((size_t)q->nservers, sizeof(*c->accounts));
 	}
 	query_send(q, h->nchapters, ask_chapter, chapter_answered);
 	for (size_t i = 0; i < h->nchapters; i++)
@@ -116,7 +116,7 @@ history_release(struct history *h)
 	for (size_t i = 0; i < h->nchapters; i++) {
 		struct chapter *c = &h->chapters[i];
 
-		for (int j = 0; j < h->query.nsources; j++)
+		for (int j = 0; j < h->query.nservers; j++)
 			free(c->accounts[j].holders);
 		free(c->accounts);
 		runs_release(&c->runs);

@@ -92,14 +92,14 @@ show_opinions(FILE *out, const struct query *q, const struct entry *e)
 			    escape_text(safe, sizeof(safe),
 				e->holders[i].owner.token,
 				strlen(e->holders[i].owner.token)));
-	for (int i = 0; i < q->nsources; i++) {
+	for (int i = 0; i < q->nservers; i++) {
 		const struct opinion *o = &e->opinions[i];
-		const char *server = q->sources[i].conn.address.text;
+		const char *server = q->servers[i].conn.address.text;
 
 		if (!o->known)
 			fprintf(out, "  %s  %s\n", server,
-			    escape_text(safe, sizeof(safe), q->sources[i].why,
-				strlen(q->sources[i].why)));
+			    escape_text(safe, sizeof(safe), q->servers[i].why,
+				strlen(q->servers[i].why)));
 		else if (o->nholders == 0)
 			fprintf(out, "  %s  free\n", server);
 		for (size_t j = 0; j < o->nholders; j++) {
@@ -175,7 +175,8 @@ json_waiter(struct json *j, const struct opinion *o, const struct owner *w)
 
 /* The lease of a server is that of the last of its holders. */
 static void
-json_opinion(struct json *j, const struct source *s, const struct opinion *o)
+json_opinion(
+    struct json *j, const struct query_server *s, const struct opinion *o)
 {
 	int64_t ttl_ms = -1;
 
@@ -212,8 +213,8 @@ json_entry(struct json *j, const struct query *q, const struct entry *e)
 		json_waiter(j, e->said, &e->said->waiters[i]);
 	json_end(j);
 	json_array(j, "servers");
-	for (int i = 0; i < q->nsources; i++)
-		json_opinion(j, &q->sources[i], &e->opinions[i]);
+	for (int i = 0; i < q->nservers; i++)
+		json_opinion(j, &q->servers[i], &e->opinions[i]);
 	json_end(j);
 	json_end(j);
 }
@@ -240,7 +241,7 @@ status_run(const struct options *opt)
 	result = query_report(&st.query, &failures);
 	if (opt->json)
 		show_json(stdout, &st);
-	else if (failures < st.query.nsources) /* a minority may say it */
+	else if (failures < st.query.nservers) /* a minority may say it */
 		show_table(stdout, &st);
 	flush_output();
 	for (size_t i = 0; i < st.nentries && opt->nnames > 0; i++) {

@@ -76,7 +76,7 @@ text_close(FILE *out)
 static void
 put_escaped(FILE *out, const char *text)
 {
-	char safe[4 * SOURCE_WHY];
+	char safe[4 * QUERY_WHY];
 
 	fputs(escape_text(safe, sizeof(safe), text, strlen(text)), out);
 }
@@ -88,13 +88,13 @@ put_troubles(FILE *out, struct watch *w)
 	const struct query *q = query_of(w);
 	bool late =
 	    w->asked_ms != 0 && clock_now_ms() - w->asked_ms >= TICK_MS / 2;
-	char why[SOURCE_WHY];
+	char why[QUERY_WHY];
 
-	for (int i = 0; i < q->nsources; i++) {
-		const struct source *s = &q->sources[i];
+	for (int i = 0; i < q->nservers; i++) {
+		const struct query_server *s = &q->servers[i];
 
 		if (s->failure != REPLY_OK)
-			source_why(s, why);
+			query_server_why(s, why);
 		else if (late && s->answered < q->questions)
 			snprintf(why, sizeof(why), "%s: no answer yet",
 			    s->conn.address.text);
