@@ -248,11 +248,11 @@ status_read(struct status *st)
 
 	forget_entries(st);
 	query_list_locks(q, wanted);
-	st->nentries = q->nsubjects;
+	st->nentries = q->nlocks;
 	st->entries = xcalloc(st->nentries + 1, sizeof(*st->entries));
 	for (size_t i = 0; i < st->nentries; i++) {
-		st->entries[i].name = q->subjects[i].name;
-		st->entries[i].slots = q->subjects[i].slots;
+		st->entries[i].name = q->locks[i].name;
+		st->entries[i].slots = q->locks[i].slots;
 		st->entries[i].opinions = xcalloc(
 		    (size_t)q->nservers, sizeof(*st->entries[i].opinions));
 	}

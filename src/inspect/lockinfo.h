@@ -37,7 +37,7 @@ struct opinion {
 
 /* A lock, and what a majority agrees on. */
 struct entry {
-	const char *name;         /* the subject's */
+	const char *name;         /* the lock's */
 	int slots;                /* there may be */
 	struct opinion *opinions; /* one a server */
 	const struct opinion
@@ -51,7 +51,7 @@ struct entry {
 
 struct status {
 	struct query query;
-	struct entry *entries; /* one a subject */
+	struct entry *entries; /* one a lock */
 	size_t nentries;
 };
 

@@ -138,16 +138,16 @@ query_send(
 }
 
 static void
-add_subject(struct query *q, const struct query_server *from, const char *name,
+add_lock(struct query *q, const struct query_server *from, const char *name,
     size_t len, int slots)
 {
-	struct subject *to;
+	struct query_lock *to;
 
 	/* Twice as much whenever a power of two is full. */
-	if ((q->nsubjects & (q->nsubjects - 1)) == 0)
-		q->subjects = xreallocarray(
-		    q->subjects, 2 * q->nsubjects + 1, sizeof(*q->subjects));
-	to = &q->subjects[q->nsubjects++];
+	if ((q->nlocks & (q->nlocks - 1)) == 0)
+		q->locks = xreallocarray(
+		    q->locks, 2 * q->nlocks + 1, sizeof(*q->locks));
+	to = &q->locks[q->nlocks++];
 	to->name = xstrndup(name, len);
 	to->slots = slots;
 	to->from = from;
@@ -167,7 +167,7 @@ found_key(struct query_server *s, const char *key)
 	slot = key_slot(kind);
 	for (const char *const *w = q->wanted; len > 0 && *w != NULL; w++)
 		if (**w == '\0' ? slot > 0 : strcmp(kind, *w) == 0) {
-			add_subject(q, s, name, len, slot > 0 ? slot : 1);
+			add_lock(q, s, name, len, slot > 0 ? slot : 1);
 			s->names++;
 		}
 }
@@ -308,33 +308,33 @@ drop_failed(struct query *q)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < q->nsubjects; i++) {
-		if (q->subjects[i].from->failure == REPLY_OK)
-			q->subjects[n++] = q->subjects[i];
+	for (size_t i = 0; i < q->nlocks; i++) {
+		if (q->locks[i].from->failure == REPLY_OK)
+			q->locks[n++] = q->locks[i];
 		else
-			free(q->subjects[i].name);
+			free(q->locks[i].name);
 	}
-	q->nsubjects = n;
+	q->nlocks = n;
 }
 
 static int
-compare_subjects(const void *a, const void *b)
+compare_locks(const void *a, const void *b)
 {
-	return strcmp(((const struct subject *)a)->name,
-	    ((const struct subject *)b)->name);
+	return strcmp(((const struct query_lock *)a)->name,
+	    ((const struct query_lock *)b)->name);
 }
 
 /* SCAN may name a key twice, and so do several servers, and slots. */
 static void
-sort_subjects(struct query *q)
+sort_locks(struct query *q)
 {
-	struct subject *all = q->subjects;
+	struct query_lock *all = q->locks;
 	size_t n = 0;
 
-	if (q->nsubjects == 0)
+	if (q->nlocks == 0)
 		return;
-	qsort(all, q->nsubjects, sizeof(*all), compare_subjects);
-	for (size_t i = 1; i < q->nsubjects; i++) {
+	qsort(all, q->nlocks, sizeof(*all), compare_locks);
+	for (size_t i = 1; i < q->nlocks; i++) {
 		if (strcmp(all[n].name, all[i].name) != 0) {
 			all[++n] = all[i];
 			continue;
@@ -343,17 +343,17 @@ sort_subjects(struct query *q)
 			all[n].slots = all[i].slots;
 		free(all[i].name);
 	}
-	q->nsubjects = n + 1;
+	q->nlocks = n + 1;
 }
 
 static void
-forget_subjects(struct query *q)
+forget_locks(struct query *q)
 {
-	for (size_t i = 0; i < q->nsubjects; i++)
-		free(q->subjects[i].name);
-	free(q->subjects);
-	q->subjects = NULL;
-	q->nsubjects = 0;
+	for (size_t i = 0; i < q->nlocks; i++)
+		free(q->locks[i].name);
+	free(q->locks);
+	q->locks = NULL;
+	q->nlocks = 0;
 }
 
 void
@@ -361,11 +361,11 @@ query_list_locks(struct query *q, const char *const wanted[])
 {
 	const struct options *opt = q->opt;
 
-	forget_subjects(q);
+	forget_locks(q);
 	for (int i = 0; i < q->nservers; i++)
 		q->servers[i].bytes = q->servers[i].names = 0;
 	for (int i = 0; i < opt->nnames; i++)
-		add_subject(
+		add_lock(
 		    q, NULL, opt->names[i], strlen(opt->names[i]), LOCK_SLOTS);
 	if (opt->nnames > 0)
 		return; /* in order, and each once */
@@ -380,7 +380,7 @@ query_list_locks(struct query *q, const char *const wanted[])
 	}
 	query_send(q, 1, ask_scan, scan_answered);
 	drop_failed(q);
-	sort_subjects(q);
+	sort_locks(q);
 }
 
 char *
@@ -472,7 +472,7 @@ query_release(struct query *q)
 		conn_release(&q->servers[i].conn);
 		free(q->servers[i].masters);
 	}
-	forget_subjects(q);
+	forget_locks(q);
 	free(q->servers);
 	loop_release(&q->loop);
 }

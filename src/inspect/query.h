@@ -37,7 +37,7 @@ struct query_server {
 };
 
 /* A lock that is asked about. */
-struct subject {
+struct query_lock {
 	char *name;
 	int slots; /* those that there may be: 1 to LOCK_SLOTS */
 	const struct query_server
@@ -61,8 +61,8 @@ struct query {
 	struct query_server *servers;
 	int nservers;
 	int quorum;
-	struct subject *subjects; /* in bytewise order */
-	size_t nsubjects;
+	struct query_lock *locks; /* in bytewise order */
+	size_t nlocks;
 	void *arg; /* the asker's */
 	bool stop; /* query_send() returns at its next turn; for callbacks */
 
@@ -94,7 +94,7 @@ void query_send(struct query *, size_t n, query_send_cb *, query_reply_cb *);
 void query_retry(struct query *);
 
 /*
- * Makes the list of subjects anew: opt->names, or, if it names none, each lock
+ * Makes the list of locks anew: opt->names, or, if it names none, each lock
  * under the prefix that has a key of one of the kinds wanted, by SCAN: "" the
  * lock itself and its further slots, or a word behind ":~", as "runs".  wanted
  * ends with NULL.

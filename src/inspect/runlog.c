@@ -95,13 +95,13 @@ history_read(struct history *h)
 	struct query *q = &h->query;
 
 	query_list_locks(q, wanted);
-	h->nchapters = q->nsubjects;
+	h->nchapters = q->nlocks;
 	h->chapters = xcalloc(h->nchapters + 1, sizeof(*h->chapters));
 	for (size_t i = 0; i < h->nchapters; i++) {
 		struct chapter *c = &h->chapters[i];
 
-		c->name = q->subjects[i].name;
-		c->slots = q->subjects[i].slots;
+		c->name = q->locks[i].name;
+		c->slots = q->locks[i].slots;
 		c->accounts =
 		    xcalloc((size_t)q->nservers, sizeof(*c->accounts));
 	}

@@ -20,7 +20,7 @@ struct account {
 
 /* A lock and its runs. */
 struct chapter {
-	const char *name; /* the subject's */
+	const char *name; /* the lock's */
 	int slots;
 	struct account *accounts; /* one a server */
 	struct runs runs;
@@ -29,7 +29,7 @@ struct chapter {
 
 struct history {
 	struct query query;
-	struct chapter *chapters; /* one a subject */
+	struct chapter *chapters; /* one a lock */
 	size_t nchapters;
 };
 
