@@ -40,7 +40,7 @@ struct removal {
 
 /* "held by deploy@web1 pid 4242 (backup.sh) for 3m12s, lease 27s left" */
 static char *
-holding(char buf[HOLDING], const struct opinion *o, const struct holder *h)
+holding(char buf[HOLDING], const struct server_view *o, const struct holder *h)
 {
 	char who[OWNER_WHO], text[DURATION_TEXT];
 	const char *mode = o->shared ? "shared " : "";
@@ -66,7 +66,7 @@ holding(char buf[HOLDING], const struct opinion *o, const struct holder *h)
 
 /* What a server says of the run with that token. */
 static const struct holder *
-find_token(const struct opinion *o, const char *token)
+find_token(const struct server_view *o, const char *token)
 {
 	for (size_t i = 0; i < o->nholders; i++)
 		if (o->holders[i].ours &&
@@ -88,10 +88,10 @@ possible_holder(const struct status *st, const char *token)
 	int votes = 0;
 
 	for (int i = 0; i < st->query.nservers; i++) {
-		h = find_token(&e->opinions[i], token);
+		h = find_token(&e->views[i], token);
 		if (h != NULL && first == NULL)
 			first = h;
-		votes += h != NULL || !e->opinions[i].known;
+		votes += h != NULL || !e->views[i].known;
 	}
 	return votes >= st->query.quorum ? first : NULL;
 }
@@ -160,8 +160,8 @@ print_command(const struct options *opt, const char *token)
 
 /* Says who that is, and prints what takes the lock away from it. */
 static void
-offer(
-    const struct options *opt, const struct opinion *o, const struct holder *h)
+offer(const struct options *opt, const struct server_view *o,
+    const struct holder *h)
 {
 	const char *name = opt->names[0];
 	char text[HOLDING];
@@ -197,7 +197,7 @@ offer_all(const struct options *opt, const struct status *st)
 	int failures, offers = 0, result;
 
 	for (int i = 0; i < st->query.nservers; i++) {
-		const struct opinion *o = &e->opinions[i];
+		const struct server_view *o = &e->views[i];
 
 		for (size_t j = 0; j < o->nholders; j++) {
 			const struct holder *h = &o->holders[j];

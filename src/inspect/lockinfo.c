@@ -20,30 +20,30 @@
 #define WAITERS_MAX 100 /* that status.lua tells of */
 
 static void
-read_waiters(struct opinion *o, const struct reply a)
+read_waiters(struct server_view *v, const struct reply a)
 {
 	size_t n = reply_count(&a), len;
 	const char *value;
 
 	n = n < WAITERS_MAX ? n : WAITERS_MAX;
-	o->waiters = xcalloc(n + 1, sizeof(*o->waiters));
+	v->waiters = xcalloc(n + 1, sizeof(*v->waiters));
 	for (size_t i = 0; i < n; i++) {
 		value = reply_string(&a, i, &len);
 		if (value != NULL &&
-		    owner_parse(&o->waiters[o->nwaiters], value, len) == 0)
-			o->nwaiters++;
+		    owner_parse(&v->waiters[v->nwaiters], value, len) == 0)
+			v->nwaiters++;
 	}
 }
 
 static void
-read_holders(struct opinion *o, const struct reply a)
+read_holders(struct server_view *v, const struct reply a)
 {
 	size_t n = reply_count(&a) / 2, len;
 	const char *value;
 
-	o->holders = xcalloc(n + 1, sizeof(*o->holders));
+	v->holders = xcalloc(n + 1, sizeof(*v->holders));
 	for (size_t i = 0; i < n; i++) {
-		struct holder *h = &o->holders[o->nholders];
+		struct holder *h = &v->holders[v->nholders];
 
 		if ((value = reply_string(&a, 2 * i, &len)) == NULL)
 			continue;
@@ -52,7 +52,7 @@ read_holders(struct opinion *o, const struct reply a)
 		h->len = len;
 		h->ours = owner_parse(&h->owner, value, len) == 0;
 		h->ttl_ms = reply_int(&a, 2 * i + 1);
-		o->nholders++;
+		v->nholders++;
 	}
 }
 
@@ -74,24 +74,24 @@ static bool
 entry_answered(struct query_server *s, size_t i, const struct reply *a)
 {
 	struct status *st = s->query->arg;
-	struct opinion *o = &st->entries[i].opinions[s - s->query->servers];
+	struct server_view *v = &st->entries[i].views[s - s->query->servers];
 	struct lock_state view;
 
 	if (query_server_error(s, a))
 		return false;
-	o->fence = reply_int(a, 7);
-	if (lock_state_read(&view, a) == -1 || o->fence < 0 ||
-	    o->fence >= FENCE_END) {
+	v->fence = reply_int(a, 7);
+	if (lock_state_read(&view, a) == -1 || v->fence < 0 ||
+	    v->fence >= FENCE_END) {
 		query_server_malformed(s);
 		return false;
 	}
-	o->known = true;
-	o->now_us = view.now_us;
-	read_waiters(o, reply_sub(a, 8));
-	o->waiting = view.waiting;
-	read_holders(o, reply_sub(a, 10));
-	o->shared = view.readers > 0;
-	o->state = state_of(o->holders, o->nholders, o->shared);
+	v->known = true;
+	v->now_us = view.now_us;
+	read_waiters(v, reply_sub(a, 8));
+	v->waiting = view.waiting;
+	read_holders(v, reply_sub(a, 10));
+	v->shared = view.readers > 0;
+	v->state = state_of(v->holders, v->nholders, v->shared);
 	return false;
 }
 
@@ -129,8 +129,8 @@ find_holder(const struct holder *holders, size_t n, const struct holder *h)
 
 /* One that a server knows is one if a majority says so, as long as that says. */
 static void
-judge_holder(const struct query *q, struct entry *e, const struct opinion *said,
-    const struct holder *h)
+judge_holder(const struct query *q, struct entry *e,
+    const struct server_view *said, const struct holder *h)
 {
 	int64_t ttl_ms[LOCK_SERVERS], fence = 0;
 	const struct holder *same;
@@ -140,14 +140,14 @@ judge_holder(const struct query *q, struct entry *e, const struct opinion *said,
 	if (find_holder(e->holders, e->nholders, h) != NULL)
 		return;
 	for (int i = 0; i < q->nservers; i++) {
-		const struct opinion *o = &e->opinions[i];
+		const struct server_view *v = &e->views[i];
 
-		same = find_holder(o->holders, o->nholders, h);
+		same = find_holder(v->holders, v->nholders, h);
 		if (same == NULL)
 			continue;
 		ttl_ms[n++] = same->ttl_ms < 0 ? CLOCK_NEVER : same->ttl_ms;
-		if (h->ours && o->fence > fence)
-			fence = o->fence;
+		if (h->ours && v->fence > fence)
+			fence = v->fence;
 	}
 	if (n < q->quorum)
 		return;
@@ -184,16 +184,16 @@ judge_entry(const struct query *q, struct entry *e)
 	e->ttl_ms = -1;
 	e->state = STATE_UNKNOWN;
 	for (int i = 0; i < q->nservers; i++) {
-		const struct opinion *o = &e->opinions[i];
+		const struct server_view *v = &e->views[i];
 
-		for (size_t j = 0; o->holders != NULL && j < o->nholders; j++)
-			judge_holder(q, e, o, &o->holders[j]);
+		for (size_t j = 0; v->holders != NULL && j < v->nholders; j++)
+			judge_holder(q, e, v, &v->holders[j]);
 	}
 	for (int i = 0; i < q->nservers && e->nholders == 0; i++) {
-		const struct opinion *o = &e->opinions[i];
+		const struct server_view *v = &e->views[i];
 
-		if (o->known && o->nholders == 0 && ++free >= q->quorum)
-			e->said = o;
+		if (v->known && v->nholders == 0 && ++free >= q->quorum)
+			e->said = v;
 	}
 	if (e->said == NULL)
 		return;
@@ -210,15 +210,15 @@ forget_entries(struct status *st)
 		struct entry *e = &st->entries[i];
 
 		for (int j = 0; j < st->query.nservers; j++) {
-			struct opinion *o = &e->opinions[j];
+			struct server_view *v = &e->views[j];
 
-			for (size_t h = 0; h < o->nholders; h++)
-				free(o->holders[h].value);
-			free(o->holders);
-			free(o->waiters);
+			for (size_t h = 0; h < v->nholders; h++)
+				free(v->holders[h].value);
+			free(v->holders);
+			free(v->waiters);
 		}
 		free(e->holders);
-		free(e->opinions);
+		free(e->views);
 	}
 	free(st->entries);
 	st->entries = NULL;
@@ -253,8 +253,8 @@ status_read(struct status *st)
 	for (size_t i = 0; i < st->nentries; i++) {
 		st->entries[i].name = q->locks[i].name;
 		st->entries[i].slots = q->locks[i].slots;
-		st->entries[i].opinions = xcalloc(
-		    (size_t)q->nservers, sizeof(*st->entries[i].opinions));
+		st->entries[i].views =
+		    xcalloc((size_t)q->nservers, sizeof(*st->entries[i].views));
 	}
 	query_send(q, st->nentries, ask_entry, entry_answered);
 	for (size_t i = 0; i < st->nentries; i++)

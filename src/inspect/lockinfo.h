@@ -22,7 +22,7 @@ struct holder {
 };
 
 /* What one server says of one lock. */
-struct opinion {
+struct server_view {
 	bool known;
 	enum state state;
 	bool shared;
@@ -37,12 +37,12 @@ struct opinion {
 
 /* A lock, and what a majority agrees on. */
 struct entry {
-	const char *name;         /* the lock's */
-	int slots;                /* there may be */
-	struct opinion *opinions; /* one a server */
-	const struct opinion
+	const char *name;          /* the lock's */
+	int slots;                 /* there may be */
+	struct server_view *views; /* one a server */
+	const struct server_view
 	    *said;              /* one of the majority; NULL: there is none */
-	struct holder *holders; /* values and owners are the opinions' */
+	struct holder *holders; /* values and owners are the views' */
 	size_t nholders;
 	enum state state;
 	int64_t ttl_ms; /* of the last of them; -1: for ever */

@@ -82,7 +82,7 @@ show_entry(struct table *t, const struct entry *e)
 
 /* With -v: the tokens, and what each server says. */
 static void
-show_opinions(FILE *out, const struct query *q, const struct entry *e)
+show_views(FILE *out, const struct query *q, const struct entry *e)
 {
 	char text[DURATION_TEXT], who[OWNER_WHO], safe[2 * OWNER_WHO];
 
@@ -93,7 +93,7 @@ show_opinions(FILE *out, const struct query *q, const struct entry *e)
 				e->holders[i].owner.token,
 				strlen(e->holders[i].owner.token)));
 	for (int i = 0; i < q->nservers; i++) {
-		const struct opinion *o = &e->opinions[i];
+		const struct server_view *o = &e->views[i];
 		const char *server = q->servers[i].conn.address.text;
 
 		if (!o->known)
@@ -136,7 +136,7 @@ show_table(FILE *out, const struct status *st)
 		table_print(out, &t, row, end);
 		row = end;
 		if (q->opt->verbose)
-			show_opinions(out, q, e);
+			show_views(out, q, e);
 	}
 	table_release(&t);
 }
@@ -163,7 +163,7 @@ json_holder(struct json *j, const struct entry *e, const struct holder *h)
 }
 
 static void
-json_waiter(struct json *j, const struct opinion *o, const struct owner *w)
+json_waiter(struct json *j, const struct server_view *o, const struct owner *w)
 {
 	json_object(j, NULL);
 	json_string(j, "token", w->token);
@@ -175,8 +175,8 @@ json_waiter(struct json *j, const struct opinion *o, const struct owner *w)
 
 /* The lease of a server is that of the last of its holders. */
 static void
-json_opinion(
-    struct json *j, const struct query_server *s, const struct opinion *o)
+json_view(
+    struct json *j, const struct query_server *s, const struct server_view *o)
 {
 	int64_t ttl_ms = -1;
 
@@ -214,7 +214,7 @@ json_entry(struct json *j, const struct query *q, const struct entry *e)
 	json_end(j);
 	json_array(j, "servers");
 	for (int i = 0; i < q->nservers; i++)
-		json_opinion(j, &q->servers[i], &e->opinions[i]);
+		json_view(j, &q->servers[i], &e->views[i]);
 	json_end(j);
 	json_end(j);
 }
