@@ -14,9 +14,9 @@
 #include "run/reenter.h"
 #include "run/run.h"
 
-/* What only asks the servers; returns the exit status. */
+/* Runs an option that queries the servers.  Returns the exit status. */
 static int
-look(const struct options *opt)
+run_query_mode(const struct options *opt)
 {
 	switch (opt->mode) {
 	case MODE_STATUS:
@@ -47,7 +47,7 @@ main(int argc, char **argv)
 		nested_run(&opt, &signals); /* may not return */
 		status = run_job(&opt, &signals);
 	} else {
-		status = look(&opt);
+		status = run_query_mode(&opt);
 	}
 	options_release(&opt);
 	if (status < 0)
