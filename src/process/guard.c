@@ -29,13 +29,13 @@
 #define ROUNDS      500 /* then what is left cannot be killed */
 
 /* What the guard knows. */
-struct ward {
+struct watchdog {
 	const struct child *child;
 	unsigned long long start; /* of COMMAND: its pid may be reused */
 	int pipe_fd;
 	int timer_fd;
 	int64_t kill_ms;  /* as told */
-	int64_t ahead_ms; /* that long before, wards are looked for */
+	int64_t ahead_ms; /* find the processes that long before */
 	int64_t look_ms;  /* when to look for new sessions */
 	int64_t pause_ms; /* until the look after that */
 	struct procs_found found;
@@ -78,12 +78,12 @@ is_made(const struct child *c, pid_t sid)
  * group from outside our pid namespace reads as 0, and marks nothing.
  */
 static bool
-is_ward(const struct proc *p, void *arg)
+is_command_process(const struct proc *p, void *arg)
 {
-	const struct ward *w = arg;
+	const struct watchdog *w = arg;
 	const struct child *c = w->child;
 	struct proc up = *p;
-	bool ward = false;
+	bool marked = false;
 
 	if (p->pid == getpid() || p->pid == c->self)
 		return false;
@@ -92,18 +92,18 @@ is_ward(const struct proc *p, void *arg)
 			return true;
 		if (is_daemon(c, up.sid))
 			return false;
-		ward = ward ||
+		marked = marked ||
 		    (c->group != 0 && up.pgid == c->group &&
 			up.sid == c->session) ||
 		    is_made(c, up.sid) || proc_has_env(up.pid, c->env);
 		if (up.ppid <= 1 || proc_read(up.ppid, &up) == -1)
 			break;
 	}
-	return ward;
+	return marked;
 }
 
 static void
-kill_wards(struct ward *w)
+kill_processes(struct watchdog *w)
 {
 	const struct timespec pause = { .tv_nsec = AGAIN_MS * 1000000 };
 	const struct child *c = w->child;
@@ -117,7 +117,7 @@ kill_wards(struct ward *w)
 	if (proc_read(c->command, &p) == 0 && p.start == w->start)
 		kill(p.pgid == c->command ? -c->command : c->command, SIGSTOP);
 	for (int i = 0; i < ROUNDS; i++) {
-		if (procs_kill(is_ward, w, &w->found) == 0)
+		if (procs_kill(is_command_process, w, &w->found) == 0)
 			return;
 		nanosleep(&pause, NULL);
 	}
@@ -135,7 +135,7 @@ timer_set(int fd, int64_t at_ms)
 
 /* Reads all that we were told.  False at end-of-pipe. */
 static bool
-hear(struct ward *w)
+hear(struct watchdog *w)
 {
 	int64_t told;
 	ssize_t n;
@@ -152,7 +152,7 @@ hear(struct ward *w)
  * Of a COMMAND that has ended our starter decides first what its orphans are.
  */
 static void
-note_sessions(struct ward *w)
+note_sessions(struct watchdog *w)
 {
 	const struct child *c = w->child;
 	struct child_shared *s = c->shared;
@@ -180,7 +180,7 @@ note_sessions(struct ward *w)
 
 /* Looks that take their time are rarer: they may take a hundredth of it. */
 static void
-look_again(struct ward *w)
+look_again(struct watchdog *w)
 {
 	int64_t began_us = clock_now_us(), least_ms;
 
@@ -197,16 +197,16 @@ look_again(struct ward *w)
  * to us before now has been heard.
  */
 static void
-guard_step(struct ward *w, int64_t now)
+guard_step(struct watchdog *w, int64_t now)
 {
 	int64_t wake_ms;
 
 	if (now >= w->kill_ms) {
-		kill_wards(w);
+		kill_processes(w);
 		w->kill_ms = CLOCK_NEVER;
 	}
 	if (now >= w->kill_ms - w->ahead_ms && w->found.n == 0)
-		procs_find(is_ward, w, &w->found);
+		procs_find(is_command_process, w, &w->found);
 	if (now >= w->look_ms)
 		look_again(w);
 	wake_ms = w->kill_ms - w->ahead_ms;
@@ -216,7 +216,7 @@ guard_step(struct ward *w, int64_t now)
 }
 
 static _Noreturn void
-guard_run(struct ward *w)
+guard_run(struct watchdog *w)
 {
 	struct pollfd fds[2] = {
 		{ .fd = w->pipe_fd, .events = POLLIN },
@@ -232,7 +232,7 @@ guard_run(struct ward *w)
 		if (w->kill_ms == GOOD_BYE)
 			break;
 		if (!open) {
-			kill_wards(w);
+			kill_processes(w);
 			break;
 		}
 		guard_step(w, now);
@@ -344,7 +344,7 @@ guard_lost_cb(void *arg, short revents)
 
 /* What the guard does first.  Returns only if it cannot do its work. */
 static void
-guard_main(const struct guard *g, struct ward *w)
+guard_main(const struct guard *g, struct watchdog *w)
 {
 	static const char name[] = "redlock-guard";
 	struct proc p;
@@ -364,7 +364,7 @@ guard_main(const struct guard *g, struct ward *w)
 int
 guard_start(struct guard *g, const struct child *c, int64_t kill_ms)
 {
-	struct ward w = { .child = c,
+	struct watchdog w = { .child = c,
 		.kill_ms = kill_ms,
 		.ahead_ms = g->ahead_ms,
 		.timer_fd = g->timer_fd,
