@@ -135,7 +135,7 @@ timer_set(int fd, int64_t at_ms)
 
 /* Reads all that we were told.  False at end-of-pipe. */
 static bool
-hear(struct watchdog *w)
+read_deadline(struct watchdog *w)
 {
 	int64_t told;
 	ssize_t n;
@@ -226,9 +226,9 @@ guard_run(struct watchdog *w)
 	bool open;
 
 	for (;;) {
-		/* Before we hear: we may be stopped between any two steps. */
+		/* Before we read: we may be stopped between any two steps. */
 		now = clock_now_ms();
-		open = hear(w);
+		open = read_deadline(w);
 		if (w->kill_ms == GOOD_BYE)
 			break;
 		if (!open) {
