@@ -22,7 +22,7 @@
 #include "process/guard.h"
 #include "process/proc.h"
 
-#define GOOD_BYE    ((int64_t)-1)
+#define GUARD_QUIT  ((int64_t)-1)
 #define LOOK_MIN_MS 10 /* between looks, doubled each time */
 #define LOOK_MAX_MS 160
 #define AGAIN_MS    20  /* between rounds of killing */
@@ -229,7 +229,7 @@ guard_run(struct watchdog *w)
 		/* Before we read: we may be stopped between any two steps. */
 		now = clock_now_ms();
 		open = read_deadline(w);
-		if (w->kill_ms == GOOD_BYE)
+		if (w->kill_ms == GUARD_QUIT)
 			break;
 		if (!open) {
 			kill_processes(w);
@@ -399,7 +399,7 @@ guard_tell(struct guard *g, int64_t kill_ms)
 void
 guard_end(struct guard *g)
 {
-	guard_tell(g, GOOD_BYE);
+	guard_tell(g, GUARD_QUIT);
 	hang_up(g);
 }
 
