@@ -390,7 +390,7 @@ guard_start(struct guard *g, const struct child *c, int64_t kill_ms)
 }
 
 void
-guard_tell(struct guard *g, int64_t kill_ms)
+guard_set_deadline(struct guard *g, int64_t kill_ms)
 {
 	if (g->pid != 0 && write(g->watch.fd, &kill_ms, sizeof(kill_ms)) == -1)
 		guard_lost(g);
@@ -399,7 +399,7 @@ guard_tell(struct guard *g, int64_t kill_ms)
 void
 guard_end(struct guard *g)
 {
-	guard_tell(g, GUARD_QUIT);
+	guard_set_deadline(g, GUARD_QUIT);
 	hang_up(g);
 }
 

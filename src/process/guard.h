@@ -45,7 +45,7 @@ guard_init(struct guard *, struct loop *, int64_t ahead_ms, char *const argv[]);
 int guard_start(struct guard *, const struct child *, int64_t kill_ms);
 
 /* Sends the new kill_ms. */
-void guard_tell(struct guard *, int64_t kill_ms);
+void guard_set_deadline(struct guard *, int64_t kill_ms);
 
 /* Ends the guard, which kills nobody, and does not wait for its end. */
 void guard_end(struct guard *);

@@ -76,7 +76,7 @@ lease_step(struct run *run, int64_t now)
 
 	if (deadline > now && deadline != run->deadline_ms) {
 		run->deadline_ms = deadline;
-		guard_tell(&run->guard, guard_kill_ms(run));
+		guard_set_deadline(&run->guard, guard_kill_ms(run));
 	}
 	kill_ms = run->deadline_ms - run_margin_ms(run);
 	term_ms = kill_ms - short_kill_after_ms(run);
