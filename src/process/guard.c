@@ -397,7 +397,7 @@ guard_set_deadline(struct guard *g, int64_t kill_ms)
 }
 
 void
-guard_end(struct guard *g)
+guard_dismiss(struct guard *g)
 {
 	guard_set_deadline(g, GUARD_QUIT);
 	hang_up(g);

@@ -40,7 +40,7 @@ guard_init(struct guard *, struct loop *, int64_t ahead_ms, char *const argv[]);
 /*
  * Starts a guard for COMMAND if there is none.  It kills COMMAND's processes
  * when kill_ms (or CLOCK_NEVER) has passed, or when we end without
- * guard_end().  Returns 0, or -1 with errno; it may then be called again.
+ * guard_dismiss().  Returns 0, or -1 with errno; it may then be called again.
  */
 int guard_start(struct guard *, const struct child *, int64_t kill_ms);
 
@@ -48,9 +48,9 @@ int guard_start(struct guard *, const struct child *, int64_t kill_ms);
 void guard_set_deadline(struct guard *, int64_t kill_ms);
 
 /* Ends the guard, which kills nobody, and does not wait for its end. */
-void guard_end(struct guard *);
+void guard_dismiss(struct guard *);
 
-/* After guard_end(): waits for its end and closes all descriptors. */
+/* After guard_dismiss(): waits for its end and closes all descriptors. */
 void guard_release(struct guard *);
 
 #endif

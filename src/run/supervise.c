@@ -261,7 +261,7 @@ supervise(struct run *run)
 	run->guard_ms = clock_now_ms() + GUARD_AFTER_MS;
 	while (wake = step(run), !c->gone)
 		loop_turn(&run->loop, wake);
-	guard_end(&run->guard);
+	guard_dismiss(&run->guard);
 
 	/* It may have been the guard that ended COMMAND while we were away. */
 	if (!run->lost && !run->opt->warn_on_loss &&
