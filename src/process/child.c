@@ -432,7 +432,7 @@ kill_all(struct child *c)
 }
 
 char *
-child_rest(struct child *c, char *text, size_t size)
+child_survivors(struct child *c, char *text, size_t size)
 {
 	static const char and_more[] = " and 2147483647 more";
 	char one[80];

@@ -110,7 +110,7 @@ bool child_signal(struct child *, const struct signalfd_siginfo *);
 void child_stop(struct child *, int64_t kill_ms);
 
 /* Names those of COMMAND's processes that are left.  Returns text. */
-char *child_rest(struct child *, char *text, size_t size);
+char *child_survivors(struct child *, char *text, size_t size);
 
 /* Does what is due; returns when it wants to be called again at the latest. */
 int64_t child_step(struct child *);

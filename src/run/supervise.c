@@ -209,7 +209,7 @@ report_end(struct run *run)
 		     "on: %s; it is released when they are gone (-o does not "
 		     "wait for them)",
 		    run->opt->name, run->owner.command,
-		    child_rest(c, rest, sizeof(rest)));
+		    child_survivors(c, rest, sizeof(rest)));
 	}
 }
 
