@@ -197,7 +197,7 @@ all_gone(struct child *c)
  * not the one that they were started in, which strangers share.
  */
 static void
-note_processes(struct child *c, struct sessions *noted)
+snapshot_processes(struct child *c, struct sessions *noted)
 {
 	procs_find(is_ours, c, &c->found);
 	for (int i = 0; i < c->found.n; i++) {
@@ -214,12 +214,13 @@ note_processes(struct child *c, struct sessions *noted)
  * those of orphans which the guard did not see as orphans before.
  */
 static void
-note_late(struct child *c, struct sessions *noted)
+snapshot_late(struct child *c, struct sessions *noted)
 {
 	const struct child_shared *s = c->shared;
-	const struct child_look *last = &s->looks[s->turn % CHILD_LOOKS];
-	const struct child_look *before =
-	    &s->looks[(s->turn - 1) % CHILD_LOOKS];
+	const struct child_snapshot *last =
+	    &s->snapshots[s->turn % CHILD_SNAPSHOTS];
+	const struct child_snapshot *before =
+	    &s->snapshots[(s->turn - 1) % CHILD_SNAPSHOTS];
 	struct children orphans;
 	pid_t pid, sid;
 
@@ -236,16 +237,16 @@ note_late(struct child *c, struct sessions *noted)
 
 /* Before a signal is passed on, or as soon as it came without us (late). */
 static void
-note_sessions(struct child *c, int signo, bool late)
+snapshot_sessions(struct child *c, int signo, bool late)
 {
 	if (!c->proc)
 		return;
 	if (procs_list_children())
 		proc_tree_sessions(c->pid, c->session, &c->noted);
 	else
-		note_processes(c, &c->noted);
+		snapshot_processes(c, &c->noted);
 	if (late)
-		note_late(c, &c->noted);
+		snapshot_late(c, &c->noted);
 	c->noted_ms = clock_now_ms();
 	c->told = c->told || signo == SIGTERM || signo == SIGINT ||
 	    signo == SIGQUIT || signo == SIGHUP;
@@ -287,7 +288,7 @@ command_exited(struct child *c, int code, int status)
 	c->exited_ms = clock_now_ms();
 	c->pid = 0;
 	if (killed && c->proc)
-		note_late(c, &c->noted);
+		snapshot_late(c, &c->noted);
 	if (killed || c->told)
 		sessions_merge(&c->shared->others, &c->noted);
 }
@@ -363,7 +364,7 @@ child_signal(struct child *c, const struct signalfd_siginfo *si)
 		if (si->ssi_code <= 0 && (pid_t)si->ssi_pid == c->pid)
 			return false; /* from COMMAND itself */
 		if (signals_terminates(signo))
-			note_sessions(c, signo, own_group(c) == 0);
+			snapshot_sessions(c, signo, own_group(c) == 0);
 		if (own_group(c) != 0)
 			return kill(-c->pid, signo) == 0;
 		return (getpgid(c->pid) != ours ||
@@ -374,8 +375,8 @@ child_signal(struct child *c, const struct signalfd_siginfo *si)
 		return c->group != 0 && kill(-c->group, signo) == 0;
 	if (signals_terminates(signo)) {
 		if (signals_from_keyboard(si))
-			note_late(c, &c->shared->others);
-		note_processes(c, &c->shared->others);
+			snapshot_late(c, &c->shared->others);
+		snapshot_processes(c, &c->shared->others);
 	}
 	for (procs_open(&w); procs_next(&w, &p);)
 		if (p.running && is_ours(&p, c) &&
@@ -406,7 +407,7 @@ child_stop(struct child *c, int64_t kill_ms)
 	if (!c->stopping) {
 		c->stopping = true;
 		if (c->proc)
-			note_processes(c, &c->shared->others);
+			snapshot_processes(c, &c->shared->others);
 		signal_all(c, SIGTERM);
 		/* A stopped process sees the one only after the other. */
 		signal_all(c, SIGCONT);

@@ -20,11 +20,11 @@
 #include "process/proc.h"
 #include "process/signals.h"
 
-#define CHILD_ENV   64
-#define CHILD_LOOKS 4
+#define CHILD_ENV       64
+#define CHILD_SNAPSHOTS 4
 
 /* What the guard has seen at one time. */
-struct child_look {
+struct child_snapshot {
 	struct sessions live;    /* of descendants whose parents live */
 	struct sessions daemons; /* of orphans */
 };
@@ -34,7 +34,8 @@ struct child_shared {
 	pid_t guard;
 	struct sessions others;    /* of COMMAND's processes; written by us */
 	_Atomic unsigned int turn; /* the guard's last look */
-	struct child_look looks[CHILD_LOOKS]; /* written by the guard */
+	struct child_snapshot
+	    snapshots[CHILD_SNAPSHOTS]; /* written by the guard */
 };
 
 struct child {

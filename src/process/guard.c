@@ -22,11 +22,11 @@
 #include "process/guard.h"
 #include "process/proc.h"
 
-#define GUARD_QUIT  ((int64_t)-1)
-#define LOOK_MIN_MS 10 /* between looks, doubled each time */
-#define LOOK_MAX_MS 160
-#define AGAIN_MS    20  /* between rounds of killing */
-#define ROUNDS      500 /* then what is left cannot be killed */
+#define GUARD_QUIT      ((int64_t)-1)
+#define SNAPSHOT_MIN_MS 10 /* between looks, doubled each time */
+#define SNAPSHOT_MAX_MS 160
+#define AGAIN_MS        20  /* between rounds of killing */
+#define ROUNDS          500 /* then what is left cannot be killed */
 
 /* What the guard knows. */
 struct watchdog {
@@ -42,12 +42,12 @@ struct watchdog {
 };
 
 /* The last look (0), or the one before (1). */
-static struct child_look *
-look(const struct child *c, unsigned int before)
+static struct child_snapshot *
+snapshot(const struct child *c, unsigned int before)
 {
 	struct child_shared *s = c->shared;
 
-	return &s->looks[(s->turn - before) % CHILD_LOOKS];
+	return &s->snapshots[(s->turn - before) % CHILD_SNAPSHOTS];
 }
 
 /* Whether the session is a daemon's, as far as we have seen. */
@@ -55,8 +55,8 @@ static bool
 is_daemon(const struct child *c, pid_t sid)
 {
 	return sid != c->command && !sessions_has(&c->shared->others, sid) &&
-	    (sessions_has(&look(c, 0)->daemons, sid) ||
-		sessions_has(&look(c, 1)->daemons, sid));
+	    (sessions_has(&snapshot(c, 0)->daemons, sid) ||
+		sessions_has(&snapshot(c, 1)->daemons, sid));
 }
 
 /* Whether descendants of COMMAND have made the session. */
@@ -65,8 +65,8 @@ is_made(const struct child *c, pid_t sid)
 {
 	return sid != c->session &&
 	    (sessions_has(&c->shared->others, sid) ||
-		sessions_has(&look(c, 0)->live, sid) ||
-		sessions_has(&look(c, 1)->live, sid));
+		sessions_has(&snapshot(c, 0)->live, sid) ||
+		sessions_has(&snapshot(c, 1)->live, sid));
 }
 
 /*
@@ -152,11 +152,11 @@ read_deadline(struct watchdog *w)
  * Of a COMMAND that has ended our starter decides first what its orphans are.
  */
 static void
-note_sessions(struct watchdog *w)
+snapshot_sessions(struct watchdog *w)
 {
 	const struct child *c = w->child;
 	struct child_shared *s = c->shared;
-	struct child_look *l = look(c, -1U);
+	struct child_snapshot *l = snapshot(c, -1U);
 	struct children starters;
 	struct proc p;
 	pid_t pid, sid;
@@ -180,15 +180,15 @@ note_sessions(struct watchdog *w)
 
 /* Looks that take their time are rarer: they may take a hundredth of it. */
 static void
-look_again(struct watchdog *w)
+take_snapshot(struct watchdog *w)
 {
 	int64_t began_us = clock_now_us(), least_ms;
 
-	note_sessions(w);
+	snapshot_sessions(w);
 	least_ms = (clock_now_us() - began_us) / 10;
 	w->look_ms =
 	    clock_now_ms() + (w->pause_ms > least_ms ? w->pause_ms : least_ms);
-	if (w->pause_ms < LOOK_MAX_MS)
+	if (w->pause_ms < SNAPSHOT_MAX_MS)
 		w->pause_ms *= 2;
 }
 
@@ -208,7 +208,7 @@ guard_step(struct watchdog *w, int64_t now)
 	if (now >= w->kill_ms - w->ahead_ms && w->found.n == 0)
 		procs_find(is_command_process, w, &w->found);
 	if (now >= w->look_ms)
-		look_again(w);
+		take_snapshot(w);
 	wake_ms = w->kill_ms - w->ahead_ms;
 	if (now >= wake_ms)
 		wake_ms = w->kill_ms;
@@ -368,7 +368,7 @@ guard_start(struct guard *g, const struct child *c, int64_t kill_ms)
 		.kill_ms = kill_ms,
 		.ahead_ms = g->ahead_ms,
 		.timer_fd = g->timer_fd,
-		.pause_ms = LOOK_MIN_MS };
+		.pause_ms = SNAPSHOT_MIN_MS };
 	pid_t pid;
 
 	if (open_pipe(g) == -1)
