@@ -54,7 +54,7 @@ child_init(struct child *c, const char *token, bool only_command)
 	c->kill_ms = c->reap_ms = CLOCK_NEVER;
 	snprintf(c->env, sizeof(c->env), "REDLOCK_TOKEN=%s", token);
 	/* Started by `job & exec redlock-run`, or with strangers' orphans. */
-	c->strangers = has_children() || c->self == 1;
+	c->foreign_orphans = has_children() || c->self == 1;
 	c->shared = mmap(NULL, sizeof(*c->shared), PROT_READ | PROT_WRITE,
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (c->shared == MAP_FAILED)
@@ -97,7 +97,8 @@ child_spawn(struct child *c, char *const argv[], const struct signals *s)
 bool
 child_marks(const struct child *c, pid_t pid)
 {
-	return !c->strangers || (c->group != 0 && getpgid(pid) == c->group) ||
+	return !c->foreign_orphans ||
+	    (c->group != 0 && getpgid(pid) == c->group) ||
 	    proc_has_env(pid, c->env);
 }
 
@@ -107,7 +108,7 @@ is_ours(const struct proc *p, void *arg)
 {
 	const struct child *c = arg;
 	struct proc up = *p;
-	bool foreign = true, marked = !c->strangers;
+	bool foreign = true, marked = !c->foreign_orphans;
 
 	if (p->pid == c->self || p->pid == 1 || p->pid == c->shared->guard)
 		return false;
@@ -133,7 +134,7 @@ is_ours(const struct proc *p, void *arg)
 static bool
 anything_left(const struct child *c)
 {
-	if (c->strangers && c->self != 1)
+	if (c->foreign_orphans && c->self != 1)
 		return c->group != 0 && kill(-c->group, 0) == 0;
 	return has_children();
 }

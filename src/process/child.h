@@ -53,8 +53,9 @@ struct child {
 	char env[CHILD_ENV];      /* "REDLOCK_TOKEN=...": marks its processes */
 	bool terminal;            /* there is a controlling terminal */
 	bool only_command;        /* gone as soon as COMMAND itself is */
-	bool strangers;           /* some orphans of ours are not COMMAND's */
-	bool proc;                /* /proc can be used */
+	bool
+	    foreign_orphans; /* we also reap processes that COMMAND did not start */
+	bool proc;           /* /proc can be used */
 
 	bool started;
 	bool exited; /* COMMAND itself has ended */
