@@ -104,7 +104,7 @@ child_marks(const struct child *c, pid_t pid)
 
 /* Whether the process is one of COMMAND's: procs_member_cb. */
 static bool
-is_ours(const struct proc *p, void *arg)
+is_command_process(const struct proc *p, void *arg)
 {
 	const struct child *c = arg;
 	struct proc up = *p;
@@ -144,7 +144,8 @@ lives(struct child *c, pid_t pid)
 {
 	struct proc p;
 
-	return proc_read_ours(pid, &p) == 0 && p.running && is_ours(&p, c);
+	return proc_read_ours(pid, &p) == 0 && p.running &&
+	    is_command_process(&p, c);
 }
 
 /*
@@ -165,7 +166,7 @@ find_survivor(struct child *c)
 		if (lives(c, pid))
 			break;
 	children_close(&orphans);
-	return pid != 0 ? pid : procs_first(is_ours, c);
+	return pid != 0 ? pid : procs_first(is_command_process, c);
 }
 
 /*
@@ -200,7 +201,7 @@ all_gone(struct child *c)
 static void
 snapshot_processes(struct child *c, struct sessions *noted)
 {
-	procs_find(is_ours, c, &c->found);
+	procs_find(is_command_process, c, &c->found);
 	for (int i = 0; i < c->found.n; i++) {
 		pid_t sid = getsid(c->found.list[i]);
 
@@ -380,7 +381,7 @@ child_signal(struct child *c, const struct signalfd_siginfo *si)
 		snapshot_processes(c, &c->shared->others);
 	}
 	for (procs_open(&w); procs_next(&w, &p);)
-		if (p.running && is_ours(&p, c) &&
+		if (p.running && is_command_process(&p, c) &&
 		    (p.pgid != ours || !signals_from_keyboard(si)))
 			sent = kill(p.pid, signo) == 0 || sent;
 	return sent;
@@ -397,7 +398,7 @@ signal_all(struct child *c, int signo)
 	if (group != 0)
 		kill(-group, signo);
 	else if (c->proc)
-		procs_signal(is_ours, c, signo);
+		procs_signal(is_command_process, c, signo);
 	else if (c->pid != 0)
 		kill(c->pid, signo);
 }
@@ -430,7 +431,7 @@ kill_all(struct child *c)
 		kill(-c->pid, SIGSTOP);
 	else if (c->pid != 0)
 		kill(c->pid, SIGSTOP);
-	return procs_kill(is_ours, c, &c->found) > 0;
+	return procs_kill(is_command_process, c, &c->found) > 0;
 }
 
 char *
@@ -444,7 +445,7 @@ child_survivors(struct child *c, char *text, size_t size)
 	struct proc p;
 
 	for (procs_open(&w); procs_next(&w, &p);) {
-		if (!p.running || !is_ours(&p, c))
+		if (!p.running || !is_command_process(&p, c))
 			continue;
 		len = (size_t)snprintf(one, sizeof(one), "%s%s (pid %d%s)",
 		    used > 0 ? ", " : "", p.name, (int)p.pid,

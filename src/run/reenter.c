@@ -34,7 +34,7 @@ listed(const char *names, const char *name)
 }
 
 /*
- * Whether the run waits for this process: is_ours() in child.c, from below.
+ * Whether the run waits for this process: is_command_process() in child.c, from below.
  * The line of parents leads to it, and is in its session somewhere; else we
  * are a daemon's.
  */
