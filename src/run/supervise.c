@@ -18,7 +18,7 @@
 #define OUTAGE_MS      1000 /* is worth a word */
 
 static int64_t
-earlier(int64_t a, int64_t b)
+min_ms(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
@@ -86,7 +86,7 @@ lease_step(struct run *run, int64_t now)
 	}
 	if (now >= deadline) {
 		/* It ran out while we were away, or servers say "not yours". */
-		lose(run, earlier(kill_ms, now + run->opt->kill_after_ms));
+		lose(run, min_ms(kill_ms, now + run->opt->kill_after_ms));
 		return now;
 	}
 	if (now >= term_ms && !run->opt->warn_on_loss) {
@@ -121,7 +121,7 @@ outage_step(struct run *run, int64_t now)
 	}
 	if (run->outage_ms == 0)
 		run->outage_ms = now;
-	report_ms = run->outage_ms + earlier(OUTAGE_MS, run->opt->ttl_ms / 10);
+	report_ms = run->outage_ms + min_ms(OUTAGE_MS, run->opt->ttl_ms / 10);
 	if (run->outage_reported || now < report_ms)
 		return run->outage_reported ? CLOCK_NEVER : report_ms;
 	run->outage_reported = true;
@@ -169,7 +169,7 @@ guard_step(struct run *run, int64_t now)
 	if (now - run->guard_ms > GUARD_PAUSE_MS)
 		run->guard_pause_ms = 0;
 	run->guard_pause_ms =
-	    earlier(2 * run->guard_pause_ms + GUARD_AFTER_MS, GUARD_PAUSE_MS);
+	    min_ms(2 * run->guard_pause_ms + GUARD_AFTER_MS, GUARD_PAUSE_MS);
 	run->guard_ms = now + run->guard_pause_ms;
 	if (guard_start(g, &run->child, guard_kill_ms(run)) == 0)
 		return CLOCK_NEVER;
@@ -242,13 +242,13 @@ step(struct run *run)
 		stop_step(run);
 	now = clock_now_ms();
 	wake = locks_step(&run->locks);
-	wake = earlier(wake, lease_step(run, now));
-	wake = earlier(wake, outage_step(run, now));
-	wake = earlier(wake, at_most_step(run, now));
-	wake = earlier(wake, child_step(&run->child));
+	wake = min_ms(wake, lease_step(run, now));
+	wake = min_ms(wake, outage_step(run, now));
+	wake = min_ms(wake, at_most_step(run, now));
+	wake = min_ms(wake, child_step(&run->child));
 	report_end(run);
 	if (!run->child.gone)
-		wake = earlier(wake, guard_step(run, now));
+		wake = min_ms(wake, guard_step(run, now));
 	return wake;
 }
 
