@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/duration.h"
 
 static int
@@ -39,14 +40,11 @@ int
 duration_parse(const char *text, int64_t *ms)
 {
 	const char *p = text;
-	int64_t whole = 0, scale = 1, part = 0, unit_ms, total;
-	bool digits = false, more = false;
+	int64_t whole, scale = 1, part = 0, unit_ms, total;
+	bool digits, more = false;
 
-	for (; *p >= '0' && *p <= '9'; p++, digits = true) {
-		whole = whole * 10 + (*p - '0');
-		if (whole > DURATION_MAX_MS)
-			return -1;
-	}
+	p += number_prefix(p, strlen(p), &whole);
+	digits = p > text;
 	if (*p == '.')
 		for (p++; *p >= '0' && *p <= '9'; p++, digits = true) {
 			if (scale == 1000000000) {

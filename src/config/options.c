@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/clock.h"
 #include "base/die.h"
 #include "base/exitcode.h"
@@ -199,15 +200,12 @@ static int
 number(
     const char *option, const char *what, const char *text, int least, int most)
 {
-	const char *p = text;
-	int n = 0;
+	int64_t n;
 
-	for (; *p >= '0' && *p <= '9' && n <= most; p++)
-		n = n * 10 + (*p - '0');
-	if (p == text || *p != '\0' || n < least || n > most)
+	if (number_parse(text, strlen(text), most, &n) == -1 || n < least)
 		usage_error("%s: '%s' is not %s from %d to %d", option,
 		    quotable(text), what, least, most);
-	return n;
+	return (int)n;
 }
 
 /* Whether getopt_long() means a long option by its optopt, not an unknown -c. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/duration.h"
 #include "base/exitcode.h"
 #include "base/log.h"
@@ -170,13 +171,16 @@ judge_rights(
 static bool
 judge_kind(struct findings *v, const struct facts *f)
 {
+	int64_t major;
+
 	if (strcmp(f->mode, "sentinel") == 0) {
 		add(v, LEVEL_BAD,
 		    "it is a Sentinel and keeps no locks; a URL for the master "
 		    "that it watches begins with redis+sentinel://");
 		return false;
 	}
-	if (!f->valkey && strtol(f->version, NULL, 10) < LEAST_VERSION)
+	number_prefix(f->version, strlen(f->version), &major);
+	if (!f->valkey && major < LEAST_VERSION)
 		add(v, LEVEL_BAD, "it is Redis %s; update it to %d.0 or later",
 		    f->version, LEAST_VERSION);
 	if (f->cluster && f->address->kind != ADDRESS_CLUSTER)

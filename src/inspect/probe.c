@@ -3,10 +3,10 @@
  * sent from here changes anything, and none knows the name of a lock.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/clock.h"
 #include "inspect/probe.h"
 #include "protocol/acl.h"
@@ -123,14 +123,13 @@ time_us(const struct reply *a)
 {
 	const char *seconds = reply_string(a, 0, NULL);
 	const char *us = reply_string(a, 1, NULL);
-	int64_t s;
+	int64_t s, part;
 
-	if (seconds == NULL || us == NULL)
+	if (seconds == NULL || us == NULL ||
+	    number_parse(seconds, strlen(seconds), TIME_END_S - 1, &s) == -1 ||
+	    number_parse(us, strlen(us), 999999, &part) == -1)
 		return -1;
-	s = strtoll(seconds, NULL, 10);
-	if (s < 0 || s >= TIME_END_S)
-		return -1;
-	return s * 1000000 + strtol(us, NULL, 10) % 1000000;
+	return s * 1000000 + part;
 }
 
 static bool

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/xalloc.h"
 #include "inspect/query.h"
 #include "inspect/run_record.h"
@@ -36,17 +37,10 @@ number(const char *text, size_t len, const char *name)
 {
 	size_t n;
 	const char *value = field(text, len, name, &n);
-	int64_t number = 0;
+	int64_t number;
 
-	if (value == NULL || n == 0)
+	if (value == NULL || number_parse(value, n, NUMBER_MAX, &number) == -1)
 		return -1;
-	for (size_t i = 0; i < n; i++) {
-		if (value[i] < '0' || value[i] > '9')
-			return -1;
-		number = number * 10 + (value[i] - '0');
-		if (number > NUMBER_MAX)
-			return -1;
-	}
 	return number;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "inspect/runlog.h"
@@ -49,6 +50,7 @@ chapter_answered(struct query_server *s, size_t i, const struct reply *a)
 	struct account *account = &c->accounts[server];
 	const struct reply entries = reply_sub(a, 1);
 	const char *id, *word, *text;
+	int64_t at_ms;
 	size_t len;
 
 	if (query_server_error(s, a))
@@ -64,9 +66,10 @@ chapter_answered(struct query_server *s, size_t i, const struct reply *a)
 		id = reply_string(&entries, e, NULL);
 		word = reply_string(&entries, e + 1, NULL);
 		text = reply_string(&entries, e + 2, &len);
-		if (id != NULL && word != NULL && text != NULL)
-			runs_add(&c->runs, server, strtoll(id, NULL, 10), word,
-			    text, len);
+		if (id != NULL && word != NULL && text != NULL) {
+			number_prefix(id, strlen(id), &at_ms);
+			runs_add(&c->runs, server, at_ms, word, text, len);
+		}
 	}
 	read_holders(account, reply_sub(a, 2));
 	return false;

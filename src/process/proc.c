@@ -8,11 +8,11 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "process/proc.h"
 
 #define KILL_BATCH 1024
@@ -22,12 +22,11 @@ bool
 procs_visible(void)
 {
 	char buf[16];
-	ssize_t n = readlink("/proc/self", buf, sizeof(buf) - 1);
+	ssize_t n = readlink("/proc/self", buf, sizeof(buf));
+	int64_t number;
 
-	if (n <= 0)
-		return false;
-	buf[n] = '\0';
-	return atoi(buf) == (int)getpid();
+	return n > 0 && number_parse(buf, (size_t)n, INT_MAX, &number) == 0 &&
+	    number == getpid();
 }
 
 static int
@@ -59,6 +58,7 @@ static int
 numbers_next(struct numbers *n)
 {
 	const struct dirent64 *entry;
+	int64_t number;
 
 	while (n->fd != -1) {
 		if (n->used == n->filled) {
@@ -72,8 +72,9 @@ numbers_next(struct numbers *n)
 		}
 		entry = (const struct dirent64 *)(n->entries + n->used);
 		n->used += entry->d_reclen;
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-			return atoi(entry->d_name);
+		if (number_parse(entry->d_name, strlen(entry->d_name), INT_MAX,
+			&number) == 0)
+			return (int)number;
 	}
 	return 0;
 }
@@ -119,16 +120,19 @@ children_char(struct children *c)
 pid_t
 children_next(struct children *c)
 {
-	char file[40];
-	pid_t child = 0;
-	int thread, digit;
+	char file[40], digits[16];
+	size_t len;
+	int64_t child;
+	int thread, next;
 
 	for (;;) {
 		if (c->fd != -1) {
-			while ((digit = children_char(c)) >= '0')
-				child = child * 10 + digit - '0';
-			if (child != 0)
-				return child;
+			len = 0;
+			while ((next = children_char(c)) > ' ')
+				if (len < sizeof(digits))
+					digits[len++] = (char)next;
+			if (number_parse(digits, len, INT_MAX, &child) == 0)
+				return (pid_t)child;
 			continue;
 		}
 		thread = numbers_next(&c->threads);

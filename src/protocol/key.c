@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "protocol/key.h"
 
 /*
@@ -59,11 +60,11 @@ key_name(const char *key, const char *prefix, size_t *len, const char **kind)
 int
 key_slot(const char *kind)
 {
-	int n = 0;
+	int64_t n;
 
 	if (*kind == '\0')
 		return 1;
-	for (; *kind >= '0' && *kind <= '9' && n <= LOCK_SLOTS; kind++)
-		n = n * 10 + (*kind - '0');
-	return *kind == '\0' && n >= 2 && n <= LOCK_SLOTS ? n : 0;
+	if (number_parse(kind, strlen(kind), LOCK_SLOTS, &n) == -1 || n < 2)
+		return 0;
+	return (int)n;
 }

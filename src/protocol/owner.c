@@ -7,11 +7,11 @@
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <uuid/uuid.h>
 
+#include "base/number.h"
 #include "base/escape.h"
 #include "protocol/owner.h"
 
@@ -119,19 +119,6 @@ owner_details(const struct owner *o, char buf[OWNER_DETAILS])
 	return buf;
 }
 
-/* What a hexadecimal digit is worth; -1 if it is none. */
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
-
 /*
  * Takes "name=text" and the blank or end behind it from *p, decoded into buf.
  * False if it is not there, does not fit or holds a NUL.
@@ -151,8 +138,8 @@ take_field(
 		if (n + 1 >= size)
 			return false;
 		if (*s == '%') {
-			if (end - s < 3 || (high = hex_digit(s[1])) == -1 ||
-			    (low = hex_digit(s[2])) == -1)
+			if (end - s < 3 || (high = number_hex(s[1])) == -1 ||
+			    (low = number_hex(s[2])) == -1)
 				return false;
 			buf[n] = (char)(high * 16 + low);
 			s += 2;
@@ -170,14 +157,10 @@ static bool
 take_number(const char **p, const char *end, const char *name, int64_t max,
     int64_t *number)
 {
-	char text[24], *rest;
+	char text[24];
 
-	if (!take_field(p, end, name, text, sizeof(text)))
-		return false;
-	errno = 0;
-	*number = strtoll(text, &rest, 10);
-	return errno == 0 && text[0] >= '0' && text[0] <= '9' &&
-	    *rest == '\0' && *number <= max;
+	return take_field(p, end, name, text, sizeof(text)) &&
+	    number_parse(text, strlen(text), max, number) == 0;
 }
 
 int

@@ -3,9 +3,9 @@
  * of any length and anything but what it should be.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "redis/info.h"
 
 bool
@@ -29,12 +29,17 @@ info_field(const char *info, const char *name, char *buf, size_t size)
 static bool
 info_integer(const char *info, const char *name, int64_t *number)
 {
-	char text[32], *end;
+	char text[32];
+	const char *digits = text;
+	size_t len;
 
 	if (!info_field(info, name, text, sizeof(text)))
 		return false;
-	*number = strtoll(text, &end, 10);
-	return end != text && *end == '\0';
+	digits += text[0] == '-';
+	len = number_prefix(digits, strlen(digits), number);
+	if (text[0] == '-')
+		*number = -*number;
+	return len > 0 && digits[len] == '\0';
 }
 
 int64_t

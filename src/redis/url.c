@@ -5,9 +5,9 @@
  */
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "redis/url.h"
 
 /*
@@ -17,8 +17,7 @@
 static bool
 decode(char *dst, size_t size, const char *src, size_t len)
 {
-	char hex[3] = "";
-	char *end;
+	int high, low;
 
 	while (len > 0) {
 		if (size-- < 2)
@@ -28,14 +27,10 @@ decode(char *dst, size_t size, const char *src, size_t len)
 			len--;
 			continue;
 		}
-		if (len < 3)
+		if (len < 3 || (high = number_hex(src[1])) == -1 ||
+		    (low = number_hex(src[2])) == -1 || high + low == 0)
 			return false;
-		hex[0] = src[1];
-		hex[1] = src[2];
-		*dst = (char)strtol(hex, &end, 16);
-		if (end != hex + 2 || hex[0] == '+' || hex[0] == '-' ||
-		    hex[0] == ' ' || *dst++ == '\0')
-			return false;
+		*dst++ = (char)(high * 16 + low);
 		src += 3;
 		len -= 3;
 	}
@@ -43,20 +38,13 @@ decode(char *dst, size_t size, const char *src, size_t len)
 	return true;
 }
 
-/* A decimal number of digits alone, at most max; -1 for anything else. */
+/* A number of digits alone, at most max; -1 for anything else. */
 static int
 number(const char *s, size_t len, int max)
 {
-	int n = 0;
+	int64_t n;
 
-	if (len == 0 || len > 9)
-		return -1;
-	for (; len > 0; s++, len--) {
-		if (*s < '0' || *s > '9')
-			return -1;
-		n = n * 10 + (*s - '0');
-	}
-	return n <= max ? n : -1;
+	return number_parse(s, len, max, &n) == 0 ? (int)n : -1;
 }
 
 int
