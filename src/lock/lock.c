@@ -42,31 +42,83 @@ lock_step(struct lock *l)
 }
 
 int
-lock_init(struct lock *l, struct loop *loop, const char *prefix,
-    const char *name, enum lock_mode mode, int capacity,
-    const struct address *addresses, int naddresses, int64_t ttl_ms,
-    int64_t node_timeout_ms, int64_t grace_ms)
+lock_init(struct lock *l, struct loop *loop, const struct lock_config *config)
 {
 	memset(l, 0, sizeof(*l));
-	l->servers = calloc((size_t)naddresses, sizeof(*l->servers));
+	l->nservers = config->naddresses;
+	l->servers = calloc((size_t)l->nservers, sizeof(*l->servers));
 	if (l->servers == NULL)
 		return -1;
 	l->loop = loop;
-	l->name = name;
+	l->name = config->name;
 	l->slowest_ms = -1;
-	l->nservers = naddresses;
-	l->quorum = quorum_of(naddresses);
-	l->mode = mode;
-	l->capacity = capacity;
-	l->ttl_ms = ttl_ms;
-	l->node_timeout_ms = node_timeout_ms;
-	l->grace_ms = grace_ms;
-	lock_keys(l->key, l->aux, prefix, name);
-	for (int i = 0; i < naddresses; i++) {
-		server_init(&l->servers[i], l, &addresses[i],
-		    naddresses > 1 || grace_ms > 0);
-	}
+	l->quorum = quorum_of(l->nservers);
+	l->mode = config->mode;
+	l->capacity = config->capacity;
+	l->replicas = config->replicas;
+	l->ttl_ms = config->ttl_ms;
+	l->node_timeout_ms = config->node_timeout_ms;
+	l->grace_ms = config->grace_ms;
+	lock_keys(l->key, l->aux, config->prefix, config->name);
+	for (int i = 0; i < l->nservers; i++)
+		server_init(&l->servers[i], l, &config->addresses[i],
+		    l->nservers > 1 || l->grace_ms > 0);
 	return 0;
+}
+
+const char *
+lock_name(const struct lock *l)
+{
+	return l->name;
+}
+
+enum lock_mode
+lock_mode(const struct lock *l)
+{
+	return l->mode;
+}
+
+int
+lock_capacity(const struct lock *l)
+{
+	return l->capacity;
+}
+
+const char *
+lock_only_server(const struct lock *l)
+{
+	return l->nservers == 1 ? l->servers[0].conn.address.text : NULL;
+}
+
+int64_t
+lock_fence(const struct lock *l)
+{
+	return l->fence;
+}
+
+bool
+lock_waits(const struct lock *l)
+{
+	return l->wait_end_ms != 0;
+}
+
+bool
+lock_lacks_quorum(const struct lock *l)
+{
+	return l->no_quorum;
+}
+
+bool
+lock_was_slow(const struct lock *l)
+{
+	return l->slow;
+}
+
+void
+lock_same_server(const struct lock *l, const char *urls[2])
+{
+	urls[0] = l->same[0];
+	urls[1] = l->same[1];
 }
 
 int
@@ -402,5 +454,22 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 	}
 	if (more > 0)
 		snprintf(buf + used, LOCK_WHY - used, "; and %zu more", more);
+	return buf;
+}
+
+char *
+lock_agreed(const struct lock *l, bool released, char buf[LOCK_WHY])
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (int i = 0; i < l->nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if ((released ? s->released : s->vote) == VOTE_GRANTED &&
+		    used < LOCK_WHY)
+			used += (size_t)snprintf(buf + used, LOCK_WHY - used,
+			    "%s%s", used > 0 ? ", " : "", s->conn.address.text);
+	}
 	return buf;
 }

@@ -97,16 +97,33 @@ struct lock {
 	char details[OWNER_DETAILS];
 };
 
+/* What a lock is asked to be.  The name has to stay, addresses are copied. */
+struct lock_config {
+	const char *prefix;
+	const char *name;
+	enum lock_mode mode;
+	int capacity;
+	int replicas; /* of each server, that must have the lock at first */
+	const struct address *addresses;
+	int naddresses;
+	int64_t ttl_ms;
+	int64_t node_timeout_ms;
+	int64_t grace_ms; /* younger servers have no vote; 0: all have one */
+};
+
 /*
- * Prepares l, which stays in place, for name under prefix on the servers at
- * addresses (copied), to be used in that mode, where slots are meant with that
- * capacity.  A server that has been up for less than grace_ms has no
- * vote.  Returns 0, or -1 with errno.  lock_close() undoes it.
+ * Prepares l, which stays in place.  Returns 0, or -1 with errno.
+ * lock_close() undoes it.
  */
-int
-lock_init(struct lock *l, struct loop *, const char *prefix, const char *name,
-    enum lock_mode mode, int capacity, const struct address *addresses,
-    int naddresses, int64_t ttl_ms, int64_t node_timeout_ms, int64_t grace_ms);
+int lock_init(struct lock *, struct loop *, const struct lock_config *);
+
+/* What lock_init() was given. */
+const char *lock_name(const struct lock *);
+enum lock_mode lock_mode(const struct lock *);
+int lock_capacity(const struct lock *);
+
+/* The URL of its server, without secrets; NULL if it has several. */
+const char *lock_only_server(const struct lock *);
 
 /*
  * Looks up every server's addresses; may block as long as a resolver does.
@@ -131,6 +148,27 @@ enum lock_outcome lock_outcome(struct lock *);
  * this one.
  */
 void lock_start(struct lock *);
+
+/* The fence of this tenure, once it is held. */
+int64_t lock_fence(const struct lock *);
+
+/* Whether lock_begin() was given a time to wait. */
+bool lock_waits(const struct lock *);
+
+/* Whether, while we wait, too few servers can be reached to win. */
+bool lock_lacks_quorum(const struct lock *);
+
+/* After LOCK_UNREACHABLE: whether answers came too slowly, not too few. */
+bool lock_was_slow(const struct lock *);
+
+/* After LOCK_SAME_SERVER: the URLs of the two. */
+void lock_same_server(const struct lock *, const char *urls[2]);
+
+/*
+ * The URLs of the servers whose last vote, or answer to the release, was yes:
+ * "redis://h:6379, redis://i:6379".  Returns buf.
+ */
+char *lock_agreed(const struct lock *, bool released, char buf[LOCK_WHY]);
 
 /* If it is held, the renewals that would come later are due. */
 void lock_renew(struct lock *);

@@ -20,6 +20,24 @@ locks_init(struct locks *ls, struct loop *loop, int n)
 	return ls->lock == NULL ? -1 : 0;
 }
 
+int
+locks_count(const struct locks *ls)
+{
+	return ls->n;
+}
+
+struct lock *
+locks_at(const struct locks *ls, int i)
+{
+	return &ls->lock[i];
+}
+
+const struct lock *
+locks_about(const struct locks *ls)
+{
+	return ls->about;
+}
+
 void
 locks_connect(struct locks *ls)
 {

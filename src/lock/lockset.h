@@ -26,6 +26,11 @@ struct locks {
  */
 int locks_init(struct locks *, struct loop *, int n);
 
+/* How many; the i-th lock; and the one that the last outcome or result is about. */
+int locks_count(const struct locks *);
+struct lock *locks_at(const struct locks *, int i);
+const struct lock *locks_about(const struct locks *);
+
 /*
  * Begins to connect for the first lock.  The others' turn comes later: a
  * connection on which nothing is asked counts as one that does not answer.

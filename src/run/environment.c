@@ -24,13 +24,13 @@ environment_export(
 	};
 	size_t nlen = 0, flen = 0;
 
-	for (int i = 0; i < locks->n; i++) {
-		const struct lock *l = &locks->lock[i];
+	for (int i = 0; i < locks_count(locks); i++) {
+		const struct lock *l = locks_at(locks, i);
 
 		nlen += (size_t)snprintf(names + nlen, sizeof(names) - nlen,
-		    "%s%s", i > 0 ? "\n" : "", l->name);
+		    "%s%s", i > 0 ? "\n" : "", lock_name(l));
 		flen += (size_t)snprintf(fences + flen, sizeof(fences) - flen,
-		    "%s%" PRId64, i > 0 ? " " : "", l->fence);
+		    "%s%" PRId64, i > 0 ? " " : "", lock_fence(l));
 	}
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	for (size_t i = 0; i < sizeof(vars) / sizeof(vars[0]); i++)

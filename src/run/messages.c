@@ -18,31 +18,13 @@
 static const char stood_still[] =
     "the lease ran out while we were stopped or the machine slept";
 
-/* The servers whose last word on it, or on its release, was yes. */
-static char *
-agreed(const struct lock *l, bool released, char text[LOCK_WHY])
-{
-	size_t used = 0;
-
-	text[0] = '\0';
-	for (int i = 0; i < l->nservers; i++) {
-		const struct server *s = &l->servers[i];
-
-		if ((released ? s->released : s->vote) == VOTE_GRANTED &&
-		    used < LOCK_WHY)
-			used += (size_t)snprintf(text + used, LOCK_WHY - used,
-			    "%s%s", used > 0 ? ", " : "", s->conn.address.text);
-	}
-	return text;
-}
-
 void
 report_acquired(const struct lock *l, int64_t took_ms)
 {
 	char text[LOCK_WHY];
 
 	info("%s: acquired in %" PRId64 "ms, fence %" PRId64 ", from %s",
-	    l->name, took_ms, l->fence, agreed(l, false, text));
+	    lock_name(l), took_ms, lock_fence(l), lock_agreed(l, false, text));
 }
 
 void
@@ -50,8 +32,8 @@ report_released(const struct lock *l, int64_t took_ms)
 {
 	char text[LOCK_WHY];
 
-	info("%s: released in %" PRId64 "ms, at %s", l->name, took_ms,
-	    agreed(l, true, text));
+	info("%s: released in %" PRId64 "ms, at %s", lock_name(l), took_ms,
+	    lock_agreed(l, true, text));
 }
 
 /* The last answer that made a majority impossible, or the last silence. */
@@ -60,16 +42,16 @@ report_loss(const struct lock *l, char *text, size_t size)
 {
 	char who[OWNER_WHO], why[LOCK_WHY];
 	const struct lock_state *view = lock_state(l);
-	const char *server = l->servers[0].conn.address.text;
+	const char *server = lock_only_server(l);
 
 	lock_why(l, why);
 	if (view == NULL && why[0] == '\0')
 		snprintf(text, size, "%s", stood_still);
 	else if (view == NULL)
 		snprintf(text, size, "it could not be renewed: %s", why);
-	else if (l->nservers > 1)
+	else if (server == NULL)
 		snprintf(text, size, "no majority has it any more: %s", why);
-	else if (view->readers > 0 && l->mode == LOCK_SHARED)
+	else if (view->readers > 0 && lock_mode(l) == LOCK_SHARED)
 		snprintf(text, size,
 		    "others share it yet, but we do not any more, says %s",
 		    server);
@@ -90,13 +72,13 @@ report_busy(const struct lock *l)
 	const struct lock_state *v = lock_state(l);
 	char who[OWNER_WHO], held[DURATION_TEXT + 32] = "";
 	char lease[DURATION_TEXT + 16], text[DURATION_TEXT], slots[40] = "";
-	const char *hint = l->wait_end_ms == 0 ? "; -w waits for it" : "";
+	const char *hint = lock_waits(l) ? "" : "; -w waits for it";
 	char waiting[32] = "";
 	struct owner o;
 
 	if (v == NULL || !v->taken) {
-		notice(
-		    "%s: others have asked for it before us%s", l->name, hint);
+		notice("%s: others have asked for it before us%s", lock_name(l),
+		    hint);
 		return;
 	}
 	if (v->waiting > 0)
@@ -109,8 +91,8 @@ report_busy(const struct lock *l)
 	if (owner_parse(&o, v->value, v->len) == 0 && o.resting) {
 		notice(
 		    "%s: resting for %s more after %s@%s (%s) (--at-least)%s%s",
-		    l->name, duration_format(v->ttl_ms, text), o.user, o.host,
-		    o.command, waiting, hint);
+		    lock_name(l), duration_format(v->ttl_ms, text), o.user,
+		    o.host, o.command, waiting, hint);
 		return;
 	}
 	if (v->readers > 1)
@@ -119,10 +101,10 @@ report_busy(const struct lock *l)
 	else if (o.token[0] != '\0')
 		snprintf(held, sizeof(held), " for %s",
 		    duration_format(owner_age_ms(&o, v->now_us), text));
-	if (l->mode == LOCK_SLOTTED)
+	if (lock_mode(l) == LOCK_SLOTTED)
 		snprintf(slots, sizeof(slots), "all %d slots taken, one ",
-		    l->capacity);
-	notice("%s: %sheld %sby %s%s, %s%s%s", l->name, slots,
+		    lock_capacity(l));
+	notice("%s: %sheld %sby %s%s, %s%s%s", lock_name(l), slots,
 	    v->readers > 0 ? "shared " : "", owner_who(who, v->value, v->len),
 	    held, lease, waiting, hint);
 }
@@ -134,13 +116,13 @@ report_waiting(const struct lock *l)
 	char who[OWNER_WHO], why[LOCK_WHY];
 
 	lock_why(l, why);
-	if (l->no_quorum || v == NULL)
-		notice("%s: waiting for the servers: %s", l->name,
+	if (lock_lacks_quorum(l) || v == NULL)
+		notice("%s: waiting for the servers: %s", lock_name(l),
 		    why[0] != '\0' ? why : "no answer yet");
 	else if (!v->taken)
-		notice("%s: waiting for our turn", l->name);
+		notice("%s: waiting for our turn", lock_name(l));
 	else
-		notice("%s: waiting for %s", l->name,
+		notice("%s: waiting for %s", lock_name(l),
 		    owner_who(who, v->value, v->len));
 }
 
@@ -152,14 +134,14 @@ report_failed(const struct options *opt, const struct lock *l)
 
 	lock_why(l, why);
 	if (error_denies(why)) {
-		warn("%s: not run: %s; the user needs %s", l->name, why,
+		warn("%s: not run: %s; the user needs %s", lock_name(l), why,
 		    acl_text(rule, opt->prefix));
 		return;
 	}
 	advice_password(password, opt, why);
 	if (advice[0] == '\0' && password[0] == '\0' && why[0] != '\0' &&
-	    !l->slow)
+	    !lock_was_slow(l))
 		advice = "; see redlock-run --check";
-	warn("%s: not run: %s%s%s", l->name, why[0] != '\0' ? why : stood_still,
-	    advice, password);
+	warn("%s: not run: %s%s%s", lock_name(l),
+	    why[0] != '\0' ? why : stood_still, advice, password);
 }

@@ -30,22 +30,28 @@ static void
 init_locks(struct run *run)
 {
 	const struct options *opt = run->opt;
+	struct lock_config config = { .prefix = opt->prefix,
+		.mode = opt->lock_mode,
+		.capacity = opt->capacity,
+		.replicas = opt->replicas,
+		.addresses = opt->addresses,
+		.naddresses = opt->naddresses,
+		.ttl_ms = opt->ttl_ms,
+		.node_timeout_ms = opt->node_timeout_ms,
+		.grace_ms = opt->grace_ms };
 	char why[LOCK_WHY];
 
 	if (locks_init(&run->locks, &run->loop, opt->nnames) == -1)
 		die(EXIT_OS, "%s: not run: %s", opt->name, strerror(errno));
 	for (int i = 0; i < opt->nnames; i++) {
-		struct lock *l = &run->locks.lock[i];
+		struct lock *l = locks_at(&run->locks, i);
 
-		if (lock_init(l, &run->loop, opt->prefix, opt->names[i],
-			opt->lock_mode, opt->capacity, opt->addresses,
-			opt->naddresses, opt->ttl_ms, opt->node_timeout_ms,
-			opt->grace_ms) == -1)
+		config.name = opt->names[i];
+		if (lock_init(l, &run->loop, &config) == -1)
 			die(EXIT_OS, "%s: not run: %s", opt->names[i],
 			    strerror(errno));
-		l->replicas = opt->replicas;
 		if (lock_resolve(l) == -1)
-			die(EXIT_UNREACHABLE, "%s: not run: %s", l->name,
+			die(EXIT_UNREACHABLE, "%s: not run: %s", lock_name(l),
 			    lock_why(l, why));
 	}
 }
@@ -87,23 +93,25 @@ finish(struct run *run)
 static int
 not_acquired(const struct run *run, enum lock_outcome outcome)
 {
-	const struct lock *l = run->locks.about;
+	const struct lock *l = locks_about(&run->locks);
+	const char *urls[2];
 
 	switch (outcome) {
 	case LOCK_BUSY:
 		report_busy(l);
 		return run->opt->conflict_status;
 	case LOCK_CANCELLED:
-		info("%s: not run: signal %d (%s) ended the wait", l->name,
+		info("%s: not run: signal %d (%s) ended the wait", lock_name(l),
 		    run->cancelled, strsignal(run->cancelled));
 		return -run->cancelled;
 	case LOCK_DENIED:
 		report_failed(run->opt, l);
 		return EXIT_REFUSED;
 	case LOCK_SAME_SERVER:
+		lock_same_server(l, urls);
 		warn("%s: not run: %s and %s are the same server; name each "
 		     "once",
-		    l->name, l->same[0], l->same[1]);
+		    lock_name(l), urls[0], urls[1]);
 		return EXIT_USAGE;
 	case LOCK_HELD:
 	case LOCK_UNDECIDED:
@@ -154,8 +162,8 @@ acquire(struct run *run, int *status)
 	run->deadline_ms = locks_deadline_ms(&run->locks);
 	run->acquired_ms = now;
 	run->voted_ms = run->deadline_ms - lease_valid_ms(run->opt->ttl_ms);
-	for (int i = 0; i < run->locks.n; i++)
-		report_acquired(&run->locks.lock[i], now - run->asked_ms);
+	for (int i = 0; i < locks_count(&run->locks); i++)
+		report_acquired(locks_at(&run->locks, i), now - run->asked_ms);
 	return true;
 }
 
@@ -231,7 +239,7 @@ describe_end(const struct run *run, int status, char end_record[LOCK_END])
 static int
 released(struct run *run, enum lock_release_result result, int status)
 {
-	const struct lock *l = run->locks.about;
+	const struct lock *l = locks_about(&run->locks);
 	char text[DURATION_TEXT], why[LOCK_WHY];
 
 	switch (result) {
@@ -242,7 +250,7 @@ released(struct run *run, enum lock_release_result result, int status)
 			break;
 		run->lost = true;
 		report_loss(l, why, sizeof(why));
-		warn("%s: lock lost before %s ended: %s", l->name,
+		warn("%s: lock lost before %s ended: %s", lock_name(l),
 		    run->owner.command, why);
 		return run->opt->warn_on_loss ? status : EXIT_LOST;
 	case RELEASE_UNANSWERED:
@@ -250,7 +258,7 @@ released(struct run *run, enum lock_release_result result, int status)
 			break;
 		warn("%s: the release was not answered (%s); the lock ends "
 		     "with its lease, in at most %s",
-		    l->name, lock_why(l, why),
+		    lock_name(l), lock_why(l, why),
 		    duration_format(run->opt->ttl_ms, text));
 		break;
 	}
@@ -281,9 +289,9 @@ release(struct run *run, int status)
 		info("%s: stays taken for %s more", run->opt->name,
 		    duration_format(rest_ms, text));
 	else if (result == RELEASE_DONE)
-		for (int i = 0; i < run->locks.begun; i++)
+		for (int i = 0; i < locks_count(&run->locks); i++)
 			report_released(
-			    &run->locks.lock[i], clock_now_ms() - now);
+			    locks_at(&run->locks, i), clock_now_ms() - now);
 	return released(run, result, status);
 }
 

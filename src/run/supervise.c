@@ -52,17 +52,18 @@ guard_kill_ms(const struct run *run)
 static void
 lose(struct run *run, int64_t kill_ms)
 {
+	const struct lock *l = locks_about(&run->locks);
 	char text[OWNER_WHO + LOCK_WHY];
 
 	run->lost = true;
-	report_loss(run->locks.about, text, sizeof(text));
+	report_loss(l, text, sizeof(text));
 	if (run->opt->warn_on_loss) {
 		warn("%s: lock lost: %s; %s runs on without it (--on-loss "
 		     "warn)",
-		    run->locks.about->name, text, run->owner.command);
+		    lock_name(l), text, run->owner.command);
 		return;
 	}
-	warn("%s: lock lost: %s; stopping %s", run->locks.about->name, text,
+	warn("%s: lock lost: %s; stopping %s", lock_name(l), text,
 	    run->owner.command);
 	child_stop(&run->child, kill_ms);
 }
@@ -129,7 +130,7 @@ outage_step(struct run *run, int64_t now)
 	if (!run->opt->warn_on_loss)
 		left_ms -= run_margin_ms(run) + short_kill_after_ms(run);
 	warn("%s: renewals fail: %s; unless that ends within %s, %s %s",
-	    l->name, lock_why(l, why), duration_format(left_ms, left),
+	    lock_name(l), lock_why(l, why), duration_format(left_ms, left),
 	    run->owner.command,
 	    run->opt->warn_on_loss ? "runs on without the lock" : "is stopped");
 	return CLOCK_NEVER;

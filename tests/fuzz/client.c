@@ -154,6 +154,15 @@ run(const struct options *opt)
 {
 	const struct owner owner = { "31234567-89ab-4cde-8f01-23456789abcd",
 		"host", "user", "command", 4242, 0, false, opt->capacity };
+	struct lock_config config = { .prefix = opt->prefix,
+		.mode = opt->lock_mode,
+		.capacity = opt->capacity,
+		.replicas = opt->replicas,
+		.addresses = opt->addresses,
+		.naddresses = opt->naddresses,
+		.ttl_ms = opt->ttl_ms,
+		.node_timeout_ms = opt->node_timeout_ms,
+		.grace_ms = opt->grace_ms };
 	struct loop loop = { 0 };
 	bool resolved = true;
 
@@ -163,12 +172,9 @@ run(const struct options *opt)
 	for (int i = 0; i < opt->nnames; i++) {
 		struct lock *l = &locks.lock[i];
 
-		if (lock_init(l, &loop, opt->prefix, opt->names[i],
-			opt->lock_mode, opt->capacity, opt->addresses,
-			opt->naddresses, opt->ttl_ms, opt->node_timeout_ms,
-			opt->grace_ms) == -1)
+		config.name = opt->names[i];
+		if (lock_init(l, &loop, &config) == -1)
 			abort();
-		l->replicas = opt->replicas;
 		resolved = lock_resolve(l) == 0 && resolved;
 	}
 	if (resolved)

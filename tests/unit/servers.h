@@ -1085,8 +1085,15 @@ begin_numbered(uint64_t life, int n, int64_t ttl_ms, int64_t node_timeout_ms,
 		snprintf(addresses[i].text, ADDRESS_TEXT, "server%d", i);
 	}
 	snprintf(world.owner.token, OWNER_TOKEN, "TOKEN");
-	if (lock_init(&world.lock, NULL, "p:", "n", LOCK_EXCLUSIVE, 1,
-		addresses, n, ttl_ms, node_timeout_ms, grace_ms) == -1)
+	if (lock_init(&world.lock, NULL,
+		&(struct lock_config){ .prefix = "p:",
+		    .name = "n",
+		    .capacity = 1,
+		    .addresses = addresses,
+		    .naddresses = n,
+		    .ttl_ms = ttl_ms,
+		    .node_timeout_ms = node_timeout_ms,
+		    .grace_ms = grace_ms }) == -1)
 		abort();
 }
 
