@@ -83,15 +83,15 @@ find_token(const struct server_view *o, const char *token)
 static const struct holder *
 possible_holder(const struct status *st, const char *token)
 {
-	const struct entry *e = &st->entries[0];
+	const struct lock_info *l = &st->locks[0];
 	const struct holder *first = NULL, *h;
 	int votes = 0;
 
 	for (int i = 0; i < st->query.nservers; i++) {
-		h = find_token(&e->views[i], token);
+		h = find_token(&l->views[i], token);
 		if (h != NULL && first == NULL)
 			first = h;
-		votes += h != NULL || !e->views[i].known;
+		votes += h != NULL || !l->views[i].known;
 	}
 	return votes >= st->query.quorum ? first : NULL;
 }
@@ -193,11 +193,11 @@ offer(const struct options *opt, const struct server_view *o,
 static int
 offer_all(const struct options *opt, const struct status *st)
 {
-	const struct entry *e = &st->entries[0];
+	const struct lock_info *l = &st->locks[0];
 	int failures, offers = 0, result;
 
 	for (int i = 0; i < st->query.nservers; i++) {
-		const struct server_view *o = &e->views[i];
+		const struct server_view *o = &l->views[i];
 
 		for (size_t j = 0; j < o->nholders; j++) {
 			const struct holder *h = &o->holders[j];
@@ -209,15 +209,15 @@ offer_all(const struct options *opt, const struct status *st)
 			}
 		}
 	}
-	for (size_t j = 0; j < e->nholders; j++)
-		if (!e->holders[j].ours) {
-			offer(opt, e->said, &e->holders[j]);
+	for (size_t j = 0; j < l->nholders; j++)
+		if (!l->holders[j].ours) {
+			offer(opt, l->said, &l->holders[j]);
 			offers++;
 		}
 	result = query_report(&st->query, &failures);
 	if (result != 0)
 		return result;
-	if (e->state == STATE_FREE)
+	if (l->state == STATE_FREE)
 		notice("%s: it is free", opt->names[0]);
 	else if (offers == 0) {
 		warn("%s: the servers do not agree on a holder (--status -v "
@@ -280,16 +280,16 @@ is_foreign(const struct holder *h, const char *token)
 static int
 refuse(const struct options *opt, const struct status *st)
 {
-	const struct entry *e = &st->entries[0];
+	const struct lock_info *l = &st->locks[0];
 	int failures, result = query_report(&st->query, &failures);
 	char text[HOLDING], others[48] = "";
 
-	for (size_t i = 0; i < e->nholders; i++)
-		if (is_foreign(&e->holders[i], opt->token)) {
-			offer(opt, e->said, &e->holders[i]);
+	for (size_t i = 0; i < l->nholders; i++)
+		if (is_foreign(&l->holders[i], opt->token)) {
+			offer(opt, l->said, &l->holders[i]);
 			return EXIT_NOT_BROKEN;
 		}
-	if (e->state == STATE_UNKNOWN && result == 0) {
+	if (l->state == STATE_UNKNOWN && result == 0) {
 		warn("%s: not held by %s, and the servers do not agree on a "
 		     "holder (--status -v shows what each of them says); "
 		     "nothing was changed",
@@ -302,12 +302,12 @@ refuse(const struct options *opt, const struct status *st)
 		    opt->names[0], quotable(opt->token));
 		return result;
 	}
-	if (e->nholders > 1)
+	if (l->nholders > 1)
 		snprintf(others, sizeof(others), ", and by %zu other%s",
-		    e->nholders - 1, e->nholders > 2 ? "s" : "");
+		    l->nholders - 1, l->nholders > 2 ? "s" : "");
 	warn("%s: not held by %s: it is %s%s; nothing was changed",
 	    opt->names[0], quotable(opt->token),
-	    e->nholders == 0 ? "free" : holding(text, e->said, &e->holders[0]),
+	    l->nholders == 0 ? "free" : holding(text, l->said, &l->holders[0]),
 	    others);
 	return EXIT_NOT_BROKEN;
 }

@@ -71,10 +71,10 @@ state_of(const struct holder *holders, size_t n, bool shared)
 }
 
 static bool
-entry_answered(struct query_server *s, size_t i, const struct reply *a)
+lock_answered(struct query_server *s, size_t i, const struct reply *a)
 {
 	struct status *st = s->query->arg;
-	struct server_view *v = &st->entries[i].views[s - s->query->servers];
+	struct server_view *v = &st->locks[i].views[s - s->query->servers];
 	struct lock_state view;
 
 	if (query_server_error(s, a))
@@ -96,14 +96,14 @@ entry_answered(struct query_server *s, size_t i, const struct reply *a)
 }
 
 static int
-ask_entry(struct query_server *s, size_t i)
+ask_lock(struct query_server *s, size_t i)
 {
 	const struct status *st = s->query->arg;
 	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
 	const char *const argv[] = { key, aux, "", "", slots, "1" };
 
-	lock_keys(key, aux, s->query->opt->prefix, st->entries[i].name);
-	snprintf(slots, sizeof(slots), "%d", st->entries[i].slots);
+	lock_keys(key, aux, s->query->opt->prefix, st->locks[i].name);
+	snprintf(slots, sizeof(slots), "%d", st->locks[i].slots);
 	return conn_eval(&s->conn, (int)i, &script_status, 2, 6, argv);
 }
 
@@ -129,7 +129,7 @@ find_holder(const struct holder *holders, size_t n, const struct holder *h)
 
 /* One that a server knows is one if a majority says so, as long as that says. */
 static void
-judge_holder(const struct query *q, struct entry *e,
+judge_holder(const struct query *q, struct lock_info *l,
     const struct server_view *said, const struct holder *h)
 {
 	int64_t ttl_ms[LOCK_SERVERS], fence = 0;
@@ -137,10 +137,10 @@ judge_holder(const struct query *q, struct entry *e,
 	struct holder *agreed;
 	int n = 0;
 
-	if (find_holder(e->holders, e->nholders, h) != NULL)
+	if (find_holder(l->holders, l->nholders, h) != NULL)
 		return;
 	for (int i = 0; i < q->nservers; i++) {
-		const struct server_view *v = &e->views[i];
+		const struct server_view *v = &l->views[i];
 
 		same = find_holder(v->holders, v->nholders, h);
 		if (same == NULL)
@@ -151,19 +151,19 @@ judge_holder(const struct query *q, struct entry *e,
 	}
 	if (n < q->quorum)
 		return;
-	e->holders =
-	    xreallocarray(e->holders, e->nholders + 1, sizeof(*e->holders));
-	agreed = &e->holders[e->nholders++];
+	l->holders =
+	    xreallocarray(l->holders, l->nholders + 1, sizeof(*l->holders));
+	agreed = &l->holders[l->nholders++];
 	*agreed = *h;
 	agreed->ttl_ms = quorum_largest(ttl_ms, n, q->quorum);
 	if (agreed->ttl_ms == CLOCK_NEVER)
 		agreed->ttl_ms = -1;
-	if (e->nholders == 1 || agreed->ttl_ms < 0 ||
-	    (e->ttl_ms >= 0 && agreed->ttl_ms > e->ttl_ms))
-		e->ttl_ms = agreed->ttl_ms;
-	if (fence > e->fence)
-		e->fence = fence;
-	e->said = said;
+	if (l->nholders == 1 || agreed->ttl_ms < 0 ||
+	    (l->ttl_ms >= 0 && agreed->ttl_ms > l->ttl_ms))
+		l->ttl_ms = agreed->ttl_ms;
+	if (fence > l->fence)
+		l->fence = fence;
+	l->said = said;
 }
 
 /* Who has had it longest comes first. */
@@ -177,52 +177,52 @@ compare_holders(const void *a, const void *b)
 }
 
 static void
-judge_entry(const struct query *q, struct entry *e)
+judge_lock(const struct query *q, struct lock_info *l)
 {
 	int free = 0;
 
-	e->ttl_ms = -1;
-	e->state = STATE_UNKNOWN;
+	l->ttl_ms = -1;
+	l->state = STATE_UNKNOWN;
 	for (int i = 0; i < q->nservers; i++) {
-		const struct server_view *v = &e->views[i];
+		const struct server_view *v = &l->views[i];
 
 		for (size_t j = 0; v->holders != NULL && j < v->nholders; j++)
-			judge_holder(q, e, v, &v->holders[j]);
+			judge_holder(q, l, v, &v->holders[j]);
 	}
-	for (int i = 0; i < q->nservers && e->nholders == 0; i++) {
-		const struct server_view *v = &e->views[i];
+	for (int i = 0; i < q->nservers && l->nholders == 0; i++) {
+		const struct server_view *v = &l->views[i];
 
 		if (v->known && v->nholders == 0 && ++free >= q->quorum)
-			e->said = v;
+			l->said = v;
 	}
-	if (e->said == NULL)
+	if (l->said == NULL)
 		return;
-	e->state = state_of(e->holders, e->nholders, e->said->shared);
-	if (e->nholders > 1)
-		qsort(e->holders, e->nholders, sizeof(*e->holders),
+	l->state = state_of(l->holders, l->nholders, l->said->shared);
+	if (l->nholders > 1)
+		qsort(l->holders, l->nholders, sizeof(*l->holders),
 		    compare_holders);
 }
 
 static void
-forget_entries(struct status *st)
+forget_locks(struct status *st)
 {
-	for (size_t i = 0; i < st->nentries; i++) {
-		struct entry *e = &st->entries[i];
+	for (size_t i = 0; i < st->nlocks; i++) {
+		struct lock_info *l = &st->locks[i];
 
 		for (int j = 0; j < st->query.nservers; j++) {
-			struct server_view *v = &e->views[j];
+			struct server_view *v = &l->views[j];
 
 			for (size_t h = 0; h < v->nholders; h++)
 				free(v->holders[h].value);
 			free(v->holders);
 			free(v->waiters);
 		}
-		free(e->holders);
-		free(e->views);
+		free(l->holders);
+		free(l->views);
 	}
-	free(st->entries);
-	st->entries = NULL;
-	st->nentries = 0;
+	free(st->locks);
+	st->locks = NULL;
+	st->nlocks = 0;
 }
 
 void
@@ -236,7 +236,7 @@ status_init(struct status *st, const struct options *opt)
 void
 status_release(struct status *st)
 {
-	forget_entries(st);
+	forget_locks(st);
 	query_release(&st->query);
 }
 
@@ -246,39 +246,39 @@ status_read(struct status *st)
 	static const char *const wanted[] = { "", NULL };
 	struct query *q = &st->query;
 
-	forget_entries(st);
+	forget_locks(st);
 	query_list_locks(q, wanted);
-	st->nentries = q->nlocks;
-	st->entries = xcalloc(st->nentries + 1, sizeof(*st->entries));
-	for (size_t i = 0; i < st->nentries; i++) {
-		st->entries[i].name = q->locks[i].name;
-		st->entries[i].slots = q->locks[i].slots;
-		st->entries[i].views =
-		    xcalloc((size_t)q->nservers, sizeof(*st->entries[i].views));
+	st->nlocks = q->nlocks;
+	st->locks = xcalloc(st->nlocks + 1, sizeof(*st->locks));
+	for (size_t i = 0; i < st->nlocks; i++) {
+		st->locks[i].name = q->locks[i].name;
+		st->locks[i].slots = q->locks[i].slots;
+		st->locks[i].views =
+		    xcalloc((size_t)q->nservers, sizeof(*st->locks[i].views));
 	}
-	query_send(q, st->nentries, ask_entry, entry_answered);
-	for (size_t i = 0; i < st->nentries; i++)
-		judge_entry(q, &st->entries[i]);
+	query_send(q, st->nlocks, ask_lock, lock_answered);
+	for (size_t i = 0; i < st->nlocks; i++)
+		judge_lock(q, &st->locks[i]);
 }
 
 /* When the first of its holders took it; those that do not say come last. */
 static int64_t
-held_since(const struct entry *e)
+held_since(const struct lock_info *l)
 {
-	return e->nholders > 0 && e->holders[0].ours ?
-	    e->holders[0].owner.since_ms :
+	return l->nholders > 0 && l->holders[0].ours ?
+	    l->holders[0].owner.since_ms :
 	    INT64_MAX;
 }
 
 static int
-compare_entries(const void *a, const void *b)
+compare_locks(const void *a, const void *b)
 {
 	static const int ranks[] = { [STATE_HELD] = 0,
 		[STATE_SHARED] = 1,
 		[STATE_REST] = 2,
 		[STATE_UNKNOWN] = 3,
 		[STATE_FREE] = 4 };
-	const struct entry *x = a, *y = b;
+	const struct lock_info *x = a, *y = b;
 	int waiting = (y->said == NULL ? 0 : y->said->waiting) -
 	    (x->said == NULL ? 0 : x->said->waiting);
 	int64_t x_ms, y_ms;
@@ -295,9 +295,8 @@ compare_entries(const void *a, const void *b)
 void
 status_sort(struct status *st)
 {
-	if (st->nentries > 1)
-		qsort(st->entries, st->nentries, sizeof(*st->entries),
-		    compare_entries);
+	if (st->nlocks > 1)
+		qsort(st->locks, st->nlocks, sizeof(*st->locks), compare_locks);
 }
 
 bool
@@ -312,16 +311,16 @@ status_holds(const struct options *opt, const char *token, struct owner *run,
 	snprintf(us.owner.token, sizeof(us.owner.token), "%s", token);
 	status_init(&st, opt);
 	status_read(&st);
-	for (size_t i = 0; i < st.nentries && holds; i++) {
-		const struct entry *e = &st.entries[i];
+	for (size_t i = 0; i < st.nlocks && holds; i++) {
+		const struct lock_info *l = &st.locks[i];
 
-		h = find_holder(e->holders, e->nholders, &us);
+		h = find_holder(l->holders, l->nholders, &us);
 		holds = h != NULL;
 		if (!holds)
 			break;
 		*run = h->owner;
 		*capacity = h->owner.slots > 0 ? h->owner.slots : 1;
-		*mode = e->said->shared ? LOCK_SHARED :
+		*mode = l->said->shared ? LOCK_SHARED :
 		    *capacity > 1       ? LOCK_SLOTTED :
 					  LOCK_EXCLUSIVE;
 	}

@@ -36,7 +36,7 @@ struct server_view {
 };
 
 /* A lock, and what a majority agrees on. */
-struct entry {
+struct lock_info {
 	const char *name;          /* the lock's */
 	int slots;                 /* there may be */
 	struct server_view *views; /* one a server */
@@ -51,8 +51,8 @@ struct entry {
 
 struct status {
 	struct query query;
-	struct entry *entries; /* one a lock */
-	size_t nentries;
+	struct lock_info *locks; /* one a lock */
+	size_t nlocks;
 };
 
 /*

@@ -20,17 +20,17 @@ static const char *const state_names[] = { "unknown", "free", "held", "shared",
 
 /* How long it has it, by the server's clock; -1 if it does not say. */
 static int64_t
-held_ms(const struct entry *e, const struct holder *h)
+held_ms(const struct lock_info *l, const struct holder *h)
 {
-	if (e->said == NULL || !h->ours || h->owner.resting)
+	if (l->said == NULL || !h->ours || h->owner.resting)
 		return -1;
-	return owner_age_ms(&h->owner, e->said->now_us);
+	return owner_age_ms(&h->owner, l->said->now_us);
 }
 
 /* What stands in the row of a holder alone. */
 static void
-show_holder(
-    struct table *t, size_t row, const struct entry *e, const struct holder *h)
+show_holder(struct table *t, size_t row, const struct lock_info *l,
+    const struct holder *h)
 {
 	char text[DURATION_TEXT], who[OWNER_WHO];
 	const struct owner *o = &h->owner;
@@ -46,9 +46,9 @@ show_holder(
 		table_text(t, row, HOLDER, who, strlen(who));
 		table_text(t, row, COMMAND, o->command, strlen(o->command));
 	}
-	if (held_ms(e, h) >= 0)
+	if (held_ms(l, h) >= 0)
 		table_cell(
-		    t, row, HELD, "%s", duration_format(held_ms(e, h), text));
+		    t, row, HELD, "%s", duration_format(held_ms(l, h), text));
 	if (h->ttl_ms >= 0)
 		table_cell(
 		    t, row, LEASE, "%s", duration_format(h->ttl_ms, text));
@@ -56,44 +56,44 @@ show_holder(
 
 /* A row for each holder, and one at least; the first says the rest. */
 static void
-show_entry(struct table *t, const struct entry *e)
+show_lock(struct table *t, const struct lock_info *l)
 {
 	static const enum style styles[] = { STYLE_BAD, STYLE_DIM, STYLE_GOOD,
 		STYLE_GOOD, STYLE_PLAIN };
 	size_t first = t->nrows, row;
 
-	for (size_t i = 0; i < (e->nholders > 0 ? e->nholders : 1); i++) {
+	for (size_t i = 0; i < (l->nholders > 0 ? l->nholders : 1); i++) {
 		row = table_row(t);
 		for (int c = HOLDER; c < (i == 0 ? COLUMNS : WAITING); c++)
 			table_cell(t, row, c, "-");
-		if (i < e->nholders)
-			show_holder(t, row, e, &e->holders[i]);
+		if (i < l->nholders)
+			show_holder(t, row, l, &l->holders[i]);
 	}
-	table_text(t, first, LOCK, e->name, strlen(e->name));
-	table_cell(t, first, STATE, "%s", state_names[e->state]);
-	table_style(t, first, STATE, styles[e->state]);
-	if (e->said != NULL)
-		table_cell(t, first, WAITING, "%d", e->said->waiting);
-	if (e->said != NULL && e->said->waiting > 0)
+	table_text(t, first, LOCK, l->name, strlen(l->name));
+	table_cell(t, first, STATE, "%s", state_names[l->state]);
+	table_style(t, first, STATE, styles[l->state]);
+	if (l->said != NULL)
+		table_cell(t, first, WAITING, "%d", l->said->waiting);
+	if (l->said != NULL && l->said->waiting > 0)
 		table_style(t, first, WAITING, STYLE_BOLD);
-	if (e->fence > 0)
-		table_cell(t, first, FENCE, "%" PRId64, e->fence);
+	if (l->fence > 0)
+		table_cell(t, first, FENCE, "%" PRId64, l->fence);
 }
 
 /* With -v: the tokens, and what each server says. */
 static void
-show_views(FILE *out, const struct query *q, const struct entry *e)
+show_views(FILE *out, const struct query *q, const struct lock_info *l)
 {
 	char text[DURATION_TEXT], who[OWNER_WHO], safe[2 * OWNER_WHO];
 
-	for (size_t i = 0; i < e->nholders; i++)
-		if (e->holders[i].ours)
+	for (size_t i = 0; i < l->nholders; i++)
+		if (l->holders[i].ours)
 			fprintf(out, "  token %s\n",
 			    escape_text(safe, sizeof(safe),
-				e->holders[i].owner.token,
-				strlen(e->holders[i].owner.token)));
+				l->holders[i].owner.token,
+				strlen(l->holders[i].owner.token)));
 	for (int i = 0; i < q->nservers; i++) {
-		const struct server_view *o = &e->views[i];
+		const struct server_view *o = &l->views[i];
 		const char *server = q->servers[i].conn.address.text;
 
 		if (!o->known)
@@ -126,24 +126,24 @@ show_table(FILE *out, const struct status *st)
 	size_t row = 1, end;
 
 	table_init(&t, table_wants_colours(), COLUMNS, titles);
-	for (size_t i = 0; i < st->nentries; i++)
-		show_entry(&t, &st->entries[i]);
+	for (size_t i = 0; i < st->nlocks; i++)
+		show_lock(&t, &st->locks[i]);
 	table_print(out, &t, 0, 1);
-	for (size_t i = 0; i < st->nentries; i++) {
-		const struct entry *e = &st->entries[i];
+	for (size_t i = 0; i < st->nlocks; i++) {
+		const struct lock_info *l = &st->locks[i];
 
-		end = row + (e->nholders > 0 ? e->nholders : 1);
+		end = row + (l->nholders > 0 ? l->nholders : 1);
 		table_print(out, &t, row, end);
 		row = end;
 		if (q->opt->verbose)
-			show_views(out, q, e);
+			show_views(out, q, l);
 	}
 	table_release(&t);
 }
 
 /* A foreign value is its own token; nothing else of it is known. */
 static void
-json_holder(struct json *j, const struct entry *e, const struct holder *h)
+json_holder(struct json *j, const struct lock_info *l, const struct holder *h)
 {
 	const struct owner *o = &h->owner;
 
@@ -157,7 +157,7 @@ json_holder(struct json *j, const struct entry *e, const struct holder *h)
 	json_string(j, "user", h->ours ? o->user : NULL);
 	json_string(j, "command", h->ours ? o->command : NULL);
 	json_time(j, "since", h->ours ? o->since_ms : -1);
-	json_number(j, "held_ms", held_ms(e, h), 0);
+	json_number(j, "held_ms", held_ms(l, h), 0);
 	json_number(j, "ttl_ms", h->ttl_ms, 0);
 	json_end(j);
 }
@@ -192,29 +192,29 @@ json_view(
 }
 
 static void
-json_entry(struct json *j, const struct query *q, const struct entry *e)
+json_lock(struct json *j, const struct query *q, const struct lock_info *l)
 {
-	bool ours = e->nholders > 0 && e->holders[0].ours;
-	bool shared = ours && e->said->shared;
+	bool ours = l->nholders > 0 && l->holders[0].ours;
+	bool shared = ours && l->said->shared;
 
 	json_object(j, NULL);
-	json_string(j, "name", e->name);
-	json_string(j, "state", state_names[e->state]);
+	json_string(j, "name", l->name);
+	json_string(j, "state", state_names[l->state]);
 	json_string(j, "mode", shared ? "shared" : ours ? "exclusive" : NULL);
-	json_number(j, "ttl_ms", e->ttl_ms, 0);
-	json_number(j, "waiting", e->said == NULL ? 0 : e->said->waiting, 0);
-	json_number(j, "fence", e->fence, 1);
+	json_number(j, "ttl_ms", l->ttl_ms, 0);
+	json_number(j, "waiting", l->said == NULL ? 0 : l->said->waiting, 0);
+	json_number(j, "fence", l->fence, 1);
 	json_array(j, "holders");
-	for (size_t i = 0; i < e->nholders; i++)
-		json_holder(j, e, &e->holders[i]);
+	for (size_t i = 0; i < l->nholders; i++)
+		json_holder(j, l, &l->holders[i]);
 	json_end(j);
 	json_array(j, "waiters");
-	for (size_t i = 0; e->said != NULL && i < e->said->nwaiters; i++)
-		json_waiter(j, e->said, &e->said->waiters[i]);
+	for (size_t i = 0; l->said != NULL && i < l->said->nwaiters; i++)
+		json_waiter(j, l->said, &l->said->waiters[i]);
 	json_end(j);
 	json_array(j, "servers");
 	for (int i = 0; i < q->nservers; i++)
-		json_view(j, &q->servers[i], &e->views[i]);
+		json_view(j, &q->servers[i], &l->views[i]);
 	json_end(j);
 	json_end(j);
 }
@@ -225,8 +225,8 @@ show_json(FILE *out, const struct status *st)
 	struct json j = { .out = out };
 
 	json_array(&j, NULL);
-	for (size_t i = 0; i < st->nentries; i++)
-		json_entry(&j, &st->query, &st->entries[i]);
+	for (size_t i = 0; i < st->nlocks; i++)
+		json_lock(&j, &st->query, &st->locks[i]);
 	json_end(&j);
 }
 
@@ -244,8 +244,8 @@ status_run(const struct options *opt)
 	else if (failures < st.query.nservers) /* a minority may say it */
 		show_table(stdout, &st);
 	flush_output();
-	for (size_t i = 0; i < st.nentries && opt->nnames > 0; i++) {
-		enum state state = st.entries[i].state;
+	for (size_t i = 0; i < st.nlocks && opt->nnames > 0; i++) {
+		enum state state = st.locks[i].state;
 
 		if (state == STATE_UNKNOWN &&
 		    (result == 0 || result == EXIT_FREE))

@@ -148,13 +148,13 @@ set_title(struct watch *w, const char *clock)
 		text_close(out);
 		return;
 	}
-	for (size_t i = 0; i < st->nentries; i++) {
-		const struct entry *e = &st->entries[i];
+	for (size_t i = 0; i < st->nlocks; i++) {
+		const struct lock_info *l = &st->locks[i];
 
-		taken += e->state != STATE_FREE && e->state != STATE_UNKNOWN;
-		waiting += e->said == NULL ? 0 : e->said->waiting;
+		taken += l->state != STATE_FREE && l->state != STATE_UNKNOWN;
+		waiting += l->said == NULL ? 0 : l->said->waiting;
 	}
-	fprintf(out, "%zu lock%s", st->nentries, st->nentries == 1 ? "" : "s");
+	fprintf(out, "%zu lock%s", st->nlocks, st->nlocks == 1 ? "" : "s");
 	if (opt->nnames == 0) {
 		fprintf(out, " under ");
 		put_escaped(out, opt->prefix);
