@@ -211,7 +211,7 @@ offer_all(const struct options *opt, const struct status *st)
 	}
 	for (size_t j = 0; j < l->nholders; j++)
 		if (!l->holders[j].ours) {
-			offer(opt, l->said, &l->holders[j]);
+			offer(opt, l->sample, &l->holders[j]);
 			offers++;
 		}
 	result = query_report(&st->query, &failures);
@@ -286,7 +286,7 @@ refuse(const struct options *opt, const struct status *st)
 
 	for (size_t i = 0; i < l->nholders; i++)
 		if (is_foreign(&l->holders[i], opt->token)) {
-			offer(opt, l->said, &l->holders[i]);
+			offer(opt, l->sample, &l->holders[i]);
 			return EXIT_NOT_BROKEN;
 		}
 	if (l->state == STATE_UNKNOWN && result == 0) {
@@ -307,7 +307,8 @@ refuse(const struct options *opt, const struct status *st)
 		    l->nholders - 1, l->nholders > 2 ? "s" : "");
 	warn("%s: not held by %s: it is %s%s; nothing was changed",
 	    opt->names[0], quotable(opt->token),
-	    l->nholders == 0 ? "free" : holding(text, l->said, &l->holders[0]),
+	    l->nholders == 0 ? "free" :
+			       holding(text, l->sample, &l->holders[0]),
 	    others);
 	return EXIT_NOT_BROKEN;
 }

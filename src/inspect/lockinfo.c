@@ -130,7 +130,7 @@ find_holder(const struct holder *holders, size_t n, const struct holder *h)
 /* One that a server knows is one if a majority says so, as long as that says. */
 static void
 judge_holder(const struct query *q, struct lock_info *l,
-    const struct server_view *said, const struct holder *h)
+    const struct server_view *sample, const struct holder *h)
 {
 	int64_t ttl_ms[LOCK_SERVERS], fence = 0;
 	const struct holder *same;
@@ -163,7 +163,7 @@ judge_holder(const struct query *q, struct lock_info *l,
 		l->ttl_ms = agreed->ttl_ms;
 	if (fence > l->fence)
 		l->fence = fence;
-	l->said = said;
+	l->sample = sample;
 }
 
 /* Who has had it longest comes first. */
@@ -193,11 +193,11 @@ judge_lock(const struct query *q, struct lock_info *l)
 		const struct server_view *v = &l->views[i];
 
 		if (v->known && v->nholders == 0 && ++free >= q->quorum)
-			l->said = v;
+			l->sample = v;
 	}
-	if (l->said == NULL)
+	if (l->sample == NULL)
 		return;
-	l->state = state_of(l->holders, l->nholders, l->said->shared);
+	l->state = state_of(l->holders, l->nholders, l->sample->shared);
 	if (l->nholders > 1)
 		qsort(l->holders, l->nholders, sizeof(*l->holders),
 		    compare_holders);
@@ -279,8 +279,8 @@ compare_locks(const void *a, const void *b)
 		[STATE_UNKNOWN] = 3,
 		[STATE_FREE] = 4 };
 	const struct lock_info *x = a, *y = b;
-	int waiting = (y->said == NULL ? 0 : y->said->waiting) -
-	    (x->said == NULL ? 0 : x->said->waiting);
+	int waiting = (y->sample == NULL ? 0 : y->sample->waiting) -
+	    (x->sample == NULL ? 0 : x->sample->waiting);
 	int64_t x_ms, y_ms;
 
 	if (waiting != 0)
@@ -320,9 +320,9 @@ status_holds(const struct options *opt, const char *token, struct owner *run,
 			break;
 		*run = h->owner;
 		*capacity = h->owner.slots > 0 ? h->owner.slots : 1;
-		*mode = l->said->shared ? LOCK_SHARED :
-		    *capacity > 1       ? LOCK_SLOTTED :
-					  LOCK_EXCLUSIVE;
+		*mode = l->sample->shared ? LOCK_SHARED :
+		    *capacity > 1         ? LOCK_SLOTTED :
+					    LOCK_EXCLUSIVE;
 	}
 	status_release(&st);
 	return holds;

@@ -41,7 +41,7 @@ struct lock_info {
 	int slots;                 /* there may be */
 	struct server_view *views; /* one a server */
 	const struct server_view
-	    *said;              /* one of the majority; NULL: there is none */
+	    *sample;            /* one of the majority; NULL: there is none */
 	struct holder *holders; /* values and owners are the views' */
 	size_t nholders;
 	enum state state;

@@ -22,9 +22,9 @@ static const char *const state_names[] = { "unknown", "free", "held", "shared",
 static int64_t
 held_ms(const struct lock_info *l, const struct holder *h)
 {
-	if (l->said == NULL || !h->ours || h->owner.resting)
+	if (l->sample == NULL || !h->ours || h->owner.resting)
 		return -1;
-	return owner_age_ms(&h->owner, l->said->now_us);
+	return owner_age_ms(&h->owner, l->sample->now_us);
 }
 
 /* What stands in the row of a holder alone. */
@@ -72,9 +72,9 @@ show_lock(struct table *t, const struct lock_info *l)
 	table_text(t, first, LOCK, l->name, strlen(l->name));
 	table_cell(t, first, STATE, "%s", state_names[l->state]);
 	table_style(t, first, STATE, styles[l->state]);
-	if (l->said != NULL)
-		table_cell(t, first, WAITING, "%d", l->said->waiting);
-	if (l->said != NULL && l->said->waiting > 0)
+	if (l->sample != NULL)
+		table_cell(t, first, WAITING, "%d", l->sample->waiting);
+	if (l->sample != NULL && l->sample->waiting > 0)
 		table_style(t, first, WAITING, STYLE_BOLD);
 	if (l->fence > 0)
 		table_cell(t, first, FENCE, "%" PRId64, l->fence);
@@ -195,22 +195,23 @@ static void
 json_lock(struct json *j, const struct query *q, const struct lock_info *l)
 {
 	bool ours = l->nholders > 0 && l->holders[0].ours;
-	bool shared = ours && l->said->shared;
+	bool shared = ours && l->sample->shared;
 
 	json_object(j, NULL);
 	json_string(j, "name", l->name);
 	json_string(j, "state", state_names[l->state]);
 	json_string(j, "mode", shared ? "shared" : ours ? "exclusive" : NULL);
 	json_number(j, "ttl_ms", l->ttl_ms, 0);
-	json_number(j, "waiting", l->said == NULL ? 0 : l->said->waiting, 0);
+	json_number(
+	    j, "waiting", l->sample == NULL ? 0 : l->sample->waiting, 0);
 	json_number(j, "fence", l->fence, 1);
 	json_array(j, "holders");
 	for (size_t i = 0; i < l->nholders; i++)
 		json_holder(j, l, &l->holders[i]);
 	json_end(j);
 	json_array(j, "waiters");
-	for (size_t i = 0; l->said != NULL && i < l->said->nwaiters; i++)
-		json_waiter(j, l->said, &l->said->waiters[i]);
+	for (size_t i = 0; l->sample != NULL && i < l->sample->nwaiters; i++)
+		json_waiter(j, l->sample, &l->sample->waiters[i]);
 	json_end(j);
 	json_array(j, "servers");
 	for (int i = 0; i < q->nservers; i++)

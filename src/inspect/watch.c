@@ -152,7 +152,7 @@ set_title(struct watch *w, const char *clock)
 		const struct lock_info *l = &st->locks[i];
 
 		taken += l->state != STATE_FREE && l->state != STATE_UNKNOWN;
-		waiting += l->said == NULL ? 0 : l->said->waiting;
+		waiting += l->sample == NULL ? 0 : l->sample->waiting;
 	}
 	fprintf(out, "%zu lock%s", st->nlocks, st->nlocks == 1 ? "" : "s");
 	if (opt->nnames == 0) {
