@@ -183,7 +183,7 @@ turn_page(struct page *p, const struct chapter *c)
 
 /* With -v: the token, and what each server says if they do not agree. */
 static void
-show_accounts(FILE *out, const struct query *q, const struct chapter *c,
+show_logs(FILE *out, const struct query *q, const struct chapter *c,
     const struct past_run *run)
 {
 	static const char *const told[] = { "says nothing of it",
@@ -199,8 +199,7 @@ show_accounts(FILE *out, const struct query *q, const struct chapter *c,
 		agree = agree && run->told[i] == run->told[0];
 	for (int i = 0; i < q->nservers && !agree; i++)
 		fprintf(out, "  %s  %s\n", q->servers[i].conn.address.text,
-		    c->accounts[i].known ? told[run->told[i]] :
-					   "did not answer");
+		    c->logs[i].known ? told[run->told[i]] : "did not answer");
 }
 
 void
@@ -223,7 +222,7 @@ tell_table(FILE *out, const struct history *h)
 		for (size_t row = 1; row < p.table.nrows; row++) {
 			table_print(out, &p.table, row, row + 1);
 			if (opt->verbose)
-				show_accounts(
+				show_logs(
 				    out, &h->query, c, &c->runs.run[row - 1]);
 		}
 	}

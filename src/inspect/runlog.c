@@ -27,17 +27,16 @@ ask_chapter(struct query_server *s, size_t i)
 }
 
 static void
-read_holders(struct account *account, const struct reply a)
+read_holders(struct server_log *log, const struct reply a)
 {
 	size_t n = reply_count(&a), len;
 	const char *token;
 
-	account->holders = xcalloc(n + 1, sizeof(*account->holders));
+	log->holders = xcalloc(n + 1, sizeof(*log->holders));
 	for (size_t i = 0; i < n; i++) {
 		token = reply_string(&a, i, &len);
 		if (token != NULL && len < OWNER_TOKEN)
-			memcpy(
-			    account->holders[account->nholders++], token, len);
+			memcpy(log->holders[log->nholders++], token, len);
 	}
 }
 
@@ -47,7 +46,7 @@ chapter_answered(struct query_server *s, size_t i, const struct reply *a)
 	const struct history *h = s->query->arg;
 	struct chapter *c = &h->chapters[i];
 	int server = (int)(s - s->query->servers);
-	struct account *account = &c->accounts[server];
+	struct server_log *log = &c->logs[server];
 	const struct reply entries = reply_sub(a, 1);
 	const char *id, *word, *text;
 	int64_t at_ms;
@@ -59,7 +58,7 @@ chapter_answered(struct query_server *s, size_t i, const struct reply *a)
 		query_server_malformed(s);
 		return false;
 	}
-	account->known = true;
+	log->known = true;
 	if (reply_int(a, 0) / 1000 > c->now_ms)
 		c->now_ms = reply_int(a, 0) / 1000;
 	for (size_t e = 0; e + 2 < reply_count(&entries); e += 3) {
@@ -71,7 +70,7 @@ chapter_answered(struct query_server *s, size_t i, const struct reply *a)
 			runs_add(&c->runs, server, at_ms, word, text, len);
 		}
 	}
-	read_holders(account, reply_sub(a, 2));
+	read_holders(log, reply_sub(a, 2));
 	return false;
 }
 
@@ -81,7 +80,7 @@ judge_chapter(const struct query *q, struct chapter *c)
 	int silent = 0;
 
 	for (int i = 0; i < q->nservers; i++) {
-		const struct account *a = &c->accounts[i];
+		const struct server_log *a = &c->logs[i];
 
 		silent += !a->known;
 		for (size_t k = 0; k < a->nholders; k++)
@@ -105,8 +104,7 @@ history_read(struct history *h)
 
 		c->name = q->locks[i].name;
 		c->slots = q->locks[i].slots;
-		c->accounts =
-		    xcalloc((size_t)q->nservers, sizeof(*c->accounts));
+		c->logs = xcalloc((size_t)q->nservers, sizeof(*c->logs));
 	}
 	query_send(q, h->nchapters, ask_chapter, chapter_answered);
 	for (size_t i = 0; i < h->nchapters; i++)
@@ -120,8 +118,8 @@ history_release(struct history *h)
 		struct chapter *c = &h->chapters[i];
 
 		for (int j = 0; j < h->query.nservers; j++)
-			free(c->accounts[j].holders);
-		free(c->accounts);
+			free(c->logs[j].holders);
+		free(c->logs);
 		runs_release(&c->runs);
 	}
 	free(h->chapters);

@@ -12,7 +12,7 @@
 #include "protocol/owner.h"
 
 /* What one server says of one lock beside its runs. */
-struct account {
+struct server_log {
 	bool known;
 	char (*holders)[OWNER_TOKEN]; /* who has the lock there */
 	size_t nholders;
@@ -22,7 +22,7 @@ struct account {
 struct chapter {
 	const char *name; /* the lock's */
 	int slots;
-	struct account *accounts; /* one a server */
+	struct server_log *logs; /* one a server */
 	struct runs runs;
 	int64_t now_ms; /* the latest time that a server said */
 };
