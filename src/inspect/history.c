@@ -53,14 +53,14 @@ static const char *const signal_names[] = { [SIGHUP] = "HUP",
 	[SIGSYS] = "SYS" };
 
 static size_t
-shown(const struct chapter *c)
+shown(const struct lock_runs *c)
 {
 	return c->runs.n < SHOWN ? c->runs.n : SHOWN;
 }
 
 /* How long it ran, or has run until now; -1: unknown. */
 static int64_t
-ran_ms(const struct chapter *c, const struct past_run *run)
+ran_ms(const struct lock_runs *c, const struct past_run *run)
 {
 	if (run->ending != ENDED_RUNNING)
 		return run->ran_ms;
@@ -145,7 +145,7 @@ show_ending(struct page *p, size_t row, const struct past_run *run)
 }
 
 static void
-show_run(struct page *p, const struct chapter *c, const struct past_run *run,
+show_run(struct page *p, const struct lock_runs *c, const struct past_run *run,
     int64_t longest)
 {
 	const struct owner *o = &run->owner;
@@ -169,7 +169,7 @@ show_run(struct page *p, const struct chapter *c, const struct past_run *run,
 
 /* The rows of one lock take the place of another's; columns stay as wide. */
 static void
-turn_page(struct page *p, const struct chapter *c)
+turn_page(struct page *p, const struct lock_runs *c)
 {
 	int64_t longest = 0;
 
@@ -183,7 +183,7 @@ turn_page(struct page *p, const struct chapter *c)
 
 /* With -v: the token, and what each server says if they do not agree. */
 static void
-show_logs(FILE *out, const struct query *q, const struct chapter *c,
+show_logs(FILE *out, const struct query *q, const struct lock_runs *c,
     const struct past_run *run)
 {
 	static const char *const told[] = { "says nothing of it",
@@ -212,11 +212,11 @@ tell_table(FILE *out, const struct history *h)
 
 	table_init(&p.table, table_wants_colours(), p.first + COLUMNS,
 	    titles + 1 - p.first);
-	for (size_t i = 0; i < h->nchapters; i++)
-		turn_page(&p, &h->chapters[i]); /* how wide will it be? */
+	for (size_t i = 0; i < h->nlocks; i++)
+		turn_page(&p, &h->locks[i]); /* how wide will it be? */
 	table_print(out, &p.table, 0, 1);
-	for (size_t i = 0; i < h->nchapters; i++) {
-		const struct chapter *c = &h->chapters[i];
+	for (size_t i = 0; i < h->nlocks; i++) {
+		const struct lock_runs *c = &h->locks[i];
 
 		turn_page(&p, c);
 		for (size_t row = 1; row < p.table.nrows; row++) {
@@ -230,7 +230,7 @@ tell_table(FILE *out, const struct history *h)
 }
 
 static void
-json_run(struct json *j, const struct chapter *c, const struct past_run *run)
+json_run(struct json *j, const struct lock_runs *c, const struct past_run *run)
 {
 	const struct owner *o = &run->owner;
 
@@ -256,8 +256,8 @@ tell_json(FILE *out, const struct history *h)
 	struct json j = { .out = out };
 
 	json_array(&j, NULL);
-	for (size_t i = 0; i < h->nchapters; i++) {
-		const struct chapter *c = &h->chapters[i];
+	for (size_t i = 0; i < h->nlocks; i++) {
+		const struct lock_runs *c = &h->locks[i];
 
 		for (size_t k = 0; k < shown(c); k++)
 			json_run(&j, c, &c->runs.run[k]);

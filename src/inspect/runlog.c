@@ -15,14 +15,14 @@
 #include "scripts.h"
 
 static int
-ask_chapter(struct query_server *s, size_t i)
+ask_lock(struct query_server *s, size_t i)
 {
 	const struct history *h = s->query->arg;
 	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
 	const char *const argv[] = { key, aux, "", "", slots, "1" };
 
-	lock_keys(key, aux, s->query->opt->prefix, h->chapters[i].name);
-	snprintf(slots, sizeof(slots), "%d", h->chapters[i].slots);
+	lock_keys(key, aux, s->query->opt->prefix, h->locks[i].name);
+	snprintf(slots, sizeof(slots), "%d", h->locks[i].slots);
 	return conn_eval(&s->conn, (int)i, &script_history, 2, 6, argv);
 }
 
@@ -41,10 +41,10 @@ read_holders(struct server_log *log, const struct reply a)
 }
 
 static bool
-chapter_answered(struct query_server *s, size_t i, const struct reply *a)
+lock_answered(struct query_server *s, size_t i, const struct reply *a)
 {
 	const struct history *h = s->query->arg;
-	struct chapter *c = &h->chapters[i];
+	struct lock_runs *c = &h->locks[i];
 	int server = (int)(s - s->query->servers);
 	struct server_log *log = &c->logs[server];
 	const struct reply entries = reply_sub(a, 1);
@@ -75,7 +75,7 @@ chapter_answered(struct query_server *s, size_t i, const struct reply *a)
 }
 
 static void
-judge_chapter(const struct query *q, struct chapter *c)
+judge_lock(const struct query *q, struct lock_runs *c)
 {
 	int silent = 0;
 
@@ -97,31 +97,31 @@ history_read(struct history *h)
 	struct query *q = &h->query;
 
 	query_list_locks(q, wanted);
-	h->nchapters = q->nlocks;
-	h->chapters = xcalloc(h->nchapters + 1, sizeof(*h->chapters));
-	for (size_t i = 0; i < h->nchapters; i++) {
-		struct chapter *c = &h->chapters[i];
+	h->nlocks = q->nlocks;
+	h->locks = xcalloc(h->nlocks + 1, sizeof(*h->locks));
+	for (size_t i = 0; i < h->nlocks; i++) {
+		struct lock_runs *c = &h->locks[i];
 
 		c->name = q->locks[i].name;
 		c->slots = q->locks[i].slots;
 		c->logs = xcalloc((size_t)q->nservers, sizeof(*c->logs));
 	}
-	query_send(q, h->nchapters, ask_chapter, chapter_answered);
-	for (size_t i = 0; i < h->nchapters; i++)
-		judge_chapter(q, &h->chapters[i]);
+	query_send(q, h->nlocks, ask_lock, lock_answered);
+	for (size_t i = 0; i < h->nlocks; i++)
+		judge_lock(q, &h->locks[i]);
 }
 
 void
 history_release(struct history *h)
 {
-	for (size_t i = 0; i < h->nchapters; i++) {
-		struct chapter *c = &h->chapters[i];
+	for (size_t i = 0; i < h->nlocks; i++) {
+		struct lock_runs *c = &h->locks[i];
 
 		for (int j = 0; j < h->query.nservers; j++)
 			free(c->logs[j].holders);
 		free(c->logs);
 		runs_release(&c->runs);
 	}
-	free(h->chapters);
+	free(h->locks);
 	query_release(&h->query);
 }

@@ -19,7 +19,7 @@ struct server_log {
 };
 
 /* A lock and its runs. */
-struct chapter {
+struct lock_runs {
 	const char *name; /* the lock's */
 	int slots;
 	struct server_log *logs; /* one a server */
@@ -29,8 +29,8 @@ struct chapter {
 
 struct history {
 	struct query query;
-	struct chapter *chapters; /* one a lock */
-	size_t nchapters;
+	struct lock_runs *locks; /* one a lock */
+	size_t nlocks;
 };
 
 /*
