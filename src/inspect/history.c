@@ -186,7 +186,7 @@ static void
 show_logs(FILE *out, const struct query *q, const struct lock_runs *c,
     const struct past_run *run)
 {
-	static const char *const told[] = { "says nothing of it",
+	static const char *const views[] = { "says nothing of it",
 		"does not know its end", "says that it was lost",
 		"knows its end" };
 	char safe[4 * OWNER_TOKEN];
@@ -196,14 +196,14 @@ show_logs(FILE *out, const struct query *q, const struct lock_runs *c,
 	    escape_text(safe, sizeof(safe), run->owner.token,
 		strlen(run->owner.token)));
 	for (int i = 1; i < q->nservers; i++)
-		agree = agree && run->told[i] == run->told[0];
+		agree = agree && run->event[i] == run->event[0];
 	for (int i = 0; i < q->nservers && !agree; i++)
 		fprintf(out, "  %s  %s\n", q->servers[i].conn.address.text,
-		    c->logs[i].known ? told[run->told[i]] : "did not answer");
+		    c->logs[i].known ? views[run->event[i]] : "did not answer");
 }
 
 void
-tell_table(FILE *out, const struct history *h)
+history_table(FILE *out, const struct history *h)
 {
 	static const char *const titles[COLUMNS + 1] = { "LOCK", "WHEN", "HOST",
 		"PID", "COMMAND", "WAITED", "RAN", "", "ENDED" };
@@ -251,7 +251,7 @@ json_run(struct json *j, const struct lock_runs *c, const struct past_run *run)
 }
 
 void
-tell_json(FILE *out, const struct history *h)
+history_json(FILE *out, const struct history *h)
 {
 	struct json j = { .out = out };
 
@@ -276,9 +276,9 @@ history_run(const struct options *opt)
 	history_read(&h);
 	result = query_report(&h.query, &failures);
 	if (opt->json)
-		tell_json(stdout, &h);
+		history_json(stdout, &h);
 	else if (failures < h.query.nservers) /* a minority may say it */
-		tell_table(stdout, &h);
+		history_table(stdout, &h);
 	flush_output();
 	history_release(&h);
 	return result;

@@ -7,8 +7,8 @@
 #include "inspect/runlog.h"
 
 /* Both print at most a hundred runs a lock; whether that worked, ferror() knows. */
-void tell_table(FILE *, const struct history *);
-void tell_json(FILE *, const struct history *);
+void history_table(FILE *, const struct history *);
+void history_json(FILE *, const struct history *);
 
 /*
  * Prints the last runs of the locks opt->names, or, if it names none, of all

@@ -87,41 +87,41 @@ find_or_add(struct runs *runs, const struct owner *owner)
 	return run;
 }
 
-static enum told
-told_by(const char *word)
+static enum event
+event_of(const char *word)
 {
-	return strcmp(word, "start") == 0 ? TOLD_START :
-	    strcmp(word, "end") == 0      ? TOLD_END :
-	    strcmp(word, "lost") == 0     ? TOLD_LOST :
-					    TOLD_NOTHING;
+	return strcmp(word, "start") == 0 ? EVENT_START :
+	    strcmp(word, "end") == 0      ? EVENT_END :
+	    strcmp(word, "lost") == 0     ? EVENT_LOST :
+					    EVENT_NONE;
 }
 
 void
 runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
     const char *text, size_t len)
 {
-	enum told told = told_by(word);
+	enum event event = event_of(word);
 	enum ending how = ending(text, len);
 	unsigned char *before;
 	struct past_run *run;
 	struct owner owner;
 
-	if (told == TOLD_NOTHING || at_ms < 0 ||
+	if (event == EVENT_NONE || at_ms < 0 ||
 	    owner_parse(&owner, text, len) == -1 ||
-	    (told != TOLD_START && how == ENDED_UNKNOWN))
+	    (event != EVENT_START && how == ENDED_UNKNOWN))
 		return;
 	run = find_or_add(runs, &owner);
-	before = &run->told[server];
+	before = &run->event[server];
 	/* What came before a start that has no end yet was another try. */
-	if (*before == TOLD_START)
+	if (*before == EVENT_START)
 		return;
 	/* The release may have come twice; the first time it was in order. */
-	if (*before == TOLD_NOTHING ||
-	    (*before == TOLD_LOST && told == TOLD_END))
-		*before = (unsigned char)told;
+	if (*before == EVENT_NONE ||
+	    (*before == EVENT_LOST && event == EVENT_END))
+		*before = (unsigned char)event;
 	if (run->waited_ms == -1)
 		run->waited_ms = number(text, len, " waited=");
-	if (told == TOLD_START) {
+	if (event == EVENT_START) {
 		run->since_ms = owner.since_ms;
 		return;
 	}
@@ -151,8 +151,8 @@ judge(struct past_run *run, int nservers, int quorum, int nsilent)
 	int lost = 0, ended = 0, holds = 0;
 
 	for (int i = 0; i < nservers; i++) {
-		lost += run->told[i] == TOLD_LOST;
-		ended += run->told[i] == TOLD_END;
+		lost += run->event[i] == EVENT_LOST;
+		ended += run->event[i] == EVENT_END;
 		holds += run->holds[i];
 	}
 	if (lost > nservers - quorum)

@@ -34,7 +34,7 @@ enum ending {
 extern const char *const ending_names[];
 
 /* What one server tells of a run in the end. */
-enum told { TOLD_NOTHING, TOLD_START, TOLD_LOST, TOLD_END };
+enum event { EVENT_NONE, EVENT_START, EVENT_LOST, EVENT_END };
 
 struct past_run {
 	struct owner owner;
@@ -44,8 +44,8 @@ struct past_run {
 	int64_t status;
 	int64_t signal;
 	enum ending ending;
-	unsigned char told[LOCK_SERVERS]; /* enum told */
-	bool holds[LOCK_SERVERS];         /* it has the lock there */
+	unsigned char event[LOCK_SERVERS]; /* enum event */
+	bool holds[LOCK_SERVERS];          /* it has the lock there */
 };
 
 struct runs {
