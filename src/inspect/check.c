@@ -38,18 +38,18 @@ enum {
 };
 
 static const char *
-role_of(const struct facts *f)
+role_of(const struct probe *p)
 {
-	return strcmp(f->mode, "sentinel") == 0 ? "sentinel" :
-	    strcmp(f->role, "slave") == 0       ? "replica" :
-						  f->role;
+	return strcmp(p->mode, "sentinel") == 0 ? "sentinel" :
+	    strcmp(p->role, "slave") == 0       ? "replica" :
+						  p->role;
 }
 
 /* "Valkey 8.1.0"; Redis is meant where no name stands. */
 static void
-version_of(char *text, size_t size, const struct facts *f)
+version_of(char *text, size_t size, const struct probe *p)
 {
-	snprintf(text, size, "%s%s", f->valkey ? "Valkey " : "", f->version);
+	snprintf(text, size, "%s%s", p->valkey ? "Valkey " : "", p->version);
 }
 
 static void
@@ -59,34 +59,34 @@ cell(struct table *t, size_t row, int column, const char *text)
 }
 
 static void
-show_facts(struct table *t, size_t row, const struct facts *f)
+show_probe(struct table *t, size_t row, const struct probe *p)
 {
-	char text[DURATION_TEXT], version[FACTS_WORD + 8];
-	int64_t off_ms = f->offset_us / 1000;
+	char text[DURATION_TEXT], version[PROBE_WORD + 8];
+	int64_t off_ms = p->offset_us / 1000;
 
-	if (f->informed) {
-		version_of(version, sizeof(version), f);
+	if (p->informed) {
+		version_of(version, sizeof(version), p);
 		cell(t, row, VERSION_IS, version);
-		cell(t, row, ROLE, role_of(f));
-		cell(t, row, PERSISTENCE, findings_persistence(f));
-		cell(t, row, EVICTION, f->policy[0] != '\0' ? f->policy : "-");
+		cell(t, row, ROLE, role_of(p));
+		cell(t, row, PERSISTENCE, findings_persistence(p));
+		cell(t, row, EVICTION, p->policy[0] != '\0' ? p->policy : "-");
 	}
-	if (f->uptime_ms >= 0)
-		cell(t, row, UPTIME, duration_format(f->uptime_ms, text));
-	if (f->offset_us != FACTS_UNKNOWN)
+	if (p->uptime_ms >= 0)
+		cell(t, row, UPTIME, duration_format(p->uptime_ms, text));
+	if (p->offset_us != PROBE_UNKNOWN)
 		table_cell(t, row, CLOCK, "%s%s",
 		    off_ms > 0     ? "+" :
 			off_ms < 0 ? "-" :
 				     "",
 		    duration_format(off_ms < 0 ? -off_ms : off_ms, text));
-	if (f->rtt_us >= 0)
-		table_cell(t, row, RTT, "%" PRId64 ".%02dms", f->rtt_us / 1000,
-		    (int)(f->rtt_us % 1000 / 10));
+	if (p->rtt_us >= 0)
+		table_cell(t, row, RTT, "%" PRId64 ".%02dms", p->rtt_us / 1000,
+		    (int)(p->rtt_us % 1000 / 10));
 }
 
 static void
 show_table(
-    FILE *out, const struct facts *facts, const struct findings *found, int n)
+    FILE *out, const struct probe *probes, const struct findings *found, int n)
 {
 	static const char *const titles[COLUMNS] = { "SERVER", "VERDICT",
 		"VERSION", "ROLE", "UPTIME", "CLOCK", "RTT", "PERSISTENCE",
@@ -98,12 +98,12 @@ show_table(
 		size_t row = table_row(&t);
 		bool good = found[i].worst == LEVEL_NOTE;
 
-		cell(&t, row, SERVER, facts[i].address->text);
+		cell(&t, row, SERVER, probes[i].address->text);
 		cell(&t, row, VERDICT, good ? "OK" : "NOT OK");
 		table_style(&t, row, VERDICT, good ? STYLE_GOOD : STYLE_BAD);
 		for (int c = VERSION_IS; c < COLUMNS; c++)
 			cell(&t, row, c, "-");
-		show_facts(&t, row, &facts[i]);
+		show_probe(&t, row, &probes[i]);
 	}
 	table_print(out, &t, 0, t.nrows);
 	table_release(&t);
@@ -111,7 +111,7 @@ show_table(
 
 /* A line for each; with -q only for what is bad. */
 static void
-show_findings(FILE *out, const struct facts *facts,
+show_findings(FILE *out, const struct probe *probes,
     const struct findings *found, int n, bool quiet)
 {
 	char safe[4 * ACL_TEXT];
@@ -124,8 +124,8 @@ show_findings(FILE *out, const struct facts *facts,
 				continue;
 			fprintf(out, "%s: ",
 			    escape_text(safe, sizeof(safe),
-				facts[i].address->text,
-				strlen(facts[i].address->text)));
+				probes[i].address->text,
+				strlen(probes[i].address->text)));
 			fprintf(out, "%s: %s\n",
 			    it->level == LEVEL_NOTE ? "note" : "NOT OK",
 			    escape_text(safe, sizeof(safe), it->text,
@@ -134,23 +134,23 @@ show_findings(FILE *out, const struct facts *facts,
 }
 
 static void
-json_server(struct json *j, const struct facts *f, const struct findings *found)
+json_server(struct json *j, const struct probe *p, const struct findings *found)
 {
-	char version[FACTS_WORD + 8];
+	char version[PROBE_WORD + 8];
 
-	version_of(version, sizeof(version), f);
+	version_of(version, sizeof(version), p);
 	json_object(j, NULL);
-	json_string(j, "server", f->address->text);
+	json_string(j, "server", p->address->text);
 	json_bool(j, "ok", found->worst == LEVEL_NOTE);
-	json_string(j, "version", f->informed ? version : NULL);
-	json_string(j, "role", f->informed ? role_of(f) : NULL);
-	json_number(j, "uptime_ms", f->uptime_ms, 0);
+	json_string(j, "version", p->informed ? version : NULL);
+	json_string(j, "role", p->informed ? role_of(p) : NULL);
+	json_number(j, "uptime_ms", p->uptime_ms, 0);
 	json_number(j, "clock_offset_ms",
-	    f->offset_us == FACTS_UNKNOWN ? f->offset_us : f->offset_us / 1000,
-	    FACTS_UNKNOWN + 1);
-	json_number(j, "rtt_us", f->rtt_us, 0);
-	json_string(j, "persistence", findings_persistence(f));
-	json_string(j, "eviction", f->policy[0] != '\0' ? f->policy : NULL);
+	    p->offset_us == PROBE_UNKNOWN ? p->offset_us : p->offset_us / 1000,
+	    PROBE_UNKNOWN + 1);
+	json_number(j, "rtt_us", p->rtt_us, 0);
+	json_string(j, "persistence", findings_persistence(p));
+	json_string(j, "eviction", p->policy[0] != '\0' ? p->policy : NULL);
 	json_array(j, "findings");
 	for (int i = 0; i < found->n; i++) {
 		const struct finding *it = &found->list[i];
@@ -167,13 +167,13 @@ json_server(struct json *j, const struct facts *f, const struct findings *found)
 
 static void
 show_json(
-    FILE *out, const struct facts *facts, const struct findings *found, int n)
+    FILE *out, const struct probe *probes, const struct findings *found, int n)
 {
 	struct json j = { .out = out };
 
 	json_array(&j, NULL);
 	for (int i = 0; i < n; i++)
-		json_server(&j, &facts[i], &found[i]);
+		json_server(&j, &probes[i], &found[i]);
 	json_end(&j);
 }
 
@@ -182,19 +182,19 @@ check_run(const struct options *opt)
 {
 	int n = opt->naddresses, result = 0;
 	struct findings *found = xcalloc((size_t)n, sizeof(*found));
-	struct facts *facts = xcalloc((size_t)n, sizeof(*facts));
+	struct probe *probes = xcalloc((size_t)n, sizeof(*probes));
 	struct query q;
 
 	query_init(&q, opt);
-	facts_ask(facts, &q);
+	probe_servers(probes, &q);
 	query_release(&q);
-	findings_judge(found, facts, n, opt);
+	findings_judge(found, probes, n, opt);
 	if (opt->json)
-		show_json(stdout, facts, found, n);
+		show_json(stdout, probes, found, n);
 	else if (!opt->quiet)
-		show_table(stdout, facts, found, n);
+		show_table(stdout, probes, found, n);
 	if (!opt->json)
-		show_findings(stdout, facts, found, n, opt->quiet);
+		show_findings(stdout, probes, found, n, opt->quiet);
 	flush_output();
 	for (int i = 0; i < n; i++) {
 		if (found[i].worst == LEVEL_REFUSED)
@@ -204,6 +204,6 @@ check_run(const struct options *opt)
 		findings_release(&found[i]);
 	}
 	free(found);
-	free(facts);
+	free(probes);
 	return result;
 }

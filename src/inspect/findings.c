@@ -50,27 +50,27 @@ findings_release(struct findings *v)
 }
 
 const char *
-findings_persistence(const struct facts *f)
+findings_persistence(const struct probe *p)
 {
-	return !f->informed ? NULL :
-	    f->appends      ? "aof" :
-	    f->saves        ? "rdb" :
+	return !p->informed ? NULL :
+	    p->appends      ? "aof" :
+	    p->saves        ? "rdb" :
 			      "none";
 }
 
 static const char *
-user_of(const struct facts *f)
+user_of(const struct probe *p)
 {
-	const char *user = f->address->user;
+	const char *user = p->address->user;
 
 	return user[0] != '\0' ? user : "default";
 }
 
 /* The same for a user that the server refuses: it may be a password. */
 static const char *
-refused_user(const struct facts *f)
+refused_user(const struct probe *p)
 {
-	return f->address->user_alone ? "***" : user_of(f);
+	return p->address->user_alone ? "***" : user_of(p);
 }
 
 static bool
@@ -86,38 +86,38 @@ local(const struct address *a)
 }
 
 static void
-judge_failure(struct findings *v, const struct facts *f)
+judge_failure(struct findings *v, const struct probe *p)
 {
-	if (f->failure != REPLY_DENIED)
+	if (p->failure != REPLY_DENIED)
 		add(v, LEVEL_BAD,
 		    "it cannot be used (%s); see that it runs and can be "
 		    "reached from here, or name another with -r",
-		    f->why);
-	else if (strstr(f->why, "(--tls-cert)") != NULL)
+		    p->why);
+	else if (strstr(p->why, "(--tls-cert)") != NULL)
 		add(v, LEVEL_REFUSED,
 		    "%s; name a certificate, and its --tls-key, that is signed "
 		    "by somebody whom the server trusts",
-		    f->why);
-	else if (strstr(f->why, "'select'") != NULL)
+		    p->why);
+	else if (strstr(p->why, "'select'") != NULL)
 		add(v, LEVEL_REFUSED,
 		    "the user %s may not use database %d (%s); allow it by: "
 		    "ACL SETUSER %s +select",
-		    user_of(f), f->address->db, f->why, user_of(f));
-	else if (strstr(f->why, "without any password") != NULL)
+		    user_of(p), p->address->db, p->why, user_of(p));
+	else if (strstr(p->why, "without any password") != NULL)
 		add(v, LEVEL_REFUSED,
 		    "the user %s has no password, and one was sent (%s); set "
 		    "that password there, or send none",
-		    refused_user(f), f->why);
+		    refused_user(p), p->why);
 	else
 		add(v, LEVEL_REFUSED,
 		    "it refuses the user %s (%s); set the right password, in "
 		    "the URL, by --password-file or in REDISCLI_AUTH",
-		    refused_user(f), f->why);
+		    refused_user(p), p->why);
 }
 
 /* What can be done without, a note for each consequence. */
 static void
-judge_spare(struct findings *v, const struct facts *f, uint32_t denied)
+judge_spare(struct findings *v, const struct probe *p, uint32_t denied)
 {
 	char rule[ACL_TEXT], names[ACL_TEXT];
 	uint32_t alike;
@@ -134,93 +134,93 @@ judge_spare(struct findings *v, const struct facts *f, uint32_t denied)
 		add(v, LEVEL_NOTE,
 		    "%s, since the user %s may not use %s; allow it by: ACL "
 		    "SETUSER %s %s",
-		    rights[i].without, user_of(f), acl_names(names, alike),
-		    user_of(f), acl_part(rule, "", 0, alike));
+		    rights[i].without, user_of(p), acl_names(names, alike),
+		    user_of(p), acl_part(rule, "", 0, alike));
 	}
 }
 
 static void
 judge_rights(
-    struct findings *v, const struct facts *f, const struct options *opt)
+    struct findings *v, const struct probe *p, const struct options *opt)
 {
 	char rule[ACL_TEXT], names[ACL_TEXT];
 	const char *keys = "";
-	uint32_t denied = f->denied & ~acl_idle(f->denied);
+	uint32_t denied = p->denied & ~acl_idle(p->denied);
 	/* Where no command has got as far as its key, none is known. */
-	int patterns = f->tried_patterns ? f->denied_patterns : PATTERN_ALL;
+	int patterns = p->tried_patterns ? p->denied_patterns : PATTERN_ALL;
 
-	if (acl_needed(denied) == 0 && f->denied_patterns == 0) {
-		judge_spare(v, f, denied);
+	if (acl_needed(denied) == 0 && p->denied_patterns == 0) {
+		judge_spare(v, p, denied);
 		return;
 	}
 	acl_names(names, denied);
-	if (f->denied_patterns == PATTERN_BESIDE)
+	if (p->denied_patterns == PATTERN_BESIDE)
 		keys = "the keys beside a lock";
-	else if (f->denied_patterns != 0)
+	else if (p->denied_patterns != 0)
 		keys = "the keys of locks";
 	add(v, LEVEL_REFUSED,
 	    "the user %s may not use %s%s%s%s; allow it by: "
 	    "ACL SETUSER %s %s",
-	    user_of(f), names,
+	    user_of(p), names,
 	    names[0] != '\0' && keys[0] != '\0' ? ", nor " : "", keys,
-	    f->informed ? "" : ", so nothing can be vouched for", user_of(f),
+	    p->informed ? "" : ", so nothing can be vouched for", user_of(p),
 	    acl_part(rule, opt->prefix, patterns, denied));
 }
 
 /* What the server is; whether it is one that could be fit. */
 static bool
-judge_kind(struct findings *v, const struct facts *f)
+judge_kind(struct findings *v, const struct probe *p)
 {
 	int64_t major;
 
-	if (strcmp(f->mode, "sentinel") == 0) {
+	if (strcmp(p->mode, "sentinel") == 0) {
 		add(v, LEVEL_BAD,
 		    "it is a Sentinel and keeps no locks; a URL for the master "
 		    "that it watches begins with redis+sentinel://");
 		return false;
 	}
-	number_prefix(f->version, strlen(f->version), &major);
-	if (!f->valkey && major < LEAST_VERSION)
+	number_prefix(p->version, strlen(p->version), &major);
+	if (!p->valkey && major < LEAST_VERSION)
 		add(v, LEVEL_BAD, "it is Redis %s; update it to %d.0 or later",
-		    f->version, LEAST_VERSION);
-	if (f->cluster && f->address->kind != ADDRESS_CLUSTER)
+		    p->version, LEAST_VERSION);
+	if (p->cluster && p->address->kind != ADDRESS_CLUSTER)
 		add(v, LEVEL_BAD,
 		    "it is part of a Redis Cluster and has only some of the "
 		    "locks; a URL for all begins with redis+cluster://");
-	else if (!f->cluster && f->address->kind == ADDRESS_CLUSTER)
+	else if (!p->cluster && p->address->kind == ADDRESS_CLUSTER)
 		add(v, LEVEL_BAD,
 		    "it is no part of a Redis Cluster; its URL begins with "
 		    "redis://");
-	if (f->address->kind == ADDRESS_CLUSTER)
+	if (p->address->kind == ADDRESS_CLUSTER)
 		add(v, LEVEL_NOTE,
 		    "one node of the cluster has been looked at, not all");
-	if (f->address->kind != ADDRESS_SERVER)
+	if (p->address->kind != ADDRESS_SERVER)
 		add(v, LEVEL_NOTE,
 		    "a failover may lose a lock (SAFETY in redlock-run(1)); "
 		    "--replicas makes that less likely, several independent "
 		    "masters rule it out");
-	if (f->address->kind == ADDRESS_CLUSTER)
+	if (p->address->kind == ADDRESS_CLUSTER)
 		return true; /* a replica leads to its master there */
-	if (strcmp(f->role, "slave") == 0)
+	if (strcmp(p->role, "slave") == 0)
 		add(v, LEVEL_BAD,
 		    "it is a replica of %s:%" PRId64 "; name a master, and "
 		    "none that a replica can take the place of",
-		    f->master, f->master_port);
-	else if (strcmp(f->role, "master") != 0)
-		add(v, LEVEL_BAD, "its role is '%s'; name a master", f->role);
+		    p->master, p->master_port);
+	else if (strcmp(p->role, "master") != 0)
+		add(v, LEVEL_BAD, "its role is '%s'; name a master", p->role);
 	return true;
 }
 
 static void
 judge_uptime(
-    struct findings *v, const struct facts *f, const struct options *opt)
+    struct findings *v, const struct probe *p, const struct options *opt)
 {
 	char up[DURATION_TEXT], grace[DURATION_TEXT], left[DURATION_TEXT];
 	int64_t need_ms = opt->grace_ms + 1000; /* it counts whole seconds */
 
-	if (opt->grace_ms == 0 || f->uptime_ms >= need_ms)
+	if (opt->grace_ms == 0 || p->uptime_ms >= need_ms)
 		return;
-	if (f->uptime_ms < 0)
+	if (p->uptime_ms < 0)
 		add(v, LEVEL_BAD,
 		    "it does not say how long it has been up, so it has no "
 		    "vote (--restart-grace)");
@@ -228,23 +228,23 @@ judge_uptime(
 		add(v, LEVEL_BAD,
 		    "it started only %s ago, and has no vote before it has been "
 		    "up for %s (--restart-grace); wait for %s more",
-		    duration_format(f->uptime_ms, up),
+		    duration_format(p->uptime_ms, up),
 		    duration_format(need_ms, grace),
-		    duration_format(need_ms - f->uptime_ms, left));
+		    duration_format(need_ms - p->uptime_ms, left));
 }
 
 static void
-judge_memory(struct findings *v, const struct facts *f)
+judge_memory(struct findings *v, const struct probe *p)
 {
-	if (f->policy[0] != '\0' && strcmp(f->policy, "noeviction") != 0)
-		add(v, f->limit_bytes > 0 ? LEVEL_BAD : LEVEL_NOTE,
+	if (p->policy[0] != '\0' && strcmp(p->policy, "noeviction") != 0)
+		add(v, p->limit_bytes > 0 ? LEVEL_BAD : LEVEL_NOTE,
 		    "it %s evict locks that are held (maxmemory-policy %s); "
 		    "set maxmemory-policy noeviction",
-		    f->limit_bytes > 0 ? "can" :
+		    p->limit_bytes > 0 ? "can" :
 					 "would, if it had a maxmemory,",
-		    f->policy);
-	else if (f->limit_bytes > 0 &&
-	    f->used_bytes > f->limit_bytes - f->limit_bytes / 10)
+		    p->policy);
+	else if (p->limit_bytes > 0 &&
+	    p->used_bytes > p->limit_bytes - p->limit_bytes / 10)
 		add(v, LEVEL_NOTE,
 		    "it is nearly full, and gives out no locks when it is; "
 		    "raise maxmemory, or delete something");
@@ -253,9 +253,9 @@ judge_memory(struct findings *v, const struct facts *f)
 /* Whether it restarts with what it knew, or somebody else covers that. */
 static void
 judge_persistence(
-    struct findings *v, const struct facts *f, int n, const struct options *opt)
+    struct findings *v, const struct probe *p, int n, const struct options *opt)
 {
-	if (f->appends || (n > 1 && opt->grace_ms > 0))
+	if (p->appends || (n > 1 && opt->grace_ms > 0))
 		return;
 	add(v, LEVEL_NOTE,
 	    "a lock that is held may be forgotten when it restarts (appendonly "
@@ -265,11 +265,11 @@ judge_persistence(
 
 /* How far two clocks are apart, if both are known. */
 static int64_t
-apart_ms(const struct facts *a, const struct facts *b)
+apart_ms(const struct probe *a, const struct probe *b)
 {
 	int64_t us;
 
-	if (a->offset_us == FACTS_UNKNOWN || b->offset_us == FACTS_UNKNOWN)
+	if (a->offset_us == PROBE_UNKNOWN || b->offset_us == PROBE_UNKNOWN)
 		return 0;
 	us = a->offset_us - b->offset_us;
 	return (us < 0 ? -us : us) / 1000;
@@ -280,20 +280,20 @@ apart_ms(const struct facts *a, const struct facts *b)
  * servers': so one of three that is wrong is found out, not those two.
  */
 static void
-judge_clock(struct findings *v, const struct facts *all, int n, int i,
+judge_clock(struct findings *v, const struct probe *all, int n, int i,
     const struct options *opt)
 {
-	static const struct facts ours = { .offset_us = 0 };
-	const struct facts *f = &all[i];
-	int64_t off_ms = apart_ms(f, &ours);
+	static const struct probe ours = { .offset_us = 0 };
+	const struct probe *p = &all[i];
+	int64_t off_ms = apart_ms(p, &ours);
 	char off[DURATION_TEXT], ttl[DURATION_TEXT];
-	const char *way = f->offset_us < 0 ? "behind" : "ahead of";
+	const char *way = p->offset_us < 0 ? "behind" : "ahead of";
 	int others = 0;
 
 	duration_format(off_ms, off);
 	duration_format(opt->ttl_ms, ttl);
 	for (int j = 0; j < n; j++)
-		others += apart_ms(f, &all[j]) > opt->ttl_ms;
+		others += apart_ms(p, &all[j]) > opt->ttl_ms;
 	if (off_ms > opt->ttl_ms)
 		add(v, LEVEL_BAD,
 		    "its clock is %s %s ours, more than a lease of %s: setting "
@@ -313,72 +313,72 @@ judge_clock(struct findings *v, const struct facts *all, int n, int i,
 
 static void
 judge_speed(
-    struct findings *v, const struct facts *f, const struct options *opt)
+    struct findings *v, const struct probe *p, const struct options *opt)
 {
 	char rtt[DURATION_TEXT], timeout[DURATION_TEXT];
 
-	if (f->rtt_us / 1000 > opt->node_timeout_ms / 2)
+	if (p->rtt_us / 1000 > opt->node_timeout_ms / 2)
 		add(v, LEVEL_NOTE,
 		    "an answer takes %s, more than half of the %s that it may "
 		    "take; raise --node-timeout and --ttl",
-		    duration_format(f->rtt_us / 1000, rtt),
+		    duration_format(p->rtt_us / 1000, rtt),
 		    duration_format(opt->node_timeout_ms, timeout));
 }
 
 /* Whether it does what it is asked. */
 static void
 judge_service(
-    struct findings *v, const struct facts *f, const struct options *opt)
+    struct findings *v, const struct probe *p, const struct options *opt)
 {
 	char names[ACL_TEXT];
 
-	if (f->loading)
+	if (p->loading)
 		add(v, LEVEL_BAD,
 		    "it is still loading its data; try again when it is done");
-	else if (f->unable[0] != '\0' && !f->cluster &&
-	    strcmp(f->role, "slave") != 0)
+	else if (p->unable[0] != '\0' && !p->cluster &&
+	    strcmp(p->role, "slave") != 0)
 		add(v, LEVEL_BAD,
 		    "it does not serve now (%s); put that right first",
-		    f->unable);
-	judge_rights(v, f, opt);
-	if (f->unknown != 0)
+		    p->unable);
+	judge_rights(v, p, opt);
+	if (p->unknown != 0)
 		add(v, LEVEL_BAD,
 		    "it does not know %s (renamed or disabled in its "
 		    "configuration); give them back their names",
-		    acl_names(names, f->unknown));
+		    acl_names(names, p->unknown));
 }
 
 static void
-judge_server(struct findings *v, const struct facts *all, int n, int i,
+judge_server(struct findings *v, const struct probe *all, int n, int i,
     const struct options *opt)
 {
-	const struct facts *f = &all[i];
+	const struct probe *p = &all[i];
 
-	if (f->failure != REPLY_OK) {
-		judge_failure(v, f);
+	if (p->failure != REPLY_OK) {
+		judge_failure(v, p);
 		return;
 	}
-	if (!f->informed) {
-		judge_rights(v, f, opt);
+	if (!p->informed) {
+		judge_rights(v, p, opt);
 		if (v->worst != LEVEL_REFUSED)
 			add(v, LEVEL_BAD,
 			    "it says nothing of itself (%s); put that right "
 			    "first",
-			    f->why);
+			    p->why);
 		return;
 	}
-	if (!judge_kind(v, f))
+	if (!judge_kind(v, p))
 		return;
-	judge_service(v, f, opt);
-	judge_memory(v, f);
-	judge_uptime(v, f, opt);
+	judge_service(v, p, opt);
+	judge_memory(v, p);
+	judge_uptime(v, p, opt);
 	judge_clock(v, all, n, i, opt);
-	judge_persistence(v, f, n, opt);
-	judge_speed(v, f, opt);
+	judge_persistence(v, p, n, opt);
+	judge_speed(v, p, opt);
 }
 
 static bool
-same_server(const struct facts *a, const struct facts *b)
+same_server(const struct probe *a, const struct probe *b)
 {
 	return a != b && a->run_id[0] != '\0' &&
 	    strcmp(a->run_id, b->run_id) == 0;
@@ -386,7 +386,7 @@ same_server(const struct facts *a, const struct facts *b)
 
 /* What is not about one of them, but about which were named. */
 static void
-judge_choice(struct findings *v, const struct facts *all, int n,
+judge_choice(struct findings *v, const struct probe *all, int n,
     const struct options *opt)
 {
 	int here = 0;
@@ -411,7 +411,7 @@ judge_choice(struct findings *v, const struct facts *all, int n,
 }
 
 void
-findings_judge(struct findings *v, const struct facts *all, int n,
+findings_judge(struct findings *v, const struct probe *all, int n,
     const struct options *opt)
 {
 	memset(v, 0, (size_t)n * sizeof(*v));

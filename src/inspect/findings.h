@@ -30,10 +30,10 @@ struct findings {
  * there is no memory.  findings_release() frees what is in one.
  */
 void findings_judge(
-    struct findings *, const struct facts *, int n, const struct options *opt);
+    struct findings *, const struct probe *, int n, const struct options *opt);
 void findings_release(struct findings *);
 
 /* How a server keeps its data: "aof", "rdb" or "none"; NULL: not known. */
-const char *findings_persistence(const struct facts *);
+const char *findings_persistence(const struct probe *);
 
 #endif

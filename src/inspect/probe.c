@@ -18,31 +18,31 @@
 #define TIME_END_S 9000000000 /* the year 2255: no server's clock is there */
 
 bool
-facts_read_info(struct facts *f, const char *info)
+probe_read_info(struct probe *p, const char *info)
 {
 	int64_t uptime_s = info_uptime_s(info);
 
-	f->valkey =
-	    info_field(info, "valkey_version", f->version, sizeof(f->version));
-	if (!f->valkey &&
-	    !info_field(info, "redis_version", f->version, sizeof(f->version)))
+	p->valkey =
+	    info_field(info, "valkey_version", p->version, sizeof(p->version));
+	if (!p->valkey &&
+	    !info_field(info, "redis_version", p->version, sizeof(p->version)))
 		return false;
-	info_field(info, f->valkey ? "server_mode" : "redis_mode", f->mode,
-	    sizeof(f->mode));
-	info_field(info, "role", f->role, sizeof(f->role));
-	info_field(info, "master_host", f->master, sizeof(f->master));
-	f->master_port = info_number(info, "master_port", 0);
-	info_field(info, "run_id", f->run_id, sizeof(f->run_id));
-	info_field(info, "maxmemory_policy", f->policy, sizeof(f->policy));
-	f->limit_bytes = info_number(info, "maxmemory", 0);
-	f->used_bytes = info_number(info, "used_memory", 0);
-	f->uptime_ms = uptime_s < 0 ? -1 : uptime_s * 1000;
-	f->loading = info_number(info, "loading", 0) != 0;
-	f->cluster = info_number(info, "cluster_enabled", 0) != 0;
-	f->appends = info_number(info, "aof_enabled", 0) != 0;
-	f->saves = info_number(info, "rdb_saves", 0) > 0 ||
+	info_field(info, p->valkey ? "server_mode" : "redis_mode", p->mode,
+	    sizeof(p->mode));
+	info_field(info, "role", p->role, sizeof(p->role));
+	info_field(info, "master_host", p->master, sizeof(p->master));
+	p->master_port = info_number(info, "master_port", 0);
+	info_field(info, "run_id", p->run_id, sizeof(p->run_id));
+	info_field(info, "maxmemory_policy", p->policy, sizeof(p->policy));
+	p->limit_bytes = info_number(info, "maxmemory", 0);
+	p->used_bytes = info_number(info, "used_memory", 0);
+	p->uptime_ms = uptime_s < 0 ? -1 : uptime_s * 1000;
+	p->loading = info_number(info, "loading", 0) != 0;
+	p->cluster = info_number(info, "cluster_enabled", 0) != 0;
+	p->appends = info_number(info, "aof_enabled", 0) != 0;
+	p->saves = info_number(info, "rdb_saves", 0) > 0 ||
 	    info_number(info, "rdb_last_bgsave_time_sec", -1) >= 0;
-	f->informed = true;
+	p->informed = true;
 	return true;
 }
 
@@ -56,30 +56,30 @@ keyed(const struct right *r)
 }
 
 void
-facts_tried(struct facts *f, int i, int pattern, enum reply_kind kind,
+probe_tried(struct probe *p, int i, int pattern, enum reply_kind kind,
     const char *error)
 {
 	const uint32_t bit = RIGHT_BIT(i);
 
 	if (kind == REPLY_DENIED && error_denies_command(error)) {
-		f->denied |= bit;
+		p->denied |= bit;
 		return;
 	}
-	f->tried_patterns = f->tried_patterns || keyed(&rights[i]);
+	p->tried_patterns = p->tried_patterns || keyed(&rights[i]);
 	if (kind == REPLY_DENIED)
-		f->denied_patterns |= pattern;
+		p->denied_patterns |= pattern;
 	else if (kind == REPLY_ERROR &&
 	    strncmp(error, "ERR unknown command", 19) == 0)
-		f->unknown |= bit;
+		p->unknown |= bit;
 	else if (kind == REPLY_ERROR && strncmp(error, "ERR ", 4) != 0 &&
-	    f->unable[0] == '\0')
-		snprintf(f->unable, sizeof(f->unable), "%s", error);
+	    p->unable[0] == '\0')
+		snprintf(p->unable, sizeof(p->unable), "%s", error);
 }
 
-static struct facts *
-facts_of(struct query_server *s)
+static struct probe *
+probe_of(struct query_server *s)
 {
-	return (struct facts *)s->query->arg + (s - s->query->servers);
+	return (struct probe *)s->query->arg + (s - s->query->servers);
 }
 
 static int
@@ -93,15 +93,15 @@ ask_info(struct query_server *s, size_t i)
 static bool
 info_answered(struct query_server *s, size_t i, const struct reply *a)
 {
-	struct facts *f = facts_of(s);
+	struct probe *p = probe_of(s);
 	const char *info = reply_text(a);
 
 	(void)i;
 	if (a->kind == REPLY_DENIED && !error_denies(a->text))
 		query_server_fail(s, a->kind, a->text);
 	else if (a->kind != REPLY_OK)
-		snprintf(f->silent, sizeof(f->silent), "%s", a->text);
-	else if (info == NULL || !facts_read_info(f, info))
+		snprintf(p->silent, sizeof(p->silent), "%s", a->text);
+	else if (info == NULL || !probe_read_info(p, info))
 		query_server_malformed(s);
 	return false;
 }
@@ -110,10 +110,10 @@ static int
 ask_time(struct query_server *s, size_t i)
 {
 	const char *const argv[] = { "TIME" };
-	struct facts *f = facts_of(s);
+	struct probe *p = probe_of(s);
 
-	f->sent_us = clock_now_us();
-	f->sent_wall_us = clock_wall_us();
+	p->sent_us = clock_now_us();
+	p->sent_wall_us = clock_wall_us();
 	return conn_command(&s->conn, (int)i, 1, argv);
 }
 
@@ -135,22 +135,22 @@ time_us(const struct reply *a)
 static bool
 time_answered(struct query_server *s, size_t i, const struct reply *a)
 {
-	struct facts *f = facts_of(s);
-	int64_t rtt_us = clock_now_us() - f->sent_us, its_us;
+	struct probe *p = probe_of(s);
+	int64_t rtt_us = clock_now_us() - p->sent_us, its_us;
 
 	(void)i;
-	if (f->rtt_us < 0 || rtt_us < f->rtt_us) {
-		f->rtt_us = rtt_us;
+	if (p->rtt_us < 0 || rtt_us < p->rtt_us) {
+		p->rtt_us = rtt_us;
 		if (a->kind == REPLY_OK) {
 			its_us = time_us(a);
 			if (its_us < 0) {
 				query_server_malformed(s);
 				return false;
 			}
-			f->offset_us = its_us - f->sent_wall_us - rtt_us / 2;
+			p->offset_us = its_us - p->sent_wall_us - rtt_us / 2;
 		}
 	}
-	return --f->left > 0;
+	return --p->left > 0;
 }
 
 /*
@@ -180,21 +180,21 @@ ask_right(struct query_server *s, size_t i)
 static bool
 right_answered(struct query_server *s, size_t i, const struct reply *a)
 {
-	facts_tried(facts_of(s), (int)i / 2,
+	probe_tried(probe_of(s), (int)i / 2,
 	    i % 2 == 0 ? PATTERN_LOCK : PATTERN_BESIDE, a->kind,
 	    a->kind == REPLY_OK ? "" : a->text);
 	return false;
 }
 
 void
-facts_ask(struct facts *facts, struct query *q)
+probe_servers(struct probe *probes, struct query *q)
 {
-	q->arg = facts;
+	q->arg = probes;
 	for (int i = 0; i < q->nservers; i++) {
-		facts[i] = (struct facts){ .address = &q->opt->addresses[i],
+		probes[i] = (struct probe){ .address = &q->opt->addresses[i],
 			.uptime_ms = -1,
 			.rtt_us = -1,
-			.offset_us = FACTS_UNKNOWN,
+			.offset_us = PROBE_UNKNOWN,
 			.left = SAMPLES };
 	}
 	query_send(q, 1, ask_info, info_answered);
@@ -202,10 +202,10 @@ facts_ask(struct facts *facts, struct query *q)
 	query_send(q, 2 * RIGHTS, ask_right, right_answered);
 	for (int i = 0; i < q->nservers; i++) {
 		const struct query_server *s = &q->servers[i];
-		struct facts *f = &facts[i];
+		struct probe *p = &probes[i];
 
-		f->failure = s->failure;
-		snprintf(f->why, sizeof(f->why), "%s",
-		    f->silent[0] != '\0' ? f->silent : s->why);
+		p->failure = s->failure;
+		snprintf(p->why, sizeof(p->why), "%s",
+		    p->silent[0] != '\0' ? p->silent : s->why);
 	}
 }

@@ -10,7 +10,7 @@
 
 static struct options opt;
 static struct address addresses[5];
-static struct facts all[5];
+static struct probe all[5];
 static struct findings found[5];
 
 /* n servers that are fit, for leases of 60s. */
@@ -31,7 +31,7 @@ fit(int n)
 		    sizeof(addresses[i].at[0].host), "redis%d", i);
 		snprintf(addresses[i].text, sizeof(addresses[i].text),
 		    "redis://redis%d:6379", i);
-		all[i] = (struct facts){ .address = &addresses[i],
+		all[i] = (struct probe){ .address = &addresses[i],
 			.uptime_ms = -1,
 			.rtt_us = 200,
 			.tried_patterns = true };
@@ -41,7 +41,7 @@ fit(int n)
 		    "maxmemory_policy:noeviction\r\naof_enabled:1\r\n"
 		    "role:master\r\n",
 		    i);
-		CHECK(facts_read_info(&all[i], info));
+		CHECK(probe_read_info(&all[i], info));
 	}
 }
 
@@ -103,7 +103,7 @@ versions(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		fit(1);
 		all[0].appends = false;
-		CHECK(facts_read_info(&all[0], cases[i].info));
+		CHECK(probe_read_info(&all[0], cases[i].info));
 		SAME_TEXT(all[0].version, cases[i].version);
 		SAME_INT(all[0].valkey, cases[i].version[0] == '8');
 		all[0].appends = true;
@@ -119,36 +119,36 @@ static void
 rude_info(void)
 {
 	static char info[100000] = "redis_version:";
-	struct facts f = { .uptime_ms = -1 };
+	struct probe p = { .uptime_ms = -1 };
 
-	CHECK(!facts_read_info(&f, ""));
-	CHECK(!facts_read_info(&f, "\n\n\r\n"));
-	CHECK(!facts_read_info(&f, "redis_version"));
-	CHECK(!facts_read_info(&f, "xredis_version:7\r\n"));
-	CHECK(!f.informed);
+	CHECK(!probe_read_info(&p, ""));
+	CHECK(!probe_read_info(&p, "\n\n\r\n"));
+	CHECK(!probe_read_info(&p, "redis_version"));
+	CHECK(!probe_read_info(&p, "xredis_version:7\r\n"));
+	CHECK(!p.informed);
 	memset(info + 14, 'x', sizeof(info) - 15);
-	CHECK(facts_read_info(&f, info));
-	SAME_INT(strlen(f.version), FACTS_WORD - 1);
-	SAME_INT(f.uptime_ms, -1);
-	CHECK(facts_read_info(&f,
+	CHECK(probe_read_info(&p, info));
+	SAME_INT(strlen(p.version), PROBE_WORD - 1);
+	SAME_INT(p.uptime_ms, -1);
+	CHECK(probe_read_info(&p,
 	    "redis_version:7\nuptime_in_seconds:99999999999999999999999999\n"
 	    "maxmemory:-5\nused_memory:1e9\nloading:yes\nmaster_port:\n"));
-	CHECK(f.uptime_ms > 0);
-	SAME_INT(f.limit_bytes, 0);
-	SAME_INT(f.used_bytes, 0);
-	SAME_INT(f.master_port, 0);
-	CHECK(!f.loading);
-	CHECK(facts_read_info(
-	    &f, "redis_version:7\r\nuptime_in_seconds:-1\r\nrole:x\ry\r\n"));
-	SAME_INT(f.uptime_ms, 0);
-	SAME_TEXT(f.role, "x");
+	CHECK(p.uptime_ms > 0);
+	SAME_INT(p.limit_bytes, 0);
+	SAME_INT(p.used_bytes, 0);
+	SAME_INT(p.master_port, 0);
+	CHECK(!p.loading);
+	CHECK(probe_read_info(
+	    &p, "redis_version:7\r\nuptime_in_seconds:-1\r\nrole:x\ry\r\n"));
+	SAME_INT(p.uptime_ms, 0);
+	SAME_TEXT(p.role, "x");
 }
 
 static void
 kinds(void)
 {
 	fit(1);
-	CHECK(facts_read_info(&all[0],
+	CHECK(probe_read_info(&all[0],
 	    "redis_version:7.0.1\r\nrole:slave\r\nmaster_host:10.0.0.7\r\n"
 	    "master_port:6380\r\naof_enabled:1\r\n"));
 	snprintf(all[0].unable, sizeof(all[0].unable), "READONLY You can't");
@@ -301,7 +301,7 @@ clocks(void)
 	all[0].offset_us = -1000999;
 	judge();
 	NOTHING(0);
-	all[0].offset_us = FACTS_UNKNOWN;
+	all[0].offset_us = PROBE_UNKNOWN;
 	judge();
 	NOTHING(0);
 	/* In halves of a minute; a lease is two. */
@@ -433,39 +433,39 @@ denials(void)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct facts f = { 0 };
+		struct probe p = { 0 };
 
-		facts_tried(
-		    &f, 9, PATTERN_BESIDE, REPLY_DENIED, cases[i].error);
-		SAME_INT(f.denied, cases[i].command ? 1 << 9 : 0);
+		probe_tried(
+		    &p, 9, PATTERN_BESIDE, REPLY_DENIED, cases[i].error);
+		SAME_INT(p.denied, cases[i].command ? 1 << 9 : 0);
 		SAME_INT(
-		    f.denied_patterns, cases[i].command ? 0 : PATTERN_BESIDE);
-		SAME_INT(f.tried_patterns, !cases[i].command);
-		SAME_INT(f.unknown, 0);
-		SAME_TEXT(f.unable, "");
+		    p.denied_patterns, cases[i].command ? 0 : PATTERN_BESIDE);
+		SAME_INT(p.tried_patterns, !cases[i].command);
+		SAME_INT(p.unknown, 0);
+		SAME_TEXT(p.unable, "");
 	}
 }
 
 static void
 attempts(void)
 {
-	struct facts f = { 0 };
+	struct probe p = { 0 };
 
-	facts_tried(&f, 4, PATTERN_LOCK, REPLY_OK, "");
-	CHECK(!f.tried_patterns); /* TIME has no key */
-	facts_tried(&f, 9, PATTERN_LOCK, REPLY_OK, "");
-	CHECK(f.tried_patterns);
-	facts_tried(&f, 11, PATTERN_LOCK, REPLY_ERROR, "ERR syntax error");
-	SAME_INT(f.unknown, 0);
-	SAME_TEXT(f.unable, "");
-	facts_tried(&f, 2, PATTERN_LOCK, REPLY_ERROR,
+	probe_tried(&p, 4, PATTERN_LOCK, REPLY_OK, "");
+	CHECK(!p.tried_patterns); /* TIME has no key */
+	probe_tried(&p, 9, PATTERN_LOCK, REPLY_OK, "");
+	CHECK(p.tried_patterns);
+	probe_tried(&p, 11, PATTERN_LOCK, REPLY_ERROR, "ERR syntax error");
+	SAME_INT(p.unknown, 0);
+	SAME_TEXT(p.unable, "");
+	probe_tried(&p, 2, PATTERN_LOCK, REPLY_ERROR,
 	    "ERR unknown command `SCAN`, with args beginning with: ");
-	SAME_INT(f.unknown, 1 << 2);
-	facts_tried(&f, 11, PATTERN_LOCK, REPLY_ERROR, "OOM command not");
-	facts_tried(&f, 12, PATTERN_LOCK, REPLY_ERROR, "MISCONF Redis");
-	SAME_TEXT(f.unable, "OOM command not");
-	SAME_INT(f.denied, 0);
-	SAME_INT(f.denied_patterns, 0);
+	SAME_INT(p.unknown, 1 << 2);
+	probe_tried(&p, 11, PATTERN_LOCK, REPLY_ERROR, "OOM command not");
+	probe_tried(&p, 12, PATTERN_LOCK, REPLY_ERROR, "MISCONF Redis");
+	SAME_TEXT(p.unable, "OOM command not");
+	SAME_INT(p.denied, 0);
+	SAME_INT(p.denied_patterns, 0);
 }
 
 static uint32_t
