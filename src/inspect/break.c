@@ -30,12 +30,12 @@
 #define HOLDING (OWNER_WHO + 2 * DURATION_TEXT + 64) /* room for holding() */
 
 /* A lock, and the run that is to lose it. */
-struct removal {
+struct revocation {
 	const struct options *opt;
 	struct owner owner;      /* its token alone */
 	int asked[LOCK_SERVERS]; /* how often each server was */
 	int answers;
-	int removed; /* how many had it, and have it no more */
+	int revoked; /* how many had it, and have it no more */
 };
 
 /* "held by deploy@web1 pid 4242 (backup.sh) for 3m12s, lease 27s left" */
@@ -160,7 +160,7 @@ print_command(const struct options *opt, const char *token)
 
 /* Says who that is, and prints what takes the lock away from it. */
 static void
-offer(const struct options *opt, const struct server_view *o,
+print_suggestion(const struct options *opt, const struct server_view *o,
     const struct holder *h)
 {
 	const char *name = opt->names[0];
@@ -191,10 +191,10 @@ offer(const struct options *opt, const struct server_view *o,
 
 /* Without a token: offers every run that is a holder, each once. */
 static int
-offer_all(const struct options *opt, const struct status *st)
+suggest_all(const struct options *opt, const struct status *st)
 {
 	const struct lock_info *l = &st->locks[0];
-	int failures, offers = 0, result;
+	int failures, suggestions = 0, result;
 
 	for (int i = 0; i < st->query.nservers; i++) {
 		const struct server_view *o = &l->views[i];
@@ -204,22 +204,22 @@ offer_all(const struct options *opt, const struct status *st)
 
 			if (h->ours &&
 			    possible_holder(st, h->owner.token) == h) {
-				offer(opt, o, h);
-				offers++;
+				print_suggestion(opt, o, h);
+				suggestions++;
 			}
 		}
 	}
 	for (size_t j = 0; j < l->nholders; j++)
 		if (!l->holders[j].ours) {
-			offer(opt, l->sample, &l->holders[j]);
-			offers++;
+			print_suggestion(opt, l->sample, &l->holders[j]);
+			suggestions++;
 		}
 	result = query_report(&st->query, &failures);
 	if (result != 0)
 		return result;
 	if (l->state == STATE_FREE)
 		notice("%s: it is free", opt->names[0]);
-	else if (offers == 0) {
+	else if (suggestions == 0) {
 		warn("%s: the servers do not agree on a holder (--status -v "
 		     "shows what each of them says)",
 		    opt->names[0]);
@@ -229,9 +229,9 @@ offer_all(const struct options *opt, const struct status *st)
 }
 
 static int
-ask_removal(struct query_server *s, size_t i)
+send_revocation(struct query_server *s, size_t i)
 {
-	struct removal *r = s->query->arg;
+	struct revocation *r = s->query->arg;
 	char key[LOCK_KEY], aux[LOCK_KEY], id[OWNER_ID], slots[12];
 	const char *const argv[] = { key, aux, owner_id(&r->owner, 0, id),
 		r->owner.token, slots, "1",
@@ -244,25 +244,25 @@ ask_removal(struct query_server *s, size_t i)
 }
 
 static bool
-removal_answered(struct query_server *s, size_t i, const struct reply *a)
+revocation_replied(struct query_server *s, size_t i, const struct reply *a)
 {
-	struct removal *r = s->query->arg;
-	bool removed = reply_int(a, 0) == 1;
+	struct revocation *r = s->query->arg;
+	bool revoked = reply_int(a, 0) == 1;
 	struct lock_state view;
 
 	(void)i;
 	if (query_server_error(s, a))
 		return false;
-	if (!removed && lock_state_read(&view, a) == -1) {
+	if (!revoked && lock_state_read(&view, a) == -1) {
 		query_server_malformed(s);
 		return false;
 	}
 	r->answers++;
 	/* It is asked again only if the first answer was lost. */
-	removed = removed || r->asked[s - s->query->servers] > 1;
-	r->removed += removed;
+	revoked = revoked || r->asked[s - s->query->servers] > 1;
+	r->revoked += revoked;
 	info("%s: %s: %s", r->opt->names[0], s->conn.address.text,
-	    removed ? "taken away" : "not held by it here");
+	    revoked ? "taken away" : "not held by it here");
 	return false;
 }
 
@@ -286,7 +286,7 @@ refuse(const struct options *opt, const struct status *st)
 
 	for (size_t i = 0; i < l->nholders; i++)
 		if (is_foreign(&l->holders[i], opt->token)) {
-			offer(opt, l->sample, &l->holders[i]);
+			print_suggestion(opt, l->sample, &l->holders[i]);
 			return EXIT_NOT_BROKEN;
 		}
 	if (l->state == STATE_UNKNOWN && result == 0) {
@@ -315,9 +315,9 @@ refuse(const struct options *opt, const struct status *st)
 
 /* Takes the lock away from the run with the token.  Returns the exit status. */
 static int
-take_away(const struct options *opt, struct status *st)
+revoke_lock(const struct options *opt, struct status *st)
 {
-	struct removal r = { .opt = opt };
+	struct revocation r = { .opt = opt };
 	const struct holder *h = !owner_is_token(opt->token) ?
 	    NULL :
 	    possible_holder(st, opt->token);
@@ -330,20 +330,20 @@ take_away(const struct options *opt, struct status *st)
 	owner_who(who, h->value, h->len);
 	snprintf(r.owner.token, sizeof(r.owner.token), "%s", opt->token);
 	st->query.arg = &r;
-	query_send(&st->query, 1, ask_removal, removal_answered);
+	query_send(&st->query, 1, send_revocation, revocation_replied);
 	st->query.arg = st;
-	if (r.removed == 0 && r.answers >= st->query.quorum) {
+	if (r.revoked == 0 && r.answers >= st->query.quorum) {
 		status_read(st); /* somebody was quicker */
 		return refuse(opt, st);
 	}
 	result = query_report(&st->query, &failures);
-	if (r.removed == 0)
+	if (r.revoked == 0)
 		warn("%s: no server has taken it away from %s", name, who);
 	else if (result != 0)
 		warn("%s: taken away from %s on %d of %d servers, which are "
 		     "too few: it may have the others until its lease ends; "
 		     "try again when they can be reached",
-		    name, who, r.removed, st->query.nservers);
+		    name, who, r.revoked, st->query.nservers);
 	else if (failures > 0)
 		notice("%s: taken away from %s; what it may have on the other "
 		       "server%s ends with its lease, and is no majority",
@@ -361,7 +361,8 @@ break_run(const struct options *opt)
 
 	status_init(&st, opt);
 	status_read(&st);
-	result = opt->token == NULL ? offer_all(opt, &st) : take_away(opt, &st);
+	result =
+	    opt->token == NULL ? suggest_all(opt, &st) : revoke_lock(opt, &st);
 	status_release(&st);
 	return result;
 }
