@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "process/proc.h"
+#include "process/sessions.h"
 #include "process/signals.h"
 
 #define CHILD_ENV       64

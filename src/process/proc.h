@@ -2,8 +2,8 @@
  * Processes as /proc shows them: finding those that belong together, and
  * ending them so that none slips away.  Nothing here allocates.
  */
-#ifndef PROCS_H
-#define PROCS_H
+#ifndef PROC_H
+#define PROC_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -17,21 +17,6 @@ struct proc {
 	unsigned long long start; /* clock ticks since boot */
 	char name[16];
 };
-
-/* Sessions, told from later ones of the same number by their leader's start. */
-struct sessions {
-	struct {
-		pid_t sid;
-		unsigned long long start; /* 0: the leader is gone */
-	} list[1024];
-	int n;
-};
-
-/* Both remember nothing more when there is no more room. */
-void sessions_add(struct sessions *, pid_t sid);
-void sessions_merge(struct sessions *to, const struct sessions *from);
-
-bool sessions_has(const struct sessions *, pid_t sid);
 
 /* Decides whether a process belongs to those that are meant. */
 typedef bool procs_member_cb(const struct proc *, void *arg);
@@ -94,15 +79,6 @@ int proc_read_ours(pid_t, struct proc *);
 
 /* Whether the kernel lists children. */
 bool procs_list_children(void);
-
-/*
- * Adds the sessions of all descendants of pid, but for the session except.
- * Those beyond the first few thousand are left out.
- */
-void proc_tree_sessions(pid_t pid, pid_t except, struct sessions *);
-
-/* Adds the sessions of pid's children, but for the session except. */
-void proc_child_sessions(pid_t pid, pid_t except, struct sessions *);
 
 /* Whether pid was started with this "NAME=value" in its environment. */
 bool proc_has_env(pid_t, const char *assignment);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "../../src/process/proc.c"
+#include "../../src/process/sessions.c"
 #include "tap.h"
 
 #define PADDING 400 /* variables, so that some lie across two reads */

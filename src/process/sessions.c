@@ -1,0 +1,92 @@
+/*
+ * A session is known by its leader's pid, which another leader may have later.
+ */
+#include <unistd.h>
+
+#include "process/proc.h"
+#include "process/sessions.h"
+
+#define TREE 4096 /* processes of one walk, at most */
+
+static unsigned long long
+leader_start(pid_t sid)
+{
+	struct proc leader;
+
+	return proc_read(sid, &leader) == 0 ? leader.start : 0;
+}
+
+void
+sessions_add(struct sessions *s, pid_t sid)
+{
+	const int room = sizeof(s->list) / sizeof(s->list[0]);
+
+	if (sid <= 0 || s->n == room || sessions_has(s, sid))
+		return;
+	s->list[s->n].sid = sid;
+	s->list[s->n++].start = leader_start(sid);
+}
+
+void
+sessions_merge(struct sessions *to, const struct sessions *from)
+{
+	const int room = sizeof(to->list) / sizeof(to->list[0]);
+	int j;
+
+	for (int i = 0; i < from->n; i++) {
+		for (j = 0; j < to->n; j++)
+			if (to->list[j].sid == from->list[i].sid &&
+			    to->list[j].start == from->list[i].start)
+				break;
+		if (j == to->n && to->n < room)
+			to->list[to->n++] = from->list[i];
+	}
+}
+
+bool
+sessions_has(const struct sessions *s, pid_t sid)
+{
+	unsigned long long start;
+
+	for (int i = 0; i < s->n; i++)
+		if (s->list[i].sid == sid) {
+			start = leader_start(sid);
+			if (start == 0 || start == s->list[i].start)
+				return true;
+		}
+	return false;
+}
+
+void
+proc_child_sessions(pid_t pid, pid_t except, struct sessions *sessions)
+{
+	struct children c;
+	pid_t sid;
+
+	for (children_open(&c, pid); (pid = children_next(&c)) != 0;)
+		if ((sid = getsid(pid)) != except)
+			sessions_add(sessions, sid);
+}
+
+void
+proc_tree_sessions(pid_t pid, pid_t except, struct sessions *sessions)
+{
+	static pid_t tree[TREE]; /* the stack may be small */
+	pid_t child, sid, last = except;
+	struct children c;
+	int n = 1;
+
+	tree[0] = pid;
+	for (int i = 0; i < n; i++) {
+		children_open(&c, tree[i]);
+		while (n < TREE && (child = children_next(&c)) != 0) {
+			tree[n++] = child;
+			sid = getsid(child);
+			/* Most are in the session of the one before. */
+			if (sid != last && sid != except)
+				sessions_add(sessions, sid);
+			last = sid;
+		}
+		children_close(&c);
+	}
+}

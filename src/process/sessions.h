@@ -1,0 +1,32 @@
+/* Sets of sessions. */
+#ifndef SESSIONS_H
+#define SESSIONS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Sessions, told from later ones of the same number by their leader's start. */
+struct sessions {
+	struct {
+		pid_t sid;
+		unsigned long long start; /* 0: the leader is gone */
+	} list[1024];
+	int n;
+};
+
+/* Both remember nothing more when there is no more room. */
+void sessions_add(struct sessions *, pid_t sid);
+void sessions_merge(struct sessions *to, const struct sessions *from);
+
+bool sessions_has(const struct sessions *, pid_t sid);
+
+/*
+ * Adds the sessions of all descendants of pid, but for the session except.
+ * Those beyond the first few thousand are left out.
+ */
+void proc_tree_sessions(pid_t pid, pid_t except, struct sessions *);
+
+/* Adds the sessions of pid's children, but for the session except. */
+void proc_child_sessions(pid_t pid, pid_t except, struct sessions *);
+
+#endif
