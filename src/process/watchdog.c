@@ -1,0 +1,264 @@
+/*
+ * Signals are blocked and nothing is shared but one page of memory, so the
+ * process can be stopped or killed between any two steps, and so can
+ * redlock-run.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "process/proc.h"
+#include "process/watchdog.h"
+
+#define SNAPSHOT_MIN_MS 10 /* between looks, doubled each time */
+#define SNAPSHOT_MAX_MS 160
+#define AGAIN_MS        20  /* between rounds of killing */
+#define ROUNDS          500 /* then what is left cannot be killed */
+
+/* The last look (0), or the one before (1). */
+static struct child_snapshot *
+snapshot(const struct child *c, unsigned int before)
+{
+	struct child_shared *s = c->shared;
+
+	return &s->snapshots[(s->turn - before) % CHILD_SNAPSHOTS];
+}
+
+/* Whether the session is a daemon's, as far as we have seen. */
+static bool
+is_daemon(const struct child *c, pid_t sid)
+{
+	return sid != c->command && !sessions_has(&c->shared->others, sid) &&
+	    (sessions_has(&snapshot(c, 0)->daemons, sid) ||
+		sessions_has(&snapshot(c, 1)->daemons, sid));
+}
+
+/* Whether descendants of COMMAND have made the session. */
+static bool
+is_made(const struct child *c, pid_t sid)
+{
+	return sid != c->session &&
+	    (sessions_has(&c->shared->others, sid) ||
+		sessions_has(&snapshot(c, 0)->live, sid) ||
+		sessions_has(&snapshot(c, 1)->live, sid));
+}
+
+/*
+ * Whether p is one of COMMAND's processes: procs_member_cb.  Without us there
+ * is no line of parents to rely on, so it is one if it or an ancestor of it
+ * carries a mark of COMMAND's; unless it belongs to a daemon.  Which sessions
+ * are daemons' cannot be seen any more: it is known from earlier looks, and
+ * what is younger than the last look does not count as a daemon.  A session or
+ * group from outside our pid namespace reads as 0, and marks nothing.
+ */
+static bool
+is_command_process(const struct proc *p, void *arg)
+{
+	const struct watchdog *w = arg;
+	const struct child *c = w->child;
+	struct proc up = *p;
+	bool marked = false;
+
+	if (p->pid == getpid() || p->pid == c->self)
+		return false;
+	while (up.start >= c->start && up.pid != c->self) {
+		if (up.pid == c->command && up.start == w->start)
+			return true;
+		if (is_daemon(c, up.sid))
+			return false;
+		marked = marked ||
+		    (c->group != 0 && up.pgid == c->group &&
+			up.sid == c->session) ||
+		    is_made(c, up.sid) || proc_has_env(up.pid, c->env);
+		if (up.ppid <= 1 || proc_read(up.ppid, &up) == -1)
+			break;
+	}
+	return marked;
+}
+
+static void
+kill_processes(struct watchdog *w)
+{
+	const struct timespec pause = { .tv_nsec = AGAIN_MS * 1000000 };
+	const struct child *c = w->child;
+	struct proc p;
+
+	if (!c->proc) {
+		kill(c->group != 0 ? -c->group : c->command, SIGKILL);
+		return;
+	}
+	/* COMMAND and its group stand still while the rest is found. */
+	if (proc_read(c->command, &p) == 0 && p.start == w->start)
+		kill(p.pgid == c->command ? -c->command : c->command, SIGSTOP);
+	for (int i = 0; i < ROUNDS; i++) {
+		if (procs_kill(is_command_process, w, &w->found) == 0)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
+static void
+timer_set(int fd, int64_t at_ms)
+{
+	struct itimerspec its = { 0 };
+
+	its.it_value.tv_sec = at_ms / 1000;
+	its.it_value.tv_nsec = at_ms % 1000 * 1000000;
+	timerfd_settime(fd, TFD_TIMER_ABSTIME, &its, NULL);
+}
+
+/* Reads all that we were told.  False at end-of-pipe. */
+static bool
+read_deadline(struct watchdog *w)
+{
+	int64_t told;
+	ssize_t n;
+
+	while ((n = read(w->pipe_fd, &told, sizeof(told))) == sizeof(told)) {
+		w->found.n = 0;
+		w->kill_ms = told;
+	}
+	return n != 0;
+}
+
+/*
+ * Looks which sessions COMMAND's descendants have made, and which are daemons'.
+ * Of a COMMAND that has ended our starter decides first what its orphans are.
+ */
+static void
+snapshot_sessions(struct watchdog *w)
+{
+	const struct child *c = w->child;
+	struct child_shared *s = c->shared;
+	struct child_snapshot *l = snapshot(c, -1U);
+	struct children starters;
+	struct proc p;
+	pid_t pid, sid;
+
+	if (proc_read(c->command, &p) == 0 && p.start == w->start && !p.running)
+		return;
+	l->live.n = l->daemons.n = 0;
+	for (children_open(&starters, c->self);
+	     (pid = children_next(&starters)) != 0;) {
+		sid = getsid(pid);
+		if (pid == getpid())
+			continue;
+		if (pid != c->command && sid != c->session &&
+		    sid != c->command && !sessions_has(&s->others, sid))
+			sessions_add(&l->daemons, sid);
+		else if (pid == c->command || child_marks(c, pid))
+			proc_tree_sessions(pid, c->session, &l->live);
+	}
+	s->turn++;
+}
+
+/* Looks that take their time are rarer: they may take a hundredth of it. */
+static void
+take_snapshot(struct watchdog *w)
+{
+	int64_t began_us = clock_now_us(), least_ms;
+
+	snapshot_sessions(w);
+	least_ms = (clock_now_us() - began_us) / 10;
+	w->look_ms =
+	    clock_now_ms() + (w->pause_ms > least_ms ? w->pause_ms : least_ms);
+	if (w->pause_ms < SNAPSHOT_MAX_MS)
+		w->pause_ms *= 2;
+}
+
+/*
+ * The timer has fired, or we were told something: what is due?  What was said
+ * to us before now has been heard.
+ */
+static void
+guard_step(struct watchdog *w, int64_t now)
+{
+	int64_t wake_ms;
+
+	if (now >= w->kill_ms) {
+		kill_processes(w);
+		w->kill_ms = CLOCK_NEVER;
+	}
+	if (now >= w->kill_ms - w->ahead_ms && w->found.n == 0)
+		procs_find(is_command_process, w, &w->found);
+	if (now >= w->look_ms)
+		take_snapshot(w);
+	wake_ms = w->kill_ms - w->ahead_ms;
+	if (now >= wake_ms)
+		wake_ms = w->kill_ms;
+	timer_set(w->timer_fd, wake_ms < w->look_ms ? wake_ms : w->look_ms);
+}
+
+static _Noreturn void
+guard_run(struct watchdog *w)
+{
+	struct pollfd fds[2] = {
+		{ .fd = w->pipe_fd, .events = POLLIN },
+		{ .fd = w->timer_fd, .events = POLLIN },
+	};
+	int64_t now;
+	bool open;
+
+	for (;;) {
+		/* Before we read: we may be stopped between any two steps. */
+		now = clock_now_ms();
+		open = read_deadline(w);
+		if (w->kill_ms == GUARD_QUIT)
+			break;
+		if (!open) {
+			kill_processes(w);
+			break;
+		}
+		guard_step(w, now);
+		poll(fds, 2, -1);
+	}
+	_exit(0);
+}
+
+/* Closes all descriptors but those two. */
+static void
+close_others(int a, int b)
+{
+	unsigned int low = (unsigned int)(a < b ? a : b);
+	unsigned int high = (unsigned int)(a < b ? b : a);
+	long max;
+
+	if (syscall(SYS_close_range, high + 1, ~0U, 0) == 0) {
+		if (high > low + 1)
+			syscall(SYS_close_range, low + 1, high - 1, 0);
+		if (low > 0)
+			syscall(SYS_close_range, 0, low - 1, 0);
+		return;
+	}
+	max = sysconf(_SC_OPEN_MAX); /* before Linux 5.9 */
+	for (int fd = 0; fd < (max > 0 && max < 65536 ? max : 65536); fd++)
+		if (fd != a && fd != b)
+			close(fd);
+}
+
+void
+watchdog_main(struct watchdog *w, char *title, size_t title_len)
+{
+	static const char name[] = "redlock-guard";
+	struct proc p;
+
+	setsid();
+	prctl(PR_SET_NAME, name);
+	memset(title, 0, title_len);
+	strncpy(title, name, title_len);
+	if (chdir("/") == -1)
+		return;
+	close_others(w->pipe_fd, w->timer_fd);
+	if (proc_read(w->child->command, &p) == 0)
+		w->start = p.start;
+	w->pause_ms = SNAPSHOT_MIN_MS;
+	guard_run(w);
+}

@@ -1,0 +1,30 @@
+/* The guard process itself: what it knows, and what it does. */
+#ifndef WATCHDOG_H
+#define WATCHDOG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "process/child.h"
+
+#define GUARD_QUIT ((int64_t)-1) /* the deadline that ends the guard */
+
+struct watchdog {
+	const struct child *child;
+	unsigned long long start; /* of COMMAND: its pid may be reused */
+	int pipe_fd;
+	int timer_fd;
+	int64_t kill_ms;  /* as told */
+	int64_t ahead_ms; /* find the processes that long before */
+	int64_t look_ms;  /* when to look for new sessions */
+	int64_t pause_ms; /* until the look after that */
+	struct procs_found found;
+};
+
+/*
+ * Becomes the guard; title is argv's memory, for its name in ps(1).  Returns
+ * only if it cannot do its work.
+ */
+void watchdog_main(struct watchdog *, char *title, size_t title_len);
+
+#endif
