@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "inspect/lockinfo.h"
+#include "inspect/scan.h"
 #include "process/signals.h"
 #include "protocol/key.h"
 #include "protocol/owner.h"
@@ -247,7 +248,7 @@ status_read(struct status *st)
 	struct query *q = &st->query;
 
 	forget_locks(st);
-	query_list_locks(q, wanted);
+	scan_locks(q, wanted);
 	st->nlocks = q->nlocks;
 	st->locks = xcalloc(st->nlocks + 1, sizeof(*st->locks));
 	for (size_t i = 0; i < st->nlocks; i++) {

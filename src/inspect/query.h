@@ -70,7 +70,7 @@ struct query {
 	size_t questions;    /* of the round under way */
 	query_send_cb *ask_cb;
 	query_reply_cb *reply_cb;
-	const char *const *wanted; /* ends of keys; see query_list_locks() */
+	const char *const *wanted; /* ends of keys; see scan_locks() */
 };
 
 /*
@@ -94,12 +94,12 @@ void query_send(struct query *, size_t n, query_send_cb *, query_reply_cb *);
 void query_retry(struct query *);
 
 /*
- * Makes the list of locks anew: opt->names, or, if it names none, each lock
- * under the prefix that has a key of one of the kinds wanted, by SCAN: "" the
- * lock itself and its further slots, or a word behind ":~", as "runs".  wanted
- * ends with NULL.
+ * Adds a lock to the list; name is copied.  from is the server whose SCAN named
+ * it, NULL if the user did.
  */
-void query_list_locks(struct query *, const char *const wanted[]);
+void query_add_lock(struct query *, const struct query_server *from,
+    const char *name, size_t len, int slots);
+void query_forget_locks(struct query *);
 
 /* From now on this server has failed. */
 void query_server_fail(struct query_server *, enum reply_kind, const char *why);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "inspect/runlog.h"
+#include "inspect/scan.h"
 #include "process/signals.h"
 #include "protocol/key.h"
 #include "scripts.h"
@@ -96,7 +97,7 @@ history_read(struct history *h)
 	static const char *const wanted[] = { "runs", "", NULL };
 	struct query *q = &h->query;
 
-	query_list_locks(q, wanted);
+	scan_locks(q, wanted);
 	h->nlocks = q->nlocks;
 	h->locks = xcalloc(h->nlocks + 1, sizeof(*h->locks));
 	for (size_t i = 0; i < h->nlocks; i++) {
