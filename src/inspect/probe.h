@@ -26,7 +26,7 @@ struct probe {
 	char role[PROBE_WORD]; /* master, slave */
 	char master[ADDRESS_HOST];
 	int64_t master_port;
-	char run_id[CONN_RUN_ID]; /* empty: unknown */
+	char run_id[INFO_RUN_ID]; /* empty: unknown */
 	char policy[PROBE_WORD];  /* of eviction */
 	int64_t limit_bytes;      /* maxmemory; 0: none */
 	int64_t used_bytes;

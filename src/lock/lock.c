@@ -156,8 +156,8 @@ lock_duplicate(const struct lock *l, const struct server *s)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *other = &l->servers[i];
 
-		if (other != s && s->conn.run_id[0] != '\0' &&
-		    strcmp(other->conn.run_id, s->conn.run_id) == 0)
+		if (other != s && s->conn.info.run_id[0] != '\0' &&
+		    strcmp(other->conn.info.run_id, s->conn.info.run_id) == 0)
 			return other;
 	}
 	return NULL;

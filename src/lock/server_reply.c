@@ -73,8 +73,8 @@ past_restart_grace(const struct server *s)
 
 	/* Its own account is in whole seconds. */
 	return grace_ms == 0 ||
-	    (s->conn.born_ms != 0 &&
-		clock_now_ms() - s->conn.born_ms >= grace_ms + 1000);
+	    (s->conn.info.born_ms != 0 &&
+		clock_now_ms() - s->conn.info.born_ms >= grace_ms + 1000);
 }
 
 /* Whether it goes by another name as well, under which it votes already. */
@@ -197,11 +197,11 @@ server_refused(struct server *s, const struct reply *a)
 static void
 say_young(struct server *s)
 {
-	int64_t age_ms = clock_now_ms() - s->conn.born_ms;
+	int64_t age_ms = clock_now_ms() - s->conn.info.born_ms;
 	char age[DURATION_TEXT], rest[DURATION_TEXT], why[CONN_WHY];
 
-	if (s->conn.born_ms == 0) {
-		snprintf(why, sizeof(why), "INFO: %.200s", s->conn.info_error);
+	if (s->conn.info.born_ms == 0) {
+		snprintf(why, sizeof(why), "INFO: %.200s", s->conn.info.error);
 		server_failed(s, VOTE_FORBIDDEN, why);
 		return;
 	}

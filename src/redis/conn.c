@@ -33,6 +33,9 @@
 
 #define HOPS 8 /* that a request may take */
 
+/* The tag of ASKING; those of the handshake are above it. */
+#define TAG_ASKING (HANDSHAKE_AUTH - 1)
+
 static void
 set_why(struct conn *c, enum reply_kind kind, const char *why)
 {
@@ -40,8 +43,9 @@ set_why(struct conn *c, enum reply_kind kind, const char *why)
 	snprintf(c->why, sizeof(c->why), "%s", why);
 }
 
-void
-conn_abort(struct conn *c, enum reply_kind kind, const char *why)
+/* The connection is of no use, and is dropped before the next turn. */
+static void
+abort_later(struct conn *c, enum reply_kind kind, const char *why)
 {
 	set_why(c, kind, why);
 	c->doomed = true;
@@ -144,8 +148,8 @@ explain(struct conn *c)
 static bool
 accepted(const struct conn *c, const redisAsyncContext *ac)
 {
-	return (ac->c.flags & REDIS_CONNECTED) != 0 && !c->at_sentinel &&
-	    !handshaking(c);
+	return (ac->c.flags & REDIS_CONNECTED) != 0 &&
+	    !c->handshake.at_sentinel && !handshaking(c);
 }
 
 /* The connection is about to be freed, by whomever. */
@@ -183,7 +187,7 @@ socket_cb(void *arg, short revents)
 	if ((revents & (POLLIN | POLLERR | POLLHUP)) && c->ac != NULL)
 		redisAsyncHandleRead(c->ac);
 	if (c->ac != NULL && c->ac->c.reader->len > REPLY_MAX)
-		conn_abort(c, REPLY_LOST, "it sends a reply that is too long");
+		abort_later(c, REPLY_LOST, "it sends a reply that is too long");
 }
 
 static void found_cb(void *, const struct place *, const char *);
@@ -218,8 +222,8 @@ conn_resolve(struct conn *c)
 	return c->nips > 0 ? 0 : -1;
 }
 
-int
-conn_send(struct conn *c, int tag, int argc, const char *const argv[])
+static int
+send_words(struct conn *c, int tag, int argc, const char *const argv[])
 {
 	const char **words = (const char **)(uintptr_t)argv;
 	long long len = 0;
@@ -262,11 +266,11 @@ send_moved(struct conn *c)
 		struct pending_request *r = &c->moved[sent];
 
 		if (r->asking)
-			conn_send(c, TAG_ASKING, 1, asking);
+			send_words(c, TAG_ASKING, 1, asking);
 		if (pending_full(&c->pending) ||
 		    redisAsyncFormattedCommand(c->ac, hiredis_reply_cb, c,
 			r->bytes, r->len) != REDIS_OK) {
-			conn_abort(
+			abort_later(
 			    c, REPLY_LOST, "it could not be asked again");
 			break;
 		}
@@ -277,12 +281,46 @@ send_moved(struct conn *c)
 	    c->moved, c->moved + sent, (size_t)c->nmoved * sizeof(*c->moved));
 }
 
-/* What has to be said first; then what another node could not answer. */
 static void
-greet(struct conn *c)
+begin_handshake(struct conn *c, bool at_sentinel)
 {
-	if (greet_next(c))
+	handshake_init(&c->handshake, &c->address, at_sentinel,
+	    c->ask_info ? &c->info : NULL);
+}
+
+/* Once the handshake is done, what another node did not execute is sent here. */
+static void
+continue_handshake(struct conn *c)
+{
+	struct handshake_request r;
+
+	if (handshake_next(&c->handshake, &r))
+		send_words(c, r.tag, r.argc, r.argv);
+	if (c->handshake.state == HANDSHAKE_DONE) {
+		c->state = CONN_READY;
 		send_moved(c);
+	}
+}
+
+static void
+take_handshake_reply(struct conn *c, const struct reply *reply)
+{
+	struct handshake *h = &c->handshake;
+
+	switch (handshake_reply(h, reply, clock_now_ms())) {
+	case HANDSHAKE_RUNNING:
+		continue_handshake(c);
+		break;
+	case HANDSHAKE_DONE:
+		break;
+	case HANDSHAKE_REDIRECTED:
+		c->sent_on = h->master;
+		c->hop = true;
+		break;
+	case HANDSHAKE_FAILED:
+		abort_later(c, h->failure, h->why);
+		break;
+	}
 }
 
 /* Whether the cluster wants it to be asked elsewhere, where it is sent then. */
@@ -324,7 +362,7 @@ hiredis_reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 
 	if (r == NULL) {
 		/* hiredis quotes the byte that it cannot read. */
-		if (a.tag == TAG_AUTH && ac->err == REDIS_ERR_PROTOCOL)
+		if (a.tag == HANDSHAKE_AUTH && ac->err == REDIS_ERR_PROTOCOL)
 			set_why(c, REPLY_LOST, "malformed reply to AUTH");
 		a.kind = REPLY_LOST;
 		a.text = c->why[0] != '\0' ? c->why : ac->c.errstr;
@@ -333,7 +371,8 @@ hiredis_reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 		if (moved(c, &request, r->str))
 			return;
 		a.kind = error_kind(r->str);
-		a.text = a.tag == TAG_AUTH ? error_of_auth(r->str) : r->str;
+		a.text =
+		    a.tag == HANDSHAKE_AUTH ? error_of_auth(r->str) : r->str;
 		if (error_wants_eval(&a)) {
 			c->no_evalsha =
 			    c->no_evalsha || !error_forgot_script(r->str);
@@ -352,12 +391,12 @@ hiredis_reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
 	if (a.tag >= 0) {
 		c->reply_cb(c->arg, &a);
 		if (a.kind == REPLY_ERROR && demoted(c, a.text))
-			conn_abort(c, a.kind, a.text);
-	} else if (a.tag != TAG_ASKING) {
-		if (greet_answered(c, &a))
-			greet(c);
-	} else if (a.kind == REPLY_DENIED)
-		conn_abort(c, a.kind, a.text);
+			abort_later(c, a.kind, a.text);
+	} else if (a.tag == TAG_ASKING) {
+		if (a.kind == REPLY_DENIED)
+			abort_later(c, a.kind, a.text);
+	} else if (a.kind != REPLY_LOST)
+		take_handshake_reply(c, &a);
 }
 
 /* Begins a connection to where it says; or down() and why not. */
@@ -370,11 +409,7 @@ connect_to(struct conn *c, const struct place *p)
 	char why[TLS_WHY];
 	redisAsyncContext *ac;
 
-	c->greeting = GREET_AUTH;
 	c->active_ms = clock_now_ms();
-	c->authenticated = false;
-	c->born_ms = 0;
-	c->run_id[0] = '\0';
 	errno = 0;
 	ac = local ? redisAsyncConnectUnix(c->address.path) :
 		     redisAsyncConnect(p->ip, p->port);
@@ -413,7 +448,7 @@ connect_to(struct conn *c, const struct place *p)
 		conn_close(c, strerror(errno));
 		return;
 	}
-	greet(c);
+	continue_handshake(c);
 }
 
 static void
@@ -458,7 +493,7 @@ hop(struct conn *c)
 	c->hopping = c->established = false;
 	c->script = NULL;
 	c->why[0] = '\0';
-	c->at_sentinel = false;
+	begin_handshake(c, false);
 	follow(c);
 }
 
@@ -475,7 +510,7 @@ conn_open(struct conn *c)
 	c->script = NULL;
 	if (c->untried > 0)
 		c->untried--;
-	c->at_sentinel = c->address.kind == ADDRESS_SENTINEL;
+	begin_handshake(c, c->address.kind == ADDRESS_SENTINEL);
 	if (known) {
 		follow(c);
 		return;
@@ -518,9 +553,9 @@ conn_unanswered_ms(const struct conn *c)
 char *
 conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
 {
-	const char *who = c->at_sentinel        ? "Sentinel" :
-	    c->address.kind == ADDRESS_SENTINEL ? "master" :
-						  "node";
+	const char *who = c->handshake.at_sentinel ? "Sentinel" :
+	    c->address.kind == ADDRESS_SENTINEL    ? "master" :
+						     "node";
 	const char *host = c->at.host;
 	bool v6 = strchr(host, ':') != NULL;
 	size_t len;
@@ -608,7 +643,7 @@ conn_release(struct conn *c)
 int
 conn_command(struct conn *c, int tag, int argc, const char *const argv[])
 {
-	return c->state != CONN_READY ? -1 : conn_send(c, tag, argc, argv);
+	return c->state != CONN_READY ? -1 : send_words(c, tag, argc, argv);
 }
 
 int

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/loop.h"
+#include "redis/handshake.h"
 #include "redis/pending.h"
 #include "redis/reply.h"
 #include "redis/tls.h"
@@ -55,7 +56,6 @@ struct conn {
 	int untried;             /* those not tried since the last success */
 	struct endpoint sent_on; /* where another node has sent us */
 	struct endpoint at;      /* the one that we are connected to */
-	bool at_sentinel;        /* it is not the server itself */
 	bool good;               /* the server has answered a request */
 	bool heard;              /* it has answered anything, ever */
 	bool hop;                /* go on to sent_on once all is answered */
@@ -64,14 +64,11 @@ struct conn {
 	struct redisAsyncContext *ac; /* NULL when down */
 	bool doomed;                  /* to be freed before the next turn */
 	bool again;                   /* failed, but is worth another try */
-	bool ask_info;     /* who are you, since when: with each connection */
-	int64_t active_ms; /* when its socket was served last */
-	int64_t born_ms;   /* when it started, at the latest; 0: unknown */
-	char run_id[CONN_RUN_ID];  /* empty: unknown */
-	char info_error[CONN_WHY]; /* why it is */
-	bool established;          /* the last connection was accepted */
-	bool authenticated;        /* to a Sentinel that wants it */
-	enum { GREET_AUTH, GREET_SELECT, GREET_ROLE, GREET_DONE } greeting;
+	bool ask_info;                /* each connection asks for INFO server */
+	int64_t active_ms;            /* when its socket was served last */
+	bool established;             /* the last connection was accepted */
+	struct handshake handshake;
+	struct server_info info;
 	struct ssl_st *ssl; /* NULL: no TLS */
 	struct pending pending;
 	struct pending_request moved[PENDING_MAX]; /* to be sent elsewhere */

@@ -1,162 +1,187 @@
 /*
- * What a connection begins with.  Each step is answered before the next is
- * sent, and all before anything that writes: that would run as the default
- * user, in database 0, or on a replica.  Only INFO server, which tells how old
- * the server is, goes along with the first request.
+ * Each request has its reply before the next is sent, and all have theirs
+ * before anything that writes: that would run as the default user, in database
+ * 0, or on a replica.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "redis/handshake.h"
-#include "redis/info.h"
 
-static void
-send_auth(struct conn *c)
+void
+handshake_init(struct handshake *h, const struct address *address,
+    bool at_sentinel, struct server_info *info)
 {
-	const char *auth[3] = { "AUTH" };
-	int argc = 1;
-
-	if (c->address.user[0] != '\0')
-		auth[argc++] = c->address.user;
-	auth[argc++] = c->address.password;
-	conn_send(c, TAG_AUTH, argc, auth);
+	memset(h, 0, sizeof(*h));
+	h->address = address;
+	h->at_sentinel = at_sentinel;
+	h->info = info;
+	h->step = HANDSHAKE_AUTH;
+	if (info != NULL)
+		memset(info, 0, sizeof(*info));
 }
 
-/* Sentinels are asked without a password, unless they want one. */
-bool
-greet_next(struct conn *c)
+/* Whether the next step is one of this connection. */
+static bool
+needed(const struct handshake *h)
 {
-	const char *const master[] = { "SENTINEL", "GET-MASTER-ADDR-BY-NAME",
-		c->address.master };
-	const char *const role[] = { "INFO", "replication" };
-	const char *const info[] = { "INFO", "server" };
-	const char *select[2] = { "SELECT" };
-	char db[16];
+	const struct address *a = h->address;
 
-	c->state = CONN_HANDSHAKE;
-	if (c->at_sentinel) {
-		conn_send(c, TAG_MASTER, 3, master);
-		return false;
+	switch (h->step) {
+	case HANDSHAKE_AUTH:
+		/* Most Sentinels have no password, and refuse one. */
+		return a->password[0] != '\0' &&
+		    (!h->at_sentinel || h->sentinel_denied);
+	case HANDSHAKE_SELECT:
+		return !h->at_sentinel && a->db != 0;
+	case HANDSHAKE_ROLE:
+		return !h->at_sentinel && a->kind == ADDRESS_SENTINEL;
+	case HANDSHAKE_MASTER:
+		return h->at_sentinel;
+	case HANDSHAKE_INFO:
+		return !h->at_sentinel && h->info != NULL;
+	case HANDSHAKE_END:
+		break;
 	}
-	if (c->greeting == GREET_AUTH) {
-		c->greeting = GREET_SELECT;
-		if (c->address.password[0] != '\0') {
-			send_auth(c);
-			return false;
-		}
-	}
-	if (c->greeting == GREET_SELECT) {
-		c->greeting = GREET_ROLE;
-		if (c->address.db != 0) {
-			snprintf(db, sizeof(db), "%d", c->address.db);
-			select[1] = db;
-			conn_send(c, TAG_SELECT, 2, select);
-			return false;
-		}
-	}
-	if (c->greeting == GREET_ROLE) {
-		c->greeting = GREET_DONE;
-		if (c->address.kind == ADDRESS_SENTINEL) {
-			conn_send(c, TAG_ROLE, 2, role);
-			return false;
-		}
-	}
-	c->state = CONN_READY;
-	/* Ahead of the first request, so its answer is there before. */
-	if (c->ask_info)
-		conn_send(c, TAG_INFO, 2, info);
 	return true;
 }
 
-/* AUTH or SELECT was answered. */
-static bool
-greeted(struct conn *c, const struct reply *a)
-{
-	if (a->kind == REPLY_ERROR || a->kind == REPLY_DENIED)
-		conn_abort(c, a->kind, a->text);
-	return a->kind == REPLY_OK;
-}
-
-/* A Sentinel has said who is the master, or why not. */
 static void
-master_named(struct conn *c, const struct reply *a)
+add_word(struct handshake_request *r, const char *word)
 {
-	const char *host = reply_string(a, 0, NULL);
-	const char *port = reply_string(a, 1, NULL);
-
-	if (a->kind == REPLY_DENIED && !c->authenticated &&
-	    c->address.password[0] != '\0') {
-		c->authenticated = true;
-		send_auth(c);
-	} else if (a->kind == REPLY_OK && host != NULL && port != NULL &&
-	    host[0] != '\0' && strlen(host) < sizeof(c->sent_on.host) &&
-	    address_port(port) != -1) {
-		snprintf(c->sent_on.host, sizeof(c->sent_on.host), "%s", host);
-		c->sent_on.port = address_port(port);
-		c->hop = true;
-	} else if (a->kind == REPLY_OK && host != NULL)
-		conn_abort(c, REPLY_ERROR,
-		    "the Sentinel's reply is malformed: it has no address");
-	else if (a->kind == REPLY_OK)
-		conn_abort(c, REPLY_ERROR,
-		    "the Sentinel knows no master of that name");
-	else if (a->kind != REPLY_LOST)
-		conn_abort(c, a->kind, a->text);
-}
-
-/* A Sentinel's news may be old. */
-static bool
-role_told(struct conn *c, const struct reply *a)
-{
-	const char *text = reply_text(a);
-	char role[16];
-
-	if (a->kind == REPLY_OK && text != NULL &&
-	    info_field(text, "role", role, sizeof(role)) &&
-	    strcmp(role, "master") != 0) {
-		conn_abort(c, REPLY_ERROR,
-		    "the Sentinel names a master that is a replica");
-		return false;
-	}
-	return a->kind != REPLY_LOST;
-}
-
-/* It has told who it is, and for how many whole seconds it has been up. */
-static void
-informed(struct conn *c, const struct reply *a)
-{
-	const char *text = reply_text(a);
-	int64_t uptime_s;
-
-	if (a->kind != REPLY_OK) {
-		snprintf(c->info_error, sizeof(c->info_error), "%s", a->text);
-		return;
-	}
-	uptime_s = text == NULL ? -1 : info_uptime_s(text);
-	if (uptime_s < 0) {
-		snprintf(c->info_error, sizeof(c->info_error),
-		    "it does not say how long it has been up");
-		return;
-	}
-	c->born_ms = clock_now_ms() - uptime_s * 1000;
-	info_field(text, "run_id", c->run_id, sizeof(c->run_id));
+	r->argv[r->argc++] = word;
 }
 
 bool
-greet_answered(struct conn *c, const struct reply *a)
+handshake_next(struct handshake *h, struct handshake_request *r)
 {
-	switch (a->tag) {
-	case TAG_MASTER:
-		master_named(c, a);
+	const struct address *a = h->address;
+
+	while (!needed(h))
+		h->step++;
+	*r = (struct handshake_request){ .tag = h->step };
+	switch (h->step) {
+	case HANDSHAKE_AUTH:
+		add_word(r, "AUTH");
+		if (a->user[0] != '\0')
+			add_word(r, a->user);
+		add_word(r, a->password);
+		break;
+	case HANDSHAKE_SELECT:
+		snprintf(r->db, sizeof(r->db), "%d", a->db);
+		add_word(r, "SELECT");
+		add_word(r, r->db);
+		break;
+	case HANDSHAKE_ROLE:
+		add_word(r, "INFO");
+		add_word(r, "replication");
+		break;
+	case HANDSHAKE_MASTER:
+		add_word(r, "SENTINEL");
+		add_word(r, "GET-MASTER-ADDR-BY-NAME");
+		add_word(r, a->master);
+		break;
+	case HANDSHAKE_INFO:
+		add_word(r, "INFO");
+		add_word(r, "server");
+		h->state = HANDSHAKE_DONE;
+		break;
+	case HANDSHAKE_END:
+		h->state = HANDSHAKE_DONE;
 		return false;
-	case TAG_INFO:
-		informed(c, a);
-		return false;
-	case TAG_ROLE:
-		return role_told(c, a);
-	default:
-		return greeted(c, a);
 	}
+	h->step++;
+	return true;
+}
+
+static void
+fail(struct handshake *h, enum reply_kind kind, const char *why)
+{
+	h->state = HANDSHAKE_FAILED;
+	h->failure = kind;
+	h->why = why;
+}
+
+/* A Sentinel names the master, or nobody. */
+static void
+master_reply(struct handshake *h, const struct reply *reply)
+{
+	const char *host = reply_string(reply, 0, NULL);
+	const char *port = reply_string(reply, 1, NULL);
+
+	if (reply->kind == REPLY_DENIED && !h->sentinel_denied &&
+	    h->address->password[0] != '\0') {
+		h->sentinel_denied = true;
+		h->step = HANDSHAKE_AUTH;
+	} else if (reply->kind != REPLY_OK) {
+		fail(h, reply->kind, reply->text);
+	} else if (host == NULL) {
+		fail(h, REPLY_ERROR,
+		    "the Sentinel knows no master of that name");
+	} else if (port == NULL || host[0] == '\0' ||
+	    strlen(host) >= sizeof(h->master.host) ||
+	    address_port(port) == -1) {
+		fail(h, REPLY_ERROR,
+		    "the Sentinel's reply is malformed: it has no address");
+	} else {
+		snprintf(h->master.host, sizeof(h->master.host), "%s", host);
+		h->master.port = address_port(port);
+		h->state = HANDSHAKE_REDIRECTED;
+	}
+}
+
+/* A Sentinel's news may be old; a server that hides its role is believed. */
+static void
+role_reply(struct handshake *h, const struct reply *reply)
+{
+	const char *text = reply_text(reply);
+	char role[16];
+
+	if (reply->kind == REPLY_OK && text != NULL &&
+	    info_field(text, "role", role, sizeof(role)) &&
+	    strcmp(role, "master") != 0)
+		fail(h, REPLY_ERROR,
+		    "the Sentinel names a master that is a replica");
+}
+
+/* The server reports its uptime in whole seconds. */
+static void
+info_reply(struct server_info *info, const struct reply *reply, int64_t now_ms)
+{
+	const char *text = reply_text(reply);
+	int64_t uptime_s = text == NULL ? -1 : info_uptime_s(text);
+
+	if (reply->kind != REPLY_OK) {
+		snprintf(info->error, sizeof(info->error), "%s", reply->text);
+	} else if (uptime_s < 0) {
+		snprintf(info->error, sizeof(info->error),
+		    "it does not say how long it has been up");
+	} else {
+		info->born_ms = now_ms - uptime_s * 1000;
+		info_field(text, "run_id", info->run_id, sizeof(info->run_id));
+	}
+}
+
+enum handshake_state
+handshake_reply(struct handshake *h, const struct reply *reply, int64_t now_ms)
+{
+	switch ((enum handshake_step)reply->tag) {
+	case HANDSHAKE_AUTH:
+	case HANDSHAKE_SELECT:
+		if (reply->kind != REPLY_OK)
+			fail(h, reply->kind, reply->text);
+		break;
+	case HANDSHAKE_ROLE:
+		role_reply(h, reply);
+		break;
+	case HANDSHAKE_MASTER:
+		master_reply(h, reply);
+		break;
+	case HANDSHAKE_INFO:
+		info_reply(h->info, reply, now_ms);
+		break;
+	case HANDSHAKE_END:
+		break;
+	}
+	return h->state;
 }

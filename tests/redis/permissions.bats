@@ -81,8 +81,9 @@ teardown_file() { redis_stop_all; }
 @test "the rule has every command that is sent, and no other" {
 	{
 		grep -ohE "(call|attempt)\('[A-Z]+'" "$top"/src/protocol/lua/*.lua
-		grep -ohE '(argv|info|select)\[2?\] = \{ "[A-Z]+"' \
-		    "$top"/src/*/*.c
+		grep -ohE '(argv|info)\[2?\] = \{ "[A-Z]+"' "$top"/src/*/*.c
+		grep -E -A 3 'case HANDSHAKE_(SELECT|INFO):' \
+		    "$top/src/redis/handshake.c" | grep -oE '"[A-Z]+"'
 		grep -ohE '\? "EVAL[A-Z]*"' "$top/src/redis/conn.c"
 		echo EVAL
 	} | grep -oE '[A-Z]+' | tr '[:upper:]' '[:lower:]' | sort -u >sent

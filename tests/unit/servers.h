@@ -256,10 +256,10 @@ informed(struct made_up *m)
 		return;
 	if (m->info_error != NULL) {
 		snprintf(
-		    n->info_error, sizeof(n->info_error), "%s", m->info_error);
-	} else if (n->born_ms == 0) {
-		n->born_ms = world.now_ms - m->uptime_s * 1000;
-		snprintf(n->run_id, sizeof(n->run_id), "%s", m->run_id);
+		    n->info.error, sizeof(n->info.error), "%s", m->info_error);
+	} else if (n->info.born_ms == 0) {
+		n->info.born_ms = world.now_ms - m->uptime_s * 1000;
+		snprintf(n->info.run_id, sizeof(n->info.run_id), "%s", m->run_id);
 	}
 }
 
@@ -839,8 +839,8 @@ conn_open(struct conn *n)
 	m->connection++;
 	m->executed_ms = m->answered_ms = 0;
 	m->uptime_s = -1;
-	n->why[0] = n->run_id[0] = '\0';
-	n->born_ms = 0;
+	n->why[0] = n->info.run_id[0] = '\0';
+	n->info.born_ms = 0;
 	n->established = n->again = false;
 	if (n->untried > 0)
 		n->untried--;
