@@ -32,9 +32,9 @@
 /* A lock, and the run that is to lose it. */
 struct revocation {
 	const struct options *opt;
-	struct owner owner;      /* its token alone */
-	int asked[LOCK_SERVERS]; /* how often each server was */
-	int answers;
+	struct owner owner;     /* its token alone */
+	int sent[LOCK_SERVERS]; /* how often each server was */
+	int replies;
 	int revoked; /* how many had it, and have it no more */
 };
 
@@ -239,7 +239,7 @@ send_revocation(struct query_server *s, size_t i)
 
 	lock_keys(key, aux, r->opt->prefix, r->opt->names[0]);
 	snprintf(slots, sizeof(slots), "%d", LOCK_SLOTS);
-	r->asked[s - s->query->servers]++;
+	r->sent[s - s->query->servers]++;
 	return conn_eval(&s->conn, (int)i, &script_break, 2, 7, argv);
 }
 
@@ -257,9 +257,9 @@ revocation_replied(struct query_server *s, size_t i, const struct reply *a)
 		query_server_malformed(s);
 		return false;
 	}
-	r->answers++;
+	r->replies++;
 	/* It is asked again only if the first answer was lost. */
-	revoked = revoked || r->asked[s - s->query->servers] > 1;
+	revoked = revoked || r->sent[s - s->query->servers] > 1;
 	r->revoked += revoked;
 	info("%s: %s: %s", r->opt->names[0], s->conn.address.text,
 	    revoked ? "taken away" : "not held by it here");
@@ -332,7 +332,7 @@ revoke_lock(const struct options *opt, struct status *st)
 	st->query.arg = &r;
 	query_send(&st->query, 1, send_revocation, revocation_replied);
 	st->query.arg = st;
-	if (r.revoked == 0 && r.answers >= st->query.quorum) {
+	if (r.revoked == 0 && r.replies >= st->query.quorum) {
 		status_read(st); /* somebody was quicker */
 		return refuse(opt, st);
 	}

@@ -72,7 +72,7 @@ state_of(const struct holder *holders, size_t n, bool shared)
 }
 
 static bool
-lock_answered(struct query_server *s, size_t i, const struct reply *a)
+lock_replied(struct query_server *s, size_t i, const struct reply *a)
 {
 	struct status *st = s->query->arg;
 	struct server_view *v = &st->locks[i].views[s - s->query->servers];
@@ -97,7 +97,7 @@ lock_answered(struct query_server *s, size_t i, const struct reply *a)
 }
 
 static int
-ask_lock(struct query_server *s, size_t i)
+send_lock(struct query_server *s, size_t i)
 {
 	const struct status *st = s->query->arg;
 	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
@@ -257,7 +257,7 @@ status_read(struct status *st)
 		st->locks[i].views =
 		    xcalloc((size_t)q->nservers, sizeof(*st->locks[i].views));
 	}
-	query_send(q, st->nlocks, ask_lock, lock_answered);
+	query_send(q, st->nlocks, send_lock, lock_replied);
 	for (size_t i = 0; i < st->nlocks; i++)
 		judge_lock(q, &st->locks[i]);
 }

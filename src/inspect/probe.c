@@ -83,7 +83,7 @@ probe_of(struct query_server *s)
 }
 
 static int
-ask_info(struct query_server *s, size_t i)
+send_info(struct query_server *s, size_t i)
 {
 	const char *const argv[] = { "INFO" };
 
@@ -91,7 +91,7 @@ ask_info(struct query_server *s, size_t i)
 }
 
 static bool
-info_answered(struct query_server *s, size_t i, const struct reply *a)
+info_replied(struct query_server *s, size_t i, const struct reply *a)
 {
 	struct probe *p = probe_of(s);
 	const char *info = reply_text(a);
@@ -107,7 +107,7 @@ info_answered(struct query_server *s, size_t i, const struct reply *a)
 }
 
 static int
-ask_time(struct query_server *s, size_t i)
+send_time(struct query_server *s, size_t i)
 {
 	const char *const argv[] = { "TIME" };
 	struct probe *p = probe_of(s);
@@ -133,7 +133,7 @@ time_us(const struct reply *a)
 }
 
 static bool
-time_answered(struct query_server *s, size_t i, const struct reply *a)
+time_replied(struct query_server *s, size_t i, const struct reply *a)
 {
 	struct probe *p = probe_of(s);
 	int64_t rtt_us = clock_now_us() - p->sent_us, its_us;
@@ -158,7 +158,7 @@ time_answered(struct query_server *s, size_t i, const struct reply *a)
  * lock can have ":~" in its name.
  */
 static int
-ask_right(struct query_server *s, size_t i)
+send_right(struct query_server *s, size_t i)
 {
 	const struct right *r = &rights[i / 2];
 	const char *argv[RIGHT_WORDS];
@@ -178,7 +178,7 @@ ask_right(struct query_server *s, size_t i)
 }
 
 static bool
-right_answered(struct query_server *s, size_t i, const struct reply *a)
+right_replied(struct query_server *s, size_t i, const struct reply *a)
 {
 	probe_tried(probe_of(s), (int)i / 2,
 	    i % 2 == 0 ? PATTERN_LOCK : PATTERN_BESIDE, a->kind,
@@ -197,9 +197,9 @@ probe_servers(struct probe *probes, struct query *q)
 			.offset_us = PROBE_UNKNOWN,
 			.left = SAMPLES };
 	}
-	query_send(q, 1, ask_info, info_answered);
-	query_send(q, 1, ask_time, time_answered);
-	query_send(q, 2 * RIGHTS, ask_right, right_answered);
+	query_send(q, 1, send_info, info_replied);
+	query_send(q, 1, send_time, time_replied);
+	query_send(q, 2 * RIGHTS, send_right, right_replied);
 	for (int i = 0; i < q->nservers; i++) {
 		const struct query_server *s = &q->servers[i];
 		struct probe *p = &probes[i];

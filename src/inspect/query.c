@@ -57,10 +57,10 @@ request_replied_cb(void *arg, const struct reply *a)
 		query_server_fail(s, REPLY_ERROR,
 		    "it has more to tell than fits in memory; -k names the "
 		    "locks to ask about");
-	else if (q->reply_cb(s, s->answered, a))
-		s->asked = s->answered;
+	else if (q->reply_cb(s, s->replied, a))
+		s->sent = s->replied;
 	else
-		s->answered++;
+		s->replied++;
 }
 
 /* Does what is due on one server; true when it has nothing left to do. */
@@ -72,7 +72,7 @@ query_server_step(struct query_server *s)
 	char text[DURATION_TEXT], why[CONN_WHY];
 
 	conn_sweep(&s->conn);
-	if (s->failure != REPLY_OK || s->answered == q->questions)
+	if (s->failure != REPLY_OK || s->replied == q->requests)
 		return true;
 	if (now >= s->end_ms) {
 		snprintf(why, sizeof(why), "no answer within %s",
@@ -84,35 +84,35 @@ query_server_step(struct query_server *s)
 			query_server_fail(s, s->conn.failure, s->conn.why);
 			return true;
 		}
-		s->asked = s->answered;
+		s->sent = s->replied;
 		s->end_ms = now + q->opt->node_timeout_ms / s->conn.untried;
 		conn_open(&s->conn);
 	}
 	if (s->conn.state != CONN_READY)
 		return false;
 	/* In a cluster answers could overtake each other. */
-	while (s->asked < q->questions &&
-	    (s->asked == s->answered ||
+	while (s->sent < q->requests &&
+	    (s->sent == s->replied ||
 		s->conn.address.kind != ADDRESS_CLUSTER) &&
-	    q->ask_cb(s, s->asked) == 0)
-		s->asked++;
+	    q->send_cb(s, s->sent) == 0)
+		s->sent++;
 	return false;
 }
 
 void
 query_send(
-    struct query *q, size_t n, query_send_cb *ask_cb, query_reply_cb *reply_cb)
+    struct query *q, size_t n, query_send_cb *send_cb, query_reply_cb *reply_cb)
 {
 	int64_t wake;
 	bool done;
 
-	q->questions = n;
-	q->ask_cb = ask_cb;
+	q->requests = n;
+	q->send_cb = send_cb;
 	q->reply_cb = reply_cb;
 	for (int i = 0; i < q->nservers; i++) {
 		struct query_server *s = &q->servers[i];
 
-		s->asked = s->answered = 0;
+		s->sent = s->replied = 0;
 		s->end_ms = clock_now_ms() + q->opt->node_timeout_ms;
 	}
 	for (;;) {
@@ -170,7 +170,7 @@ query_server_why(const struct query_server *s, char buf[QUERY_WHY])
 }
 
 int
-query_answering(const struct query *q)
+query_working(const struct query *q)
 {
 	int working = 0;
 
@@ -182,7 +182,7 @@ query_answering(const struct query *q)
 int
 query_report(const struct query *q, int *failures)
 {
-	int working = query_answering(q), result = EXIT_UNREACHABLE;
+	int working = query_working(q), result = EXIT_UNREACHABLE;
 	char why[QUERY_WHY], rule[ACL_TEXT], password[ADVICE_PASSWORD];
 
 	for (int i = 0; i < q->nservers; i++) {

@@ -23,8 +23,8 @@ struct query;
 struct query_server {
 	struct query *query;
 	struct conn conn;
-	size_t asked; /* questions */
-	size_t answered;
+	size_t sent; /* requests, of the query's */
+	size_t replied;
 	int64_t end_ms;           /* without an answer until then: failed */
 	enum reply_kind failure;  /* REPLY_OK: none so far */
 	char why[CONN_WHY];       /* it has failed */
@@ -67,8 +67,8 @@ struct query {
 	bool stop; /* query_send() returns at its next turn; for callbacks */
 
 	int64_t scan_end_ms; /* no SCAN may take longer */
-	size_t questions;    /* of the round under way */
-	query_send_cb *ask_cb;
+	size_t requests;     /* of the round under way */
+	query_send_cb *send_cb;
 	query_reply_cb *reply_cb;
 	const char *const *wanted; /* ends of keys; see scan_locks() */
 };
@@ -117,7 +117,7 @@ void query_server_malformed(struct query_server *);
 char *query_server_why(const struct query_server *, char buf[QUERY_WHY]);
 
 /* How many have not failed. */
-int query_answering(const struct query *);
+int query_working(const struct query *);
 
 /*
  * Says which servers have failed, and how many in *failures.  Returns 0 if a

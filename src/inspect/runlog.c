@@ -16,7 +16,7 @@
 #include "scripts.h"
 
 static int
-ask_lock(struct query_server *s, size_t i)
+send_lock(struct query_server *s, size_t i)
 {
 	const struct history *h = s->query->arg;
 	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
@@ -42,7 +42,7 @@ read_holders(struct server_log *log, const struct reply a)
 }
 
 static bool
-lock_answered(struct query_server *s, size_t i, const struct reply *a)
+lock_replied(struct query_server *s, size_t i, const struct reply *a)
 {
 	const struct history *h = s->query->arg;
 	struct lock_runs *c = &h->locks[i];
@@ -107,7 +107,7 @@ history_read(struct history *h)
 		c->slots = q->locks[i].slots;
 		c->logs = xcalloc((size_t)q->nservers, sizeof(*c->logs));
 	}
-	query_send(q, h->nlocks, ask_lock, lock_answered);
+	query_send(q, h->nlocks, send_lock, lock_replied);
 	for (size_t i = 0; i < h->nlocks; i++)
 		judge_lock(q, &h->locks[i]);
 }

@@ -75,7 +75,7 @@ read_masters(struct query_server *s, const struct reply *a)
  * is asked first who has keys, and then each of them.
  */
 static int
-ask_scan(struct query_server *s, size_t i)
+send_scan(struct query_server *s, size_t i)
 {
 	const char *const slots[] = { "CLUSTER", "SLOTS" };
 	char pattern[2 * LOCK_NAME + 3], *to = pattern;
@@ -133,7 +133,7 @@ is_cursor(const struct query_server *s, const char *cursor)
 }
 
 static bool
-scan_answered(struct query_server *s, size_t i, const struct reply *a)
+scan_replied(struct query_server *s, size_t i, const struct reply *a)
 {
 	const char *cursor = reply_string(a, 0, NULL), *key;
 	const struct reply keys = reply_sub(a, 1);
@@ -230,7 +230,7 @@ scan_locks(struct query *q, const char *const wanted[])
 		snprintf(s->cursor, sizeof(s->cursor), "0");
 		s->nmasters = s->master = 0;
 	}
-	query_send(q, 1, ask_scan, scan_answered);
+	query_send(q, 1, send_scan, scan_replied);
 	drop_failed(q);
 	sort_locks(q);
 }

@@ -38,7 +38,7 @@ struct watch {
 	struct loop_watch key_watch;
 	struct loop_watch tick_watch;
 	bool due;         /* for a round */
-	int64_t asked_ms; /* when the round under way began; 0: there is none */
+	int64_t round_ms; /* when the round under way began; 0: there is none */
 	int64_t retry_ms; /* no server that failed is asked before that */
 	int signo;        /* that ended us; 0: none */
 
@@ -87,7 +87,7 @@ put_troubles(FILE *out, struct watch *w)
 {
 	const struct query *q = query_of(w);
 	bool late =
-	    w->asked_ms != 0 && clock_now_ms() - w->asked_ms >= TICK_MS / 2;
+	    w->round_ms != 0 && clock_now_ms() - w->round_ms >= TICK_MS / 2;
 	char why[QUERY_WHY];
 
 	for (int i = 0; i < q->nservers; i++) {
@@ -95,7 +95,7 @@ put_troubles(FILE *out, struct watch *w)
 
 		if (s->failure != REPLY_OK)
 			query_server_why(s, why);
-		else if (late && s->answered < q->questions)
+		else if (late && s->replied < q->requests)
 			snprintf(why, sizeof(why), "%s: no answer yet",
 			    s->conn.address.text);
 		else
@@ -164,7 +164,7 @@ set_title(struct watch *w, const char *clock)
 	if (opt->naddresses == 1)
 		put_escaped(out, opt->addresses[0].text);
 	else
-		fprintf(out, "%d of %d servers", query_answering(&st->query),
+		fprintf(out, "%d of %d servers", query_working(&st->query),
 		    opt->naddresses);
 	fprintf(out, "  (q quits)");
 	text_close(out);
@@ -174,7 +174,7 @@ set_title(struct watch *w, const char *clock)
 static void
 keep(struct watch *w)
 {
-	int working = query_answering(query_of(w));
+	int working = query_working(query_of(w));
 	time_t now = time(NULL);
 	struct tm tm;
 	char clock[CLOCK];
@@ -196,24 +196,24 @@ keep(struct watch *w)
 }
 
 static void
-ask(struct watch *w)
+poll_servers(struct watch *w)
 {
 	struct query *q = query_of(w);
 	int64_t now = clock_now_ms();
 
 	w->due = false;
-	w->asked_ms = now;
+	w->round_ms = now;
 	if (now >= w->retry_ms)
 		query_retry(q);
 	status_read(&w->status);
 	if (q->stop)
 		return;
 	now = clock_now_ms();
-	if (query_answering(q) < q->quorum)
+	if (query_working(q) < q->quorum)
 		w->retry_ms = 0;
-	else if (now - w->asked_ms >= TICK_MS)
-		w->retry_ms = now + 2 * (now - w->asked_ms);
-	w->asked_ms = 0;
+	else if (now - w->round_ms >= TICK_MS)
+		w->retry_ms = now + 2 * (now - w->round_ms);
+	w->round_ms = 0;
 	keep(w);
 	draw(w);
 }
@@ -228,7 +228,7 @@ tick_cb(void *arg, short revents)
 	if (read(w->tick_watch.fd, &ticks, sizeof(ticks)) == -1)
 		return;
 	w->due = true;
-	if (w->asked_ms != 0)
+	if (w->round_ms != 0)
 		draw(w);
 }
 
@@ -343,7 +343,7 @@ watch_run(const struct options *opt)
 	watch_init(&w, opt);
 	draw(&w);
 	while (!query_of(&w)->stop) {
-		ask(&w);
+		poll_servers(&w);
 		while (!w.due && !query_of(&w)->stop)
 			loop_turn(&query_of(&w)->loop, CLOCK_NEVER);
 	}
