@@ -3,6 +3,7 @@
  * sent from here changes anything, and none knows the name of a lock.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,9 +1,9 @@
 /*
- * Looks and touches nothing by itself: who asks says what.  A connection that
- * is lost is opened again, at the next address if there is one, and what was
- * not answered on it is asked once more.
+ * Rounds of requests to all servers.  Nothing here knows what the requests are:
+ * the callers' callbacks send them and read the replies.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@
 #include "protocol/quorum.h"
 #include "redis/error.h"
 
-/* What one server may tell us in a round: it may be broken, or an enemy. */
+/* A server may be broken or hostile: its replies of one round are limited. */
 #define BYTES_MAX (128 * 1024 * 1024)
 
 void
@@ -63,7 +63,7 @@ request_replied_cb(void *arg, const struct reply *a)
 		s->replied++;
 }
 
-/* Does what is due on one server; true when it has nothing left to do. */
+/* Does what is due on one server.  Returns whether its round has ended. */
 static bool
 query_server_step(struct query_server *s)
 {
@@ -90,7 +90,7 @@ query_server_step(struct query_server *s)
 	}
 	if (s->conn.state != CONN_READY)
 		return false;
-	/* In a cluster answers could overtake each other. */
+	/* The nodes of a cluster do not reply in the order of requests. */
 	while (s->sent < q->requests &&
 	    (s->sent == s->replied ||
 		s->conn.address.kind != ADDRESS_CLUSTER) &&
@@ -220,8 +220,8 @@ query_init(struct query *q, const struct options *opt)
 		conn_init(&s->conn, &q->loop, &opt->addresses[i],
 		    request_replied_cb, s);
 		/*
-		 * Many questions are on their way at a time, and a cluster's
-		 * nodes do not share their scripts: none can be asked again.
+		 * A NOSCRIPT error would arrive after other requests have
+		 * been sent, too late to repeat the request in order.
 		 */
 		s->conn.no_evalsha = true;
 		if (conn_resolve(&s->conn) == -1)
@@ -235,7 +235,7 @@ query_retry(struct query *q)
 	for (int i = 0; i < q->nservers; i++) {
 		struct query_server *s = &q->servers[i];
 
-		/* What is still on its way would answer other questions. */
+		/* Replies still in flight belong to another round. */
 		if (s->failure != REPLY_OK)
 			conn_close(&s->conn, NULL);
 		s->failure = REPLY_OK;
@@ -248,7 +248,7 @@ query_release(struct query *q)
 {
 	for (int i = 0; i < q->nservers; i++) {
 		conn_release(&q->servers[i].conn);
-		free(q->servers[i].masters);
+		free(q->servers[i].scan.masters);
 	}
 	query_forget_locks(q);
 	free(q->servers);

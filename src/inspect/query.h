@@ -1,7 +1,7 @@
 /*
- * Questions to all servers, for those who look and do not hold: --status,
- * --history, --break, --check.  Every server is asked the same, many questions
- * at a time, and each has the node timeout to say something.
+ * The same requests to all servers, for the commands that hold no lock.  Many
+ * requests are in flight at a time; a server that is silent for the node
+ * timeout has failed.
  */
 #ifndef QUERY_H
 #define QUERY_H
@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/loop.h"
 #include "config/options.h"
@@ -19,38 +18,42 @@
 
 struct query;
 
+/* How far a server's SCAN has come; scan.c's. */
+struct scan {
+	char cursor[24];
+	size_t names;             /* found so far */
+	struct endpoint *masters; /* of a cluster */
+	int nmasters;
+	int master; /* the one that is being scanned */
+};
+
 /* A server, and how far it has come. */
 struct query_server {
 	struct query *query;
 	struct conn conn;
-	size_t sent; /* requests, of the query's */
+	size_t sent; /* requests of this round */
 	size_t replied;
-	int64_t end_ms;           /* without an answer until then: failed */
-	enum reply_kind failure;  /* REPLY_OK: none so far */
-	char why[CONN_WHY];       /* it has failed */
-	size_t bytes;             /* of all its answers in this round */
-	size_t names;             /* that its SCAN has brought */
-	char cursor[24];          /* of SCAN */
-	struct endpoint *masters; /* of a cluster: who has keys */
-	int nmasters;
-	int master; /* the one that SCAN is at */
+	int64_t end_ms;          /* it fails if it is silent until then */
+	enum reply_kind failure; /* REPLY_OK: none so far */
+	char why[CONN_WHY];      /* it has failed */
+	size_t bytes;            /* of its replies in this round */
+	struct scan scan;
 };
 
-/* A lock that is asked about. */
+/* A lock that the requests are about. */
 struct query_lock {
 	char *name;
-	int slots; /* those that there may be: 1 to LOCK_SLOTS */
-	const struct query_server
-	    *from; /* whose SCAN named it, while it goes on */
+	int slots; /* 1 to LOCK_SLOTS: the last that may be in use */
+	const struct query_server *from; /* whose SCAN found it; NULL: none */
 };
 
-/* Sends question i; returns what conn_eval() or conn_command() does. */
+/* Sends request i; returns what conn_eval() or conn_command() does. */
 typedef int query_send_cb(struct query_server *, size_t i);
 
 /*
- * The answer to question i, which may be an error; never REPLY_LOST.  Returns
- * whether the same question is to be asked again (as SCAN's next part is), for
- * which it must have been the only one.
+ * Takes the reply to request i, which may be an error but never REPLY_LOST.
+ * Returns whether the same request has to be sent again, as for the next part
+ * of a SCAN; the round must then have no other request.
  */
 typedef bool
 query_reply_cb(struct query_server *, size_t i, const struct reply *);
@@ -63,65 +66,66 @@ struct query {
 	int quorum;
 	struct query_lock *locks; /* in bytewise order */
 	size_t nlocks;
-	void *arg; /* the asker's */
+	void *arg; /* the caller's, for its callbacks */
 	bool stop; /* query_send() returns at its next turn; for callbacks */
 
-	int64_t scan_end_ms; /* no SCAN may take longer */
-	size_t requests;     /* of the round under way */
+	int64_t scan_end_ms; /* by when each SCAN must have ended */
+	size_t requests;     /* of this round */
 	query_send_cb *send_cb;
 	query_reply_cb *reply_cb;
-	const char *const *wanted; /* ends of keys; see scan_locks() */
+	const char *const *wanted; /* see scan_locks() */
 };
 
 /*
- * Resolves (which may block) and prepares the servers of opt, which stays in
- * place; exits where the operating system refuses.  query_release() undoes
- * it.
+ * Prepares the servers of opt, which must outlive the query.  Resolves names,
+ * which may block.  Exits with EXIT_OS if the operating system refuses.
+ * query_release() frees what it took.
  */
 void query_init(struct query *, const struct options *opt);
 void query_release(struct query *);
 
 /*
- * Asks questions 0 to n-1 of every server that has not failed, and turns the
- * loop until each has answered all or failed.
+ * A round: sends requests 0 to n-1 to every server that has not failed, and
+ * turns the loop until each server has replied to all of them or failed.  A
+ * lost connection is opened again, and what was in flight on it is sent again.
  */
 void query_send(struct query *, size_t n, query_send_cb *, query_reply_cb *);
 
 /*
- * Gives those that have failed another try, on a connection of its own, in the
- * next query_send().  Not for use in callbacks.
+ * Lets the failed servers take part in the next round, each on a new
+ * connection.  Not for use in callbacks.
  */
 void query_retry(struct query *);
 
 /*
- * Adds a lock to the list; name is copied.  from is the server whose SCAN named
- * it, NULL if the user did.
+ * Adds a lock to the list; name is copied.  from is the server whose SCAN found
+ * it, or NULL if the user named it.
  */
 void query_add_lock(struct query *, const struct query_server *from,
     const char *name, size_t len, int slots);
 void query_forget_locks(struct query *);
 
-/* From now on this server has failed. */
+/* Marks the server as failed until query_retry(). */
 void query_server_fail(struct query_server *, enum reply_kind, const char *why);
 
-/* Whether the answer is an error; then the server has failed. */
+/* Returns whether the reply is an error, which fails the server. */
 bool query_server_error(struct query_server *, const struct reply *);
 
-/* What a server has answered that nobody understands. */
+/* Fails a server whose reply cannot be right. */
 void query_server_malformed(struct query_server *);
 
 /*
- * Which server has failed, and why, in words that may need escaping.  Returns
- * buf.
+ * Writes which server has failed and why, not yet escaped.  Returns buf.
  */
 char *query_server_why(const struct query_server *, char buf[QUERY_WHY]);
 
-/* How many have not failed. */
+/* Returns how many servers have not failed. */
 int query_working(const struct query *);
 
 /*
- * Says which servers have failed, and how many in *failures.  Returns 0 if a
- * quorum has not, else EXIT_REFUSED or EXIT_UNREACHABLE.
+ * Prints a message for each server that has failed and stores their number in
+ * *failures.  Returns 0 if a quorum works, else EXIT_REFUSED if a server denied
+ * us access, or EXIT_UNREACHABLE.
  */
 int query_report(const struct query *, int *failures);
 

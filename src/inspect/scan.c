@@ -14,6 +14,7 @@
 
 #define NAMES_MAX     100000
 #define SCAN_TIMEOUTS 20 /* node timeouts that SCAN may take in all */
+#define SCAN_PATTERN  (2 * LOCK_NAME + 3)
 
 static void
 found_key(struct query_server *s, const char *key)
@@ -30,83 +31,90 @@ found_key(struct query_server *s, const char *key)
 	for (const char *const *w = q->wanted; len > 0 && *w != NULL; w++)
 		if (**w == '\0' ? slot > 0 : strcmp(kind, *w) == 0) {
 			query_add_lock(q, s, name, len, slot > 0 ? slot : 1);
-			s->names++;
+			s->scan.names++;
 		}
 }
 
-/* Ranges of slots, each with its first and last one, and its master. */
+static void
+add_master(struct scan *scan, const char *host, int port)
+{
+	struct endpoint *to;
+
+	for (int i = 0; i < scan->nmasters; i++)
+		if (scan->masters[i].port == port &&
+		    strcmp(scan->masters[i].host, host) == 0)
+			return;
+	scan->masters = xreallocarray(scan->masters,
+	    (size_t)(scan->nmasters + 1), sizeof(*scan->masters));
+	to = &scan->masters[scan->nmasters++];
+	to->port = port;
+	snprintf(to->host, sizeof(to->host), "%s", host);
+}
+
+/* A range of hash slots is its first and last one, its master and replicas. */
 static void
 read_masters(struct query_server *s, const struct reply *a)
 {
-	struct endpoint to;
-	struct reply node;
-	const char *host;
-	long long port;
-	int known;
-
 	for (size_t r = 0; r < reply_count(a); r++) {
 		const struct reply range = reply_sub(a, r);
+		const struct reply node = reply_sub(&range, 2);
+		const char *host = reply_string(&node, 0, NULL);
+		long long port = reply_int(&node, 1);
 
-		node = reply_sub(&range, 2);
-		host = reply_string(&node, 0, NULL);
-		port = reply_int(&node, 1);
+		/* A node that does not know its own address leaves it out. */
 		if (host == NULL || host[0] == '\0' || strcmp(host, "?") == 0)
-			host = s->conn.at.host; /* it cannot say */
-		if (strlen(host) >= sizeof(to.host) || port < 1 || port > 65535)
-			continue;
-		to.port = (int)port;
-		snprintf(to.host, sizeof(to.host), "%s", host);
-		for (known = 0; known < s->nmasters; known++)
-			if (s->masters[known].port == to.port &&
-			    strcmp(s->masters[known].host, to.host) == 0)
-				break;
-		if (known < s->nmasters)
-			continue;
-		s->masters = xreallocarray(
-		    s->masters, (size_t)(s->nmasters + 1), sizeof(*s->masters));
-		s->masters[s->nmasters++] = to;
+			host = s->conn.at.host;
+		if (strlen(host) < ADDRESS_HOST && port > 0 && port < 65536)
+			add_master(&s->scan, host, (int)port);
 	}
-	if (s->nmasters == 0)
+	if (s->scan.nmasters == 0)
 		query_server_malformed(s);
 }
 
-/*
- * SCAN's pattern: the prefix to the letter, with anything around it.  A cluster
- * is asked first who has keys, and then each of them.
- */
-static int
-send_scan(struct query_server *s, size_t i)
+/* Writes SCAN's pattern: the literal prefix anywhere in a key. */
+static void
+write_pattern(char pattern[SCAN_PATTERN], const char *prefix)
 {
-	const char *const slots[] = { "CLUSTER", "SLOTS" };
-	char pattern[2 * LOCK_NAME + 3], *to = pattern;
-	const char *const argv[] = { "SCAN", s->cursor, "MATCH", pattern,
-		"COUNT", "1000" };
+	char *to = pattern;
 
-	if (s->conn.address.kind == ADDRESS_CLUSTER) {
-		if (s->nmasters == 0)
-			return conn_command(&s->conn, (int)i, 2, slots);
-		if (!conn_redirect(&s->conn, &s->masters[s->master]))
-			return -1; /* it will be ready there */
-	}
 	*to++ = '*';
-	for (const char *p = s->query->opt->prefix; *p != '\0'; p++) {
+	for (const char *p = prefix; *p != '\0'; p++) {
 		if (strchr("*?[]\\^-", *p) != NULL)
 			*to++ = '\\';
 		*to++ = *p;
 	}
 	*to++ = '*';
 	*to = '\0';
+}
+
+/* In a cluster CLUSTER SLOTS comes first, then a SCAN of each master. */
+static int
+send_scan(struct query_server *s, size_t i)
+{
+	const char *const slots[] = { "CLUSTER", "SLOTS" };
+	char pattern[SCAN_PATTERN];
+	struct scan *scan = &s->scan;
+	const char *const argv[] = { "SCAN", scan->cursor, "MATCH", pattern,
+		"COUNT", "1000" };
+
+	if (s->conn.address.kind == ADDRESS_CLUSTER) {
+		if (scan->nmasters == 0)
+			return conn_command(&s->conn, (int)i, 2, slots);
+		if (!conn_redirect(&s->conn, &scan->masters[scan->master]))
+			return -1; /* it becomes ready on that master */
+	}
+	write_pattern(pattern, s->query->opt->prefix);
 	return conn_command(&s->conn, (int)i, 6, argv);
 }
 
-/* Whether SCAN goes on: it has to come to an end, in time. */
+/* Fails a server whose SCAN takes too long or finds too much. */
 static bool
 scan_bounded(struct query_server *s)
 {
 	const struct query *q = s->query;
 	char text[DURATION_TEXT], why[CONN_WHY];
 
-	if (s->names > NAMES_MAX)
+	if (s->scan.names > NAMES_MAX)
 		snprintf(why, sizeof(why),
 		    "it lists more than %d locks; -k names those to ask about",
 		    NAMES_MAX);
@@ -122,14 +130,14 @@ scan_bounded(struct query_server *s)
 	return false;
 }
 
-/* Whether it is one that can follow the last; "0" is the end. */
+/* Whether cursor can follow the last one; "0" is the end. */
 static bool
 is_cursor(const struct query_server *s, const char *cursor)
 {
 	return cursor != NULL && cursor[0] != '\0' &&
-	    strlen(cursor) < sizeof(s->cursor) &&
+	    strlen(cursor) < sizeof(s->scan.cursor) &&
 	    cursor[strspn(cursor, "0123456789")] == '\0' &&
-	    (strcmp(cursor, "0") == 0 || strcmp(cursor, s->cursor) != 0);
+	    (strcmp(cursor, "0") == 0 || strcmp(cursor, s->scan.cursor) != 0);
 }
 
 static bool
@@ -142,15 +150,15 @@ scan_replied(struct query_server *s, size_t i, const struct reply *a)
 	(void)i;
 	if (query_server_error(s, a))
 		return false;
-	if (s->conn.address.kind == ADDRESS_CLUSTER && s->nmasters == 0) {
+	if (s->conn.address.kind == ADDRESS_CLUSTER && s->scan.nmasters == 0) {
 		read_masters(s, a);
-		return s->nmasters > 0;
+		return s->scan.nmasters > 0;
 	}
 	if (!is_cursor(s, cursor)) {
 		query_server_malformed(s);
 		return false;
 	}
-	snprintf(s->cursor, sizeof(s->cursor), "%s", cursor);
+	snprintf(s->scan.cursor, sizeof(s->scan.cursor), "%s", cursor);
 	for (size_t k = 0; k < reply_count(&keys); k++) {
 		key = reply_string(&keys, k, &len);
 		if (key != NULL && strlen(key) == len)
@@ -158,12 +166,12 @@ scan_replied(struct query_server *s, size_t i, const struct reply *a)
 	}
 	if (!scan_bounded(s))
 		return false;
-	return strcmp(cursor, "0") != 0 || ++s->master < s->nmasters;
+	return strcmp(cursor, "0") != 0 || ++s->scan.master < s->scan.nmasters;
 }
 
 /*
- * Drops what a server has named that failed then: the others need not be asked
- * about 100000 names that it has invented.
+ * Drops the names from servers that failed during their SCAN: the others need
+ * no requests about 100000 names that one server invented.
  */
 static void
 drop_failed(struct query *q)
@@ -186,7 +194,7 @@ compare_locks(const void *a, const void *b)
 	    ((const struct query_lock *)b)->name);
 }
 
-/* SCAN may name a key twice, and so do several servers, and slots. */
+/* One lock may be found several times: by SCAN, on servers, by its slots. */
 static void
 sort_locks(struct query *q)
 {
@@ -214,22 +222,21 @@ scan_locks(struct query *q, const char *const wanted[])
 	const struct options *opt = q->opt;
 
 	query_forget_locks(q);
-	for (int i = 0; i < q->nservers; i++)
-		q->servers[i].bytes = q->servers[i].names = 0;
-	for (int i = 0; i < opt->nnames; i++)
-		query_add_lock(
-		    q, NULL, opt->names[i], strlen(opt->names[i]), LOCK_SLOTS);
-	if (opt->nnames > 0)
-		return; /* in order, and each once */
 	q->wanted = wanted;
 	q->scan_end_ms =
 	    clock_now_ms() + SCAN_TIMEOUTS * q->opt->node_timeout_ms;
 	for (int i = 0; i < q->nservers; i++) {
 		struct query_server *s = &q->servers[i];
 
-		snprintf(s->cursor, sizeof(s->cursor), "0");
-		s->nmasters = s->master = 0;
+		s->bytes = s->scan.names = 0;
+		s->scan.nmasters = s->scan.master = 0;
+		snprintf(s->scan.cursor, sizeof(s->scan.cursor), "0");
 	}
+	for (int i = 0; i < opt->nnames; i++)
+		query_add_lock(
+		    q, NULL, opt->names[i], strlen(opt->names[i]), LOCK_SLOTS);
+	if (opt->nnames > 0)
+		return; /* sorted and unique already */
 	query_send(q, 1, send_scan, scan_replied);
 	drop_failed(q);
 	sort_locks(q);
