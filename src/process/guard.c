@@ -100,9 +100,9 @@ guard_lost_cb(void *arg, short revents)
 }
 
 int
-guard_start(struct guard *g, const struct child *c, int64_t kill_ms)
+guard_start(struct guard *g, const struct tree *t, int64_t kill_ms)
 {
-	struct watchdog w = { .child = c,
+	struct watchdog w = { .tree = t,
 		.kill_ms = kill_ms,
 		.ahead_ms = g->ahead_ms,
 		.timer_fd = g->timer_fd };
@@ -118,7 +118,7 @@ guard_start(struct guard *g, const struct child *c, int64_t kill_ms)
 		watchdog_main(&w, g->title, g->title_len);
 		_exit(1);
 	}
-	g->pid = c->shared->guard = pid;
+	g->pid = t->shared->guard = pid;
 	g->lost = false;
 	close_fd(&g->pipe_fd);
 	g->watch.ready_cb = guard_lost_cb;

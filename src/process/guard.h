@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 #include "base/loop.h"
-#include "process/child.h"
+#include "process/tree.h"
 
 struct guard {
 	pid_t pid; /* 0: none */
@@ -42,7 +42,7 @@ guard_init(struct guard *, struct loop *, int64_t ahead_ms, char *const argv[]);
  * when kill_ms (or CLOCK_NEVER) has passed, or when we end without
  * guard_dismiss().  Returns 0, or -1 with errno; it may then be called again.
  */
-int guard_start(struct guard *, const struct child *, int64_t kill_ms);
+int guard_start(struct guard *, const struct tree *, int64_t kill_ms);
 
 /* Sends the new kill_ms. */
 void guard_set_deadline(struct guard *, int64_t kill_ms);

@@ -24,31 +24,31 @@
 #define ROUNDS          500 /* then what is left cannot be killed */
 
 /* The last look (0), or the one before (1). */
-static struct child_snapshot *
-snapshot(const struct child *c, unsigned int before)
+static struct tree_snapshot *
+snapshot(const struct tree *t, unsigned int before)
 {
-	struct child_shared *s = c->shared;
+	struct tree_shared *s = t->shared;
 
-	return &s->snapshots[(s->turn - before) % CHILD_SNAPSHOTS];
+	return &s->snapshots[(s->turn - before) % TREE_SNAPSHOTS];
 }
 
 /* Whether the session is a daemon's, as far as we have seen. */
 static bool
-is_daemon(const struct child *c, pid_t sid)
+is_daemon(const struct tree *t, pid_t sid)
 {
-	return sid != c->command && !sessions_has(&c->shared->others, sid) &&
-	    (sessions_has(&snapshot(c, 0)->daemons, sid) ||
-		sessions_has(&snapshot(c, 1)->daemons, sid));
+	return sid != t->command && !sessions_has(&t->shared->others, sid) &&
+	    (sessions_has(&snapshot(t, 0)->daemons, sid) ||
+		sessions_has(&snapshot(t, 1)->daemons, sid));
 }
 
 /* Whether descendants of COMMAND have made the session. */
 static bool
-is_made(const struct child *c, pid_t sid)
+is_made(const struct tree *t, pid_t sid)
 {
-	return sid != c->session &&
-	    (sessions_has(&c->shared->others, sid) ||
-		sessions_has(&snapshot(c, 0)->live, sid) ||
-		sessions_has(&snapshot(c, 1)->live, sid));
+	return sid != t->session &&
+	    (sessions_has(&t->shared->others, sid) ||
+		sessions_has(&snapshot(t, 0)->live, sid) ||
+		sessions_has(&snapshot(t, 1)->live, sid));
 }
 
 /*
@@ -63,21 +63,21 @@ static bool
 is_command_process(const struct proc *p, void *arg)
 {
 	const struct watchdog *w = arg;
-	const struct child *c = w->child;
+	const struct tree *t = w->tree;
 	struct proc up = *p;
 	bool marked = false;
 
-	if (p->pid == getpid() || p->pid == c->self)
+	if (p->pid == getpid() || p->pid == t->self)
 		return false;
-	while (up.start >= c->start && up.pid != c->self) {
-		if (up.pid == c->command && up.start == w->start)
+	while (up.start >= t->start && up.pid != t->self) {
+		if (up.pid == t->command && up.start == w->start)
 			return true;
-		if (is_daemon(c, up.sid))
+		if (is_daemon(t, up.sid))
 			return false;
 		marked = marked ||
-		    (c->group != 0 && up.pgid == c->group &&
-			up.sid == c->session) ||
-		    is_made(c, up.sid) || proc_has_env(up.pid, c->env);
+		    (t->group != 0 && up.pgid == t->group &&
+			up.sid == t->session) ||
+		    is_made(t, up.sid) || proc_has_env(up.pid, t->env);
 		if (up.ppid <= 1 || proc_read(up.ppid, &up) == -1)
 			break;
 	}
@@ -88,16 +88,16 @@ static void
 kill_processes(struct watchdog *w)
 {
 	const struct timespec pause = { .tv_nsec = AGAIN_MS * 1000000 };
-	const struct child *c = w->child;
+	const struct tree *t = w->tree;
 	struct proc p;
 
-	if (!c->proc) {
-		kill(c->group != 0 ? -c->group : c->command, SIGKILL);
+	if (!t->proc) {
+		kill(t->group != 0 ? -t->group : t->command, SIGKILL);
 		return;
 	}
 	/* COMMAND and its group stand still while the rest is found. */
-	if (proc_read(c->command, &p) == 0 && p.start == w->start)
-		kill(p.pgid == c->command ? -c->command : c->command, SIGSTOP);
+	if (proc_read(t->command, &p) == 0 && p.start == w->start)
+		kill(p.pgid == t->command ? -t->command : t->command, SIGSTOP);
 	for (int i = 0; i < ROUNDS; i++) {
 		if (procs_kill(is_command_process, w, &w->found) == 0)
 			return;
@@ -136,26 +136,26 @@ read_deadline(struct watchdog *w)
 static void
 snapshot_sessions(struct watchdog *w)
 {
-	const struct child *c = w->child;
-	struct child_shared *s = c->shared;
-	struct child_snapshot *l = snapshot(c, -1U);
+	const struct tree *t = w->tree;
+	struct tree_shared *s = t->shared;
+	struct tree_snapshot *l = snapshot(t, -1U);
 	struct children starters;
 	struct proc p;
 	pid_t pid, sid;
 
-	if (proc_read(c->command, &p) == 0 && p.start == w->start && !p.running)
+	if (proc_read(t->command, &p) == 0 && p.start == w->start && !p.running)
 		return;
 	l->live.n = l->daemons.n = 0;
-	for (children_open(&starters, c->self);
+	for (children_open(&starters, t->self);
 	     (pid = children_next(&starters)) != 0;) {
 		sid = getsid(pid);
 		if (pid == getpid())
 			continue;
-		if (pid != c->command && sid != c->session &&
-		    sid != c->command && !sessions_has(&s->others, sid))
+		if (pid != t->command && sid != t->session &&
+		    sid != t->command && !sessions_has(&s->others, sid))
 			sessions_add(&l->daemons, sid);
-		else if (pid == c->command || child_marks(c, pid))
-			proc_tree_sessions(pid, c->session, &l->live);
+		else if (pid == t->command || tree_marks(t, pid))
+			proc_tree_sessions(pid, t->session, &l->live);
 	}
 	s->turn++;
 }
@@ -257,7 +257,7 @@ watchdog_main(struct watchdog *w, char *title, size_t title_len)
 	if (chdir("/") == -1)
 		return;
 	close_others(w->pipe_fd, w->timer_fd);
-	if (proc_read(w->child->command, &p) == 0)
+	if (proc_read(w->tree->command, &p) == 0)
 		w->start = p.start;
 	w->pause_ms = SNAPSHOT_MIN_MS;
 	guard_run(w);

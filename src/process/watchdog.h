@@ -5,12 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "process/child.h"
+#include "process/tree.h"
 
 #define GUARD_QUIT ((int64_t)-1) /* the deadline that ends the guard */
 
 struct watchdog {
-	const struct child *child;
+	const struct tree *tree;
 	unsigned long long start; /* of COMMAND: its pid may be reused */
 	int pipe_fd;
 	int timer_fd;

@@ -197,7 +197,7 @@ start(struct run *run, int *status)
 	switch (child_spawn(&run->child, opt->command, &run->signals)) {
 	case CHILD_STARTED:
 		info("%s: %s started, pid %d", opt->name, run->owner.command,
-		    (int)run->child.pid);
+		    (int)run->child.tree.pid);
 		streams_drop();
 		return true;
 	case CHILD_NO_FORK:

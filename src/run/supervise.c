@@ -172,7 +172,7 @@ guard_step(struct run *run, int64_t now)
 	run->guard_pause_ms =
 	    min_ms(2 * run->guard_pause_ms + GUARD_AFTER_MS, GUARD_PAUSE_MS);
 	run->guard_ms = now + run->guard_pause_ms;
-	if (guard_start(g, &run->child, guard_kill_ms(run)) == 0)
+	if (guard_start(g, &run->child.tree, guard_kill_ms(run)) == 0)
 		return CLOCK_NEVER;
 	if (!run->guard_reported)
 		warn("%s: cannot start the guard: %s; until that succeeds, "
@@ -210,7 +210,7 @@ report_end(struct run *run)
 		     "on: %s; it is released when they are gone (-o does not "
 		     "wait for them)",
 		    run->opt->name, run->owner.command,
-		    child_survivors(c, rest, sizeof(rest)));
+		    tree_survivors(&c->tree, rest, sizeof(rest)));
 	}
 }
 

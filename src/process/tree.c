@@ -1,0 +1,327 @@
+/*
+ * After COMMAND is reaped its processes are found one by one: each is a child
+ * of ours or has one for an ancestor, so its number cannot have become
+ * another process's.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process/proc.h"
+#include "process/signals.h"
+#include "process/tree.h"
+
+static bool
+has_children(void)
+{
+	siginfo_t si;
+
+	return waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) == 0 ||
+	    errno != ECHILD;
+}
+
+int
+tree_init(struct tree *t, const char *token)
+{
+	memset(t, 0, sizeof(*t));
+	t->self = getpid();
+	t->session = getsid(0);
+	t->proc = procs_visible();
+	snprintf(t->env, sizeof(t->env), "REDLOCK_TOKEN=%s", token);
+	/* Started by `job & exec redlock-run`, or with others' orphans. */
+	t->foreign_orphans = has_children() || t->self == 1;
+	t->shared = mmap(NULL, sizeof(*t->shared), PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return t->shared == MAP_FAILED ? -1 : 0;
+}
+
+void
+tree_begin(struct tree *t, pid_t pid, bool own_group)
+{
+	t->pid = t->command = pid;
+	t->group = own_group ? pid : 0;
+}
+
+bool
+tree_marks(const struct tree *t, pid_t pid)
+{
+	return !t->foreign_orphans ||
+	    (t->group != 0 && getpgid(pid) == t->group) ||
+	    proc_has_env(pid, t->env);
+}
+
+/* Whether the process is one of COMMAND's: procs_member_cb. */
+static bool
+is_command_process(const struct proc *p, void *arg)
+{
+	const struct tree *t = arg;
+	struct proc up = *p;
+	bool foreign = true, marked = !t->foreign_orphans;
+
+	if (p->pid == t->self || p->pid == 1 || p->pid == t->shared->guard)
+		return false;
+	while (up.start >= t->start) {
+		if (up.pid == t->pid)
+			return true;
+		foreign = foreign && up.sid != t->session &&
+		    up.sid != t->command &&
+		    !sessions_has(&t->shared->others, up.sid);
+		marked = marked || tree_marks(t, up.pid);
+		if (up.ppid == t->self)
+			return marked && !foreign;
+		if (up.ppid <= 1)
+			return false;
+		if (proc_read_ours(up.ppid, &up) == -1)
+			/* Its parent is hidden. */
+			return !foreign && proc_has_env(p->pid, t->env);
+	}
+	return false;
+}
+
+/* Without /proc: whether anything is left, as far as wait and kill tell. */
+static bool
+anything_left(const struct tree *t)
+{
+	if (t->foreign_orphans && t->self != 1)
+		return t->group != 0 && kill(-t->group, 0) == 0;
+	return has_children();
+}
+
+static bool
+lives(struct tree *t, pid_t pid)
+{
+	struct proc p;
+
+	return proc_read_ours(pid, &p) == 0 && p.running &&
+	    is_command_process(&p, t);
+}
+
+/*
+ * Looks for one of COMMAND's processes, which is then watched instead of all:
+ * the last one again, the orphans among them, which are few and children of
+ * ours, and only then all processes that there are.
+ */
+static pid_t
+find_survivor(struct tree *t)
+{
+	struct children orphans;
+	pid_t pid;
+
+	if (t->survivor != 0 && lives(t, t->survivor))
+		return t->survivor;
+	for (children_open(&orphans, t->self);
+	     (pid = children_next(&orphans)) != 0;)
+		if (lives(t, pid))
+			break;
+	children_close(&orphans);
+	return pid != 0 ? pid : procs_first(is_command_process, t);
+}
+
+bool
+tree_gone(struct tree *t)
+{
+	siginfo_t si;
+
+	if (!has_children())
+		return true;
+	if (!t->proc)
+		return !anything_left(t);
+	/*
+	 * A parent that ends during the walk hands its children to us behind
+	 * the walk's back, so walk again if something ended meanwhile.
+	 */
+	for (;;) {
+		t->survivor = find_survivor(t);
+		if (t->survivor != 0)
+			return false;
+		si.si_pid = 0;
+		if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG) == -1 ||
+		    si.si_pid == 0)
+			return true;
+	}
+}
+
+/*
+ * Adds the sessions of all of COMMAND's processes, as a walk shows them; but
+ * not the one that they were started in, which strangers share.
+ */
+static void
+snapshot_processes(struct tree *t, struct sessions *noted)
+{
+	procs_find(is_command_process, t, &t->found);
+	for (int i = 0; i < t->found.n; i++) {
+		pid_t sid = getsid(t->found.list[i]);
+
+		if (sid != t->session)
+			sessions_add(noted, sid);
+	}
+}
+
+/*
+ * Adds the sessions that processes of COMMAND may have had when a signal came
+ * that did not come through us: those that the guard has seen lately, and
+ * those of orphans which the guard did not see as orphans before.
+ */
+static void
+snapshot_late(struct tree *t, struct sessions *noted)
+{
+	const struct tree_shared *s = t->shared;
+	const struct tree_snapshot *last =
+	    &s->snapshots[s->turn % TREE_SNAPSHOTS];
+	const struct tree_snapshot *before =
+	    &s->snapshots[(s->turn - 1) % TREE_SNAPSHOTS];
+	struct children orphans;
+	pid_t pid, sid;
+
+	sessions_merge(noted, &last->live);
+	sessions_merge(noted, &before->live);
+	for (children_open(&orphans, t->self);
+	     (pid = children_next(&orphans)) != 0;) {
+		sid = getsid(pid);
+		if (pid != s->guard && sid != t->session &&
+		    tree_marks(t, pid) && !sessions_has(&before->daemons, sid))
+			sessions_add(noted, sid);
+	}
+}
+
+void
+tree_snapshot(struct tree *t, bool late)
+{
+	if (!t->proc)
+		return;
+	if (procs_list_children())
+		proc_tree_sessions(t->pid, t->session, &t->noted);
+	else
+		snapshot_processes(t, &t->noted);
+	if (late)
+		snapshot_late(t, &t->noted);
+}
+
+void
+tree_forget_snapshot(struct tree *t)
+{
+	static struct sessions live, orphans; /* the stack may be small */
+
+	live.n = orphans.n = 0;
+	proc_tree_sessions(t->pid, t->session, &live);
+	proc_child_sessions(t->self, t->session, &orphans);
+	for (int i = 0; i < t->noted.n; i++) {
+		pid_t sid = t->noted.list[i].sid;
+
+		if (sessions_has(&orphans, sid) && !sessions_has(&live, sid))
+			sessions_add(&t->shared->others, sid);
+	}
+	t->noted.n = 0;
+}
+
+void
+tree_command_exited(struct tree *t, bool killed, bool signalled)
+{
+	t->pid = 0;
+	if (killed && t->proc)
+		snapshot_late(t, &t->noted);
+	if (killed || signalled)
+		sessions_merge(&t->shared->others, &t->noted);
+}
+
+void
+tree_freeze(struct tree *t)
+{
+	if (t->proc)
+		snapshot_processes(t, &t->shared->others);
+}
+
+pid_t
+tree_own_group(const struct tree *t)
+{
+	return t->pid != 0 && getpgid(t->pid) == t->pid ? t->pid : 0;
+}
+
+void
+tree_signal(struct tree *t, int signo)
+{
+	pid_t group = tree_own_group(t);
+
+	if (group == 0 && !t->proc)
+		group = t->group;
+	if (group != 0)
+		kill(-group, signo);
+	else if (t->proc)
+		procs_signal(is_command_process, t, signo);
+	else if (t->pid != 0)
+		kill(t->pid, signo);
+}
+
+bool
+tree_forward(struct tree *t, const struct signalfd_siginfo *si)
+{
+	int signo = (int)si->ssi_signo;
+	pid_t ours = getpgrp();
+	bool sent = false;
+	struct procs w;
+	struct proc p;
+
+	if (!t->proc)
+		return t->group != 0 && kill(-t->group, signo) == 0;
+	if (signals_terminates(signo)) {
+		if (signals_from_keyboard(si))
+			snapshot_late(t, &t->shared->others);
+		snapshot_processes(t, &t->shared->others);
+	}
+	for (procs_open(&w); procs_next(&w, &p);)
+		if (p.running && is_command_process(&p, t) &&
+		    (p.pgid != ours || !signals_from_keyboard(si)))
+			sent = kill(p.pid, signo) == 0 || sent;
+	return sent;
+}
+
+bool
+tree_kill(struct tree *t)
+{
+	if (!t->proc) {
+		tree_signal(t, SIGKILL);
+		return true;
+	}
+	/* What is quick to reach stands still while the rest is found. */
+	if (tree_own_group(t) != 0)
+		kill(-t->pid, SIGSTOP);
+	else if (t->pid != 0)
+		kill(t->pid, SIGSTOP);
+	return procs_kill(is_command_process, t, &t->found) > 0;
+}
+
+char *
+tree_survivors(struct tree *t, char *text, size_t size)
+{
+	static const char and_more[] = " and 2147483647 more";
+	char one[80];
+	size_t used = 0, len;
+	int more = 0;
+	struct procs w;
+	struct proc p;
+
+	for (procs_open(&w); procs_next(&w, &p);) {
+		if (!p.running || !is_command_process(&p, t))
+			continue;
+		len = (size_t)snprintf(one, sizeof(one), "%s%s (pid %d%s)",
+		    used > 0 ? ", " : "", p.name, (int)p.pid,
+		    kill(p.pid, 0) == -1 && errno == EPERM ?
+			", which we may not signal" :
+			"");
+		if (more > 0 || used + len + sizeof(and_more) > size) {
+			more++;
+			continue;
+		}
+		memcpy(text + used, one, len + 1);
+		used += len;
+	}
+	if (used == 0)
+		snprintf(text, size, "/proc does not show which");
+	else if (more > 0)
+		snprintf(text + used, size - used, " and %d more", more);
+	return text;
+}

@@ -1,0 +1,111 @@
+/*
+ * COMMAND's process tree: which processes are COMMAND's, finding and killing
+ * them.
+ *
+ * COMMAND's processes are COMMAND and all its descendants, whatever group or
+ * session they moved to, but no daemon: a process in a session of its own
+ * whose parent exited by itself.  If a signal ended the parent, its children
+ * remain COMMAND's processes.  Therefore we record the sessions of all
+ * descendants before we pass a signal on, and the guard does so all the time,
+ * for signals that reach COMMAND without us.  We are their subreaper: orphans
+ * become our children, and from each of them the line of parents leads to us.
+ */
+#ifndef TREE_H
+#define TREE_H
+
+#include <stdbool.h>
+#include <sys/signalfd.h>
+#include <sys/types.h>
+
+#include "process/proc.h"
+#include "process/sessions.h"
+
+#define TREE_ENV       64
+#define TREE_SNAPSHOTS 4
+
+/* The sessions that the guard saw at one time. */
+struct tree_snapshot {
+	struct sessions live;    /* of descendants whose parents live */
+	struct sessions daemons; /* of orphans */
+};
+
+/* The memory that we share with the guard. */
+struct tree_shared {
+	pid_t guard;
+	struct sessions others;    /* of COMMAND's processes; written by us */
+	_Atomic unsigned int turn; /* the guard's last snapshot */
+	struct tree_snapshot snapshots[TREE_SNAPSHOTS]; /* by the guard */
+};
+
+struct tree {
+	pid_t pid;     /* COMMAND; 0 before it exists and once it is reaped */
+	pid_t command; /* COMMAND's pid for ever: a session may have it */
+	pid_t group;   /* the group made for COMMAND, 0 if it shares ours */
+	pid_t self;    /* us */
+	pid_t session; /* the one in which COMMAND was started */
+	unsigned long long start; /* ours; an older process is not COMMAND's */
+	char env[TREE_ENV];       /* "REDLOCK_TOKEN=...", marks its processes */
+	bool foreign_orphans;     /* we also reap processes that COMMAND did not
+				 start */
+	bool proc;                /* /proc shows our pid namespace */
+	pid_t survivor; /* a process that lived lately; 0: none known */
+	struct procs_found found; /* when we began to stop COMMAND */
+	struct sessions noted;    /* before the last signals */
+	struct tree_shared *shared;
+};
+
+/* token is this run's.  Returns 0, or -1 with errno. */
+int tree_init(struct tree *, const char *token);
+
+/* COMMAND is pid, in a group of its own or in ours. */
+void tree_begin(struct tree *, pid_t pid, bool own_group);
+
+/*
+ * Whether pid, a child of ours, comes from COMMAND.  With foreign orphans it
+ * needs a mark of COMMAND's: its group or its environment.
+ */
+bool tree_marks(const struct tree *, pid_t pid);
+
+/* Whether none of COMMAND's processes is left. */
+bool tree_gone(struct tree *);
+
+/*
+ * Before a signal is passed on to COMMAND: records the sessions of its
+ * processes.  late: the signal has reached them without us already.
+ */
+void tree_snapshot(struct tree *, bool late);
+
+/*
+ * COMMAND outlived the signal.  Processes that it made orphans remain
+ * COMMAND's; the others may yet become daemons.
+ */
+void tree_forget_snapshot(struct tree *);
+
+/*
+ * COMMAND has exited.  killed: by a signal; signalled: after one that we
+ * passed on to end it.  In both cases its children are no daemons.
+ */
+void tree_command_exited(struct tree *, bool killed, bool signalled);
+
+/* Before we stop COMMAND: whatever is its process now remains so. */
+void tree_freeze(struct tree *);
+
+/* The group that is COMMAND's alone, 0 if there is none (any more). */
+pid_t tree_own_group(const struct tree *);
+
+/* Sends signo to COMMAND's own group, or to each of its processes. */
+void tree_signal(struct tree *, int signo);
+
+/*
+ * Passes a signal on to processes that outlived COMMAND, unless the terminal
+ * sent it to them as well.  Returns whether any got it from us.
+ */
+bool tree_forward(struct tree *, const struct signalfd_siginfo *);
+
+/* Kills all.  Returns whether there were any that we may kill. */
+bool tree_kill(struct tree *);
+
+/* Names those of COMMAND's processes that are left.  Returns text. */
+char *tree_survivors(struct tree *, char *text, size_t size);
+
+#endif
