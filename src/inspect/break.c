@@ -1,8 +1,7 @@
 /*
- * Who has the lock is asked as --status does it.  To take it away, every server
- * is told whose it is and compares by itself, so that nobody else can lose it,
- * whatever has happened in between.  A run that no majority can have as its
- * holder is left alone everywhere.
+ * Reads the holders as --status does.  The revoking script compares the token
+ * on each server, so no other run can lose the lock, whatever has happened in
+ * between.  A run that cannot have a majority keeps what it has.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,15 +26,15 @@
 #include "protocol/state.h"
 #include "scripts.h"
 
-#define HOLDING (OWNER_WHO + 2 * DURATION_TEXT + 64) /* room for holding() */
+#define HOLDING (OWNER_WHO + 2 * DURATION_TEXT + 64) /* a text of holding() */
 
-/* A lock, and the run that is to lose it. */
+/* The run whose lease is revoked, and the progress. */
 struct revocation {
 	const struct options *opt;
-	struct owner owner;     /* its token alone */
-	int sent[LOCK_SERVERS]; /* how often each server was */
+	struct owner owner;     /* only its token */
+	int sent[LOCK_SERVERS]; /* requests to each server */
 	int replies;
-	int revoked; /* how many had it, and have it no more */
+	int revoked; /* servers where it was revoked */
 };
 
 /* "held by deploy@web1 pid 4242 (backup.sh) for 3m12s, lease 27s left" */
@@ -64,7 +63,7 @@ holding(char buf[HOLDING], const struct server_view *o, const struct holder *h)
 	return buf;
 }
 
-/* What a server says of the run with that token. */
+/* Returns the run with this token in a server's view; NULL: none. */
 static const struct holder *
 find_token(const struct server_view *o, const char *token)
 {
@@ -76,9 +75,8 @@ find_token(const struct server_view *o, const char *token)
 }
 
 /*
- * What the first server that has it as a holder says of the run with that
- * token; NULL if none has, or so few that it cannot be one, whatever the
- * servers would say that do not answer.
+ * Returns the run with this token in the first view that has it; NULL if it
+ * cannot have a majority, even if it holds on every server that is silent.
  */
 static const struct holder *
 possible_holder(const struct status *st, const char *token)
@@ -96,7 +94,7 @@ possible_holder(const struct status *st, const char *token)
 	return votes >= st->query.quorum ? first : NULL;
 }
 
-/* Whether the process is on this host and runs; a zombie does not. */
+/* Whether the process runs on this host; a zombie does not. */
 static bool
 runs_here(const struct owner *o)
 {
@@ -111,7 +109,7 @@ runs_here(const struct owner *o)
 	return kill(o->pid, 0) == 0 || errno == EPERM;
 }
 
-/* As a shell reads it back. */
+/* Prints a word quoted for a shell. */
 static void
 print_quoted(const char *word)
 {
@@ -132,8 +130,8 @@ print_quoted(const char *word)
 }
 
 /*
- * The words of this command, with the token as the first of its options: there
- * no word before it can take it for something else.
+ * Prints our own command line with --token as its first option, where no other
+ * option can take it for its value.
  */
 static void
 print_command(const struct options *opt, const char *token)
@@ -158,7 +156,7 @@ print_command(const struct options *opt, const char *token)
 		       "REDISCLI_AUTH gives it");
 }
 
-/* Says who that is, and prints what takes the lock away from it. */
+/* Names a holder, and prints the command that revokes its lease. */
 static void
 print_suggestion(const struct options *opt, const struct server_view *o,
     const struct holder *h)
@@ -189,7 +187,7 @@ print_suggestion(const struct options *opt, const struct server_view *o,
 	print_command(opt, h->owner.token);
 }
 
-/* Without a token: offers every run that is a holder, each once. */
+/* Without a token: a suggestion for each run that may hold the lock. */
 static int
 suggest_all(const struct options *opt, const struct status *st)
 {
@@ -258,7 +256,7 @@ revocation_replied(struct query_server *s, size_t i, const struct reply *a)
 		return false;
 	}
 	r->replies++;
-	/* It is asked again only if the first answer was lost. */
+	/* A second request means that the first reply was lost. */
 	revoked = revoked || r->sent[s - s->query->servers] > 1;
 	r->revoked += revoked;
 	info("%s: %s: %s", r->opt->names[0], s->conn.address.text,
@@ -266,7 +264,7 @@ revocation_replied(struct query_server *s, size_t i, const struct reply *a)
 	return false;
 }
 
-/* Whether h, which is no run of redlock-run, is whom the token means. */
+/* Whether the token means h, which is no run of redlock-run. */
 static bool
 is_foreign(const struct holder *h, const char *token)
 {
@@ -276,7 +274,7 @@ is_foreign(const struct holder *h, const char *token)
 	return h->len == strlen(token) && memcmp(h->value, token, h->len) == 0;
 }
 
-/* The token is not, or no longer, that of a holder: who is it then? */
+/* The token is no holder's, or no longer: reports who the holder is. */
 static int
 refuse(const struct options *opt, const struct status *st)
 {
@@ -313,7 +311,7 @@ refuse(const struct options *opt, const struct status *st)
 	return EXIT_NOT_BROKEN;
 }
 
-/* Takes the lock away from the run with the token.  Returns the exit status. */
+/* Revokes the lease of the run with the token.  Returns the exit status. */
 static int
 revoke_lock(const struct options *opt, struct status *st)
 {
@@ -333,7 +331,7 @@ revoke_lock(const struct options *opt, struct status *st)
 	query_send(&st->query, 1, send_revocation, revocation_replied);
 	st->query.arg = st;
 	if (r.revoked == 0 && r.replies >= st->query.quorum) {
-		status_read(st); /* somebody was quicker */
+		status_read(st); /* it ended or was revoked meanwhile */
 		return refuse(opt, st);
 	}
 	result = query_report(&st->query, &failures);

@@ -5,9 +5,9 @@
 #include "config/options.h"
 
 /*
- * Asks all servers of opt, and prints what is found on standard output.
- * Returns the exit status: 0 if every one is fit, EXIT_REFUSED if one refuses
- * us, else EXIT_UNREACHABLE.
+ * Probes all servers of opt and prints the findings on standard output.
+ * Returns the exit status: 0 if all servers are fit, EXIT_REFUSED if one denies
+ * us access, else EXIT_UNREACHABLE.
  */
 int check_run(const struct options *opt);
 

@@ -1,7 +1,7 @@
 /*
- * Judges facts by the rules that a run goes by, and says what to do.  Bad is
- * what keeps a server from being counted on, whether a run would notice or not;
- * the rest is a note.
+ * Judges probes by the rules that a run applies.  A finding is bad if no lock
+ * should depend on the server, whether or not a run would notice; otherwise it
+ * is a note.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -66,7 +66,7 @@ user_of(const struct probe *p)
 	return user[0] != '\0' ? user : "default";
 }
 
-/* The same for a user that the server refuses: it may be a password. */
+/* A refused user may be a password in the wrong place, so it is masked. */
 static const char *
 refused_user(const struct probe *p)
 {
@@ -115,7 +115,7 @@ judge_failure(struct findings *v, const struct probe *p)
 		    refused_user(p), p->why);
 }
 
-/* What can be done without, a note for each consequence. */
+/* Missing rights that a run can do without: a note for each consequence. */
 static void
 judge_spare(struct findings *v, const struct probe *p, uint32_t denied)
 {
@@ -146,7 +146,7 @@ judge_rights(
 	char rule[ACL_TEXT], names[ACL_TEXT];
 	const char *keys = "";
 	uint32_t denied = p->denied & ~acl_idle(p->denied);
-	/* Where no command has got as far as its key, none is known. */
+	/* Redis checks keys last: without an allowed command none is known. */
 	int patterns = p->tried_patterns ? p->denied_patterns : PATTERN_ALL;
 
 	if (acl_needed(denied) == 0 && p->denied_patterns == 0) {
@@ -167,7 +167,7 @@ judge_rights(
 	    acl_part(rule, opt->prefix, patterns, denied));
 }
 
-/* What the server is; whether it is one that could be fit. */
+/* The kind of server.  Returns whether it could be fit at all. */
 static bool
 judge_kind(struct findings *v, const struct probe *p)
 {
@@ -200,7 +200,7 @@ judge_kind(struct findings *v, const struct probe *p)
 		    "--replicas makes that less likely, several independent "
 		    "masters rule it out");
 	if (p->address->kind == ADDRESS_CLUSTER)
-		return true; /* a replica leads to its master there */
+		return true; /* in a cluster a replica redirects us to its master */
 	if (strcmp(p->role, "slave") == 0)
 		add(v, LEVEL_BAD,
 		    "it is a replica of %s:%" PRId64 "; name a master, and "
@@ -216,7 +216,7 @@ judge_uptime(
     struct findings *v, const struct probe *p, const struct options *opt)
 {
 	char up[DURATION_TEXT], grace[DURATION_TEXT], left[DURATION_TEXT];
-	int64_t need_ms = opt->grace_ms + 1000; /* it counts whole seconds */
+	int64_t need_ms = opt->grace_ms + 1000; /* INFO has whole seconds */
 
 	if (opt->grace_ms == 0 || p->uptime_ms >= need_ms)
 		return;
@@ -250,7 +250,7 @@ judge_memory(struct findings *v, const struct probe *p)
 		    "raise maxmemory, or delete something");
 }
 
-/* Whether it restarts with what it knew, or somebody else covers that. */
+/* A restart must not forget locks, unless the restart grace covers it. */
 static void
 judge_persistence(
     struct findings *v, const struct probe *p, int n, const struct options *opt)
@@ -263,7 +263,7 @@ judge_persistence(
 	    n > 1 ? "a --restart-grace" : "three servers");
 }
 
-/* How far two clocks are apart, if both are known. */
+/* The difference of two clocks; 0 if one is unknown. */
 static int64_t
 apart_ms(const struct probe *a, const struct probe *b)
 {
@@ -276,8 +276,8 @@ apart_ms(const struct probe *a, const struct probe *b)
 }
 
 /*
- * Off by more than a lease from ours, or from more than half of the other
- * servers': so one of three that is wrong is found out, not those two.
+ * A clock is bad if it is off by more than a lease from ours, or from more than
+ * half of the other servers': of three servers, that finds the wrong one.
  */
 static void
 judge_clock(struct findings *v, const struct probe *all, int n, int i,
@@ -325,7 +325,7 @@ judge_speed(
 		    duration_format(opt->node_timeout_ms, timeout));
 }
 
-/* Whether it does what it is asked. */
+/* Whether it serves our commands. */
 static void
 judge_service(
     struct findings *v, const struct probe *p, const struct options *opt)
@@ -384,7 +384,7 @@ same_server(const struct probe *a, const struct probe *b)
 	    strcmp(a->run_id, b->run_id) == 0;
 }
 
-/* What is not about one of them, but about which were named. */
+/* Findings about the choice of servers; printed with the first or last one. */
 static void
 judge_choice(struct findings *v, const struct probe *all, int n,
     const struct options *opt)

@@ -1,4 +1,4 @@
-/* What is to be thought of the servers, and what to do.  Pure: no look-ups. */
+/* What the probes mean, and what the user can do about it.  Pure: no I/O. */
 #ifndef FINDINGS_H
 #define FINDINGS_H
 
@@ -8,32 +8,32 @@
 #include "inspect/probe.h"
 
 enum level {
-	LEVEL_NOTE,   /* to be known */
+	LEVEL_NOTE,   /* good to know */
 	LEVEL_BAD,    /* the server is not fit */
-	LEVEL_REFUSED /* because it does not let us */
+	LEVEL_REFUSED /* not fit, because it denies us access */
 };
 
 #define FINDINGS_MAX 24
 
-/* Of one server. */
+/* The findings about one server. */
 struct findings {
 	int n;
 	struct finding {
 		enum level level;
-		char *text; /* a sentence; not fit for a terminal yet */
+		char *text; /* a sentence, not yet escaped */
 	} list[FINDINGS_MAX];
 	enum level worst;
 };
 
 /*
- * Fills *findings, one for each of the n servers that facts are about; exits if
- * there is no memory.  findings_release() frees what is in one.
+ * Fills an array of findings from an array of probes, both of n servers; exits
+ * with EXIT_OS if there is no memory.  findings_release() frees one.
  */
 void findings_judge(
     struct findings *, const struct probe *, int n, const struct options *opt);
 void findings_release(struct findings *);
 
-/* How a server keeps its data: "aof", "rdb" or "none"; NULL: not known. */
+/* Returns how a server persists data: "aof", "rdb", "none"; NULL: unknown. */
 const char *findings_persistence(const struct probe *);
 
 #endif

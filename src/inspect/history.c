@@ -1,6 +1,5 @@
 /*
- * What --history found, as a table for people or as JSON for programs.
- * Everything printed here came out of Redis, so everything is escaped.
+ * Everything printed here came from Redis, so everything is escaped.
  */
 #include <inttypes.h>
 #include <langinfo.h>
@@ -19,16 +18,16 @@
 #define SHOWN  100 /* runs of a lock, at most */
 #define WIDEST 20  /* columns that the bar of the longest run takes */
 
-/* Before these stands the lock's name, if there may be several. */
+/* The columns; LOCK comes before them if there may be several locks. */
 enum { WHEN, HOST, PID, COMMAND, WAITED, RAN, BAR, ENDED, COLUMNS };
 
 struct page {
 	struct table table;
-	int first;   /* where the columns above begin */
+	int first;   /* the index of WHEN */
 	bool blocks; /* the locale has more characters than ASCII */
 };
 
-/* As kill(1) knows them. */
+/* The names that kill(1) uses. */
 static const char *const signal_names[] = { [SIGHUP] = "HUP",
 	[SIGINT] = "INT",
 	[SIGQUIT] = "QUIT",
@@ -58,7 +57,7 @@ shown(const struct lock_runs *c)
 	return c->runs.n < SHOWN ? c->runs.n : SHOWN;
 }
 
-/* How long it ran, or has run until now; -1: unknown. */
+/* For how long COMMAND ran, or has run by now; -1: unknown. */
 static int64_t
 ran_ms(const struct lock_runs *c, const struct past_run *run)
 {
@@ -67,7 +66,7 @@ ran_ms(const struct lock_runs *c, const struct past_run *run)
 	return c->now_ms > run->since_ms ? c->now_ms - run->since_ms : 0;
 }
 
-/* Whether block characters can be shown. */
+/* Whether the terminal can be expected to show block characters. */
 static bool
 utf8_locale(void)
 {
@@ -103,7 +102,7 @@ show_duration(struct page *p, size_t row, int column, int64_t ms)
 		    duration_format(ms, text));
 }
 
-/* As long as the run was, against the longest: a slow night is seen. */
+/* A bar in proportion to the longest run makes a slow night visible. */
 static void
 show_bar(struct page *p, size_t row, int64_t ms, int64_t longest)
 {
@@ -124,7 +123,7 @@ show_bar(struct page *p, size_t row, int64_t ms, int64_t longest)
 	table_cell(&p->table, row, p->first + BAR, "%s", bar);
 }
 
-/* COMMAND's exit status, the signal that killed it, or what else there was. */
+/* COMMAND's exit status, the signal that killed it, or another ending. */
 static void
 show_ending(struct page *p, size_t row, const struct past_run *run)
 {
@@ -167,7 +166,7 @@ show_run(struct page *p, const struct lock_runs *c, const struct past_run *run,
 	show_ending(p, row, run);
 }
 
-/* The rows of one lock take the place of another's; columns stay as wide. */
+/* Replaces the rows by those of another lock; columns only ever widen. */
 static void
 turn_page(struct page *p, const struct lock_runs *c)
 {
@@ -181,7 +180,7 @@ turn_page(struct page *p, const struct lock_runs *c)
 		show_run(p, c, &c->runs.run[i], longest);
 }
 
-/* With -v: the token, and what each server says if they do not agree. */
+/* With -v: the token, and each server's last event if they differ. */
 static void
 show_logs(FILE *out, const struct query *q, const struct lock_runs *c,
     const struct past_run *run)
@@ -213,7 +212,7 @@ history_table(FILE *out, const struct history *h)
 	table_init(&p.table, table_wants_colours(), p.first + COLUMNS,
 	    titles + 1 - p.first);
 	for (size_t i = 0; i < h->nlocks; i++)
-		turn_page(&p, &h->locks[i]); /* how wide will it be? */
+		turn_page(&p, &h->locks[i]); /* for the widths */
 	table_print(out, &p.table, 0, 1);
 	for (size_t i = 0; i < h->nlocks; i++) {
 		const struct lock_runs *c = &h->locks[i];

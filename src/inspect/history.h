@@ -1,4 +1,4 @@
-/* --history: what it found, as a table for people or as JSON for programs. */
+/* --history: recorded runs as a table for people or as JSON for programs. */
 #ifndef HISTORY_H
 #define HISTORY_H
 
@@ -6,7 +6,7 @@
 
 #include "inspect/runlog.h"
 
-/* Both print at most a hundred runs a lock; whether that worked, ferror() knows. */
+/* Each prints at most 100 runs of a lock; ferror() reports a failed write. */
 void history_table(FILE *, const struct history *);
 void history_json(FILE *, const struct history *);
 

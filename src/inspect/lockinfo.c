@@ -1,6 +1,7 @@
 /*
- * Looks and touches nothing: lists the locks, asks every server about each,
- * and believes in an owner only where a majority agrees.
+ * Merges what the servers reply about each lock.  A holder counts only if a
+ * majority of all configured servers names it, so one faulty server can neither
+ * invent nor hide a holder.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #include "protocol/state.h"
 #include "scripts.h"
 
-#define WAITERS_MAX 100 /* that status.lua tells of */
+#define WAITERS_MAX 100 /* in a reply of status.lua */
 
 static void
 read_waiters(struct server_view *v, const struct reply a)
@@ -57,7 +58,7 @@ read_holders(struct server_view *v, const struct reply a)
 	}
 }
 
-/* What holders have in common. */
+/* Returns the state of a lock with these holders. */
 static enum state
 state_of(const struct holder *holders, size_t n, bool shared)
 {
@@ -128,7 +129,10 @@ find_holder(const struct holder *holders, size_t n, const struct holder *h)
 	return NULL;
 }
 
-/* One that a server knows is one if a majority says so, as long as that says. */
+/*
+ * Adds a holder that one server names, if a majority names it.  Its lease is
+ * the q-th longest: so long a majority keeps it.
+ */
 static void
 judge_holder(const struct query *q, struct lock_info *l,
     const struct server_view *sample, const struct holder *h)
@@ -167,7 +171,7 @@ judge_holder(const struct query *q, struct lock_info *l,
 	l->sample = sample;
 }
 
-/* Who has had it longest comes first. */
+/* The oldest holder comes first. */
 static int
 compare_holders(const void *a, const void *b)
 {
@@ -262,7 +266,7 @@ status_read(struct status *st)
 		judge_lock(q, &st->locks[i]);
 }
 
-/* When the first of its holders took it; those that do not say come last. */
+/* When the oldest holder acquired the lock; foreign values come last. */
 static int64_t
 held_since(const struct lock_info *l)
 {

@@ -1,4 +1,4 @@
-/* --status: which locks there are, and what a majority says of each. */
+/* The state of locks, as a majority of the servers has it. */
 #ifndef LOCKINFO_H
 #define LOCKINFO_H
 
@@ -12,36 +12,37 @@
 
 enum state { STATE_UNKNOWN, STATE_FREE, STATE_HELD, STATE_SHARED, STATE_REST };
 
-/* Who has a lock, or one slot of it, or shares it. */
+/* Who holds a lock, a slot of it or a share in it. */
 struct holder {
 	char *value;
 	size_t len;
 	struct owner owner;
-	bool ours;      /* the value is one of redlock-run's */
+	bool ours;      /* the value is one of redlock-run's, and owner is it */
 	int64_t ttl_ms; /* -1: for ever */
 };
 
-/* What one server says of one lock. */
+/* One server's reply about one lock. */
 struct server_view {
 	bool known;
 	enum state state;
 	bool shared;
 	struct holder *holders;
 	size_t nholders;
-	struct owner *waiters; /* the first of those that wait, since then */
+	struct owner
+	    *waiters; /* the first in the queue; since: when they joined */
 	size_t nwaiters;
-	int waiting;    /* how many do */
+	int waiting;    /* all in the queue */
 	int64_t now_us; /* its wall clock */
 	int64_t fence;
 };
 
-/* A lock, and what a majority agrees on. */
+/* A lock, and what a majority of the servers agrees on. */
 struct lock_info {
-	const char *name;          /* the lock's */
-	int slots;                 /* there may be */
-	struct server_view *views; /* one a server */
+	const char *name;          /* the query's */
+	int slots;                 /* the last that may be in use */
+	struct server_view *views; /* one for each server */
 	const struct server_view
-	    *sample;            /* one of the majority; NULL: there is none */
+	    *sample; /* the view of one server of the majority; NULL: none */
 	struct holder *holders; /* values and owners are the views' */
 	size_t nholders;
 	enum state state;
@@ -51,27 +52,28 @@ struct lock_info {
 
 struct status {
 	struct query query;
-	struct lock_info *locks; /* one a lock */
+	struct lock_info *locks; /* one for each lock of the query */
 	size_t nlocks;
 };
 
 /*
- * Finds out all that there is to know of opt's locks; may be called again for
- * the same *st, which status_init() has prepared, and finds it out anew.
+ * status_read() queries the servers for the locks opt->names, or, if there are
+ * none, for all under the prefix; it may be called again, and reads them anew.
+ * status_init() resolves names, which may block, and exits with EXIT_OS if the
+ * operating system refuses.  status_release() frees all.
  */
 void status_init(struct status *, const struct options *opt);
 void status_read(struct status *);
 
 /*
- * Puts what matters first: what most wait for, then what is held, by whoever
- * has had it longest, what is shared, rests, is unknown and is free; then by
- * name.
+ * Sorts the locks by what matters: the longest queue first, then held, shared,
+ * in cooldown, unknown and free ones; held ones by age, the rest by name.
  */
 void status_sort(struct status *);
 void status_release(struct status *);
 
 /*
- * Whether all of opt->names are held by the run that has this token.  If so,
+ * Returns whether the run with this token holds all of opt->names.  If so,
  * *run is that run, and *mode and *capacity are how it uses the last of the
  * names.
  */

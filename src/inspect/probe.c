@@ -1,6 +1,6 @@
 /*
- * Asks, and does not judge.  An error is an answer, too.  No command that is
- * sent from here changes anything, and none knows the name of a lock.
+ * Measures only; findings.c draws the conclusions.  An error is a result, too.
+ * No request from here changes anything or uses the name of a lock.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "redis/error.h"
 #include "redis/info.h"
 
-#define SAMPLES    5          /* of the time that an answer takes */
+#define SAMPLES    5          /* of the round trip */
 #define TIME_END_S 9000000000 /* the year 2255: no server's clock is there */
 
 bool
@@ -118,7 +118,7 @@ send_time(struct query_server *s, size_t i)
 	return conn_command(&s->conn, (int)i, 1, argv);
 }
 
-/* Since 1970, in us; -1 if that is no time. */
+/* Microseconds since 1970; -1 if the reply is no time. */
 static int64_t
 time_us(const struct reply *a)
 {
@@ -155,8 +155,8 @@ time_replied(struct query_server *s, size_t i, const struct reply *a)
 }
 
 /*
- * Each is tried with a key like a lock's and with one like those beside it.  No
- * lock can have ":~" in its name.
+ * Tries each right with the key of a lock and with an auxiliary key.  No lock can
+ * have ":~" in its name, so neither key exists.
  */
 static int
 send_right(struct query_server *s, size_t i)

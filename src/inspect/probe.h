@@ -1,6 +1,6 @@
 /*
- * What --check finds out about each server: what it says of itself, its clock,
- * how long an answer takes, and what the user may do.
+ * What --check measures on each server: its INFO, its clock, its round trip and
+ * the rights of our user.
  */
 #ifndef PROBE_H
 #define PROBE_H
@@ -14,12 +14,12 @@
 #define PROBE_WORD    40
 #define PROBE_UNKNOWN INT64_MIN
 
-/* Of one server.  The texts are its own words, not fit for a terminal yet. */
+/* One server.  Its texts are copied from replies and not yet escaped. */
 struct probe {
 	const struct address *address;
-	enum reply_kind failure; /* REPLY_OK: it has answered all */
+	enum reply_kind failure; /* REPLY_OK: it replied to everything */
 	char why[CONN_WHY];
-	bool informed; /* so that the following is known */
+	bool informed; /* INFO was readable, up to saves */
 	bool valkey;
 	char version[PROBE_WORD];
 	char mode[PROBE_WORD]; /* standalone, sentinel, cluster */
@@ -33,32 +33,35 @@ struct probe {
 	int64_t uptime_ms; /* whole seconds; -1: unknown */
 	bool loading;
 	bool cluster;
-	bool appends;          /* it keeps an append-only file, */
-	bool saves;            /* or has saved a snapshot since it started */
-	char silent[CONN_WHY]; /* why it is not informed */
+	bool appends;          /* it keeps an append-only file */
+	bool saves;            /* it has saved a snapshot since it started */
+	char silent[CONN_WHY]; /* why INFO was not */
 	int64_t rtt_us;        /* the shortest; -1: unknown */
 	int64_t offset_us;     /* its clock less ours, or PROBE_UNKNOWN */
-	uint32_t denied;       /* a bit for each of rights, */
-	uint32_t unknown;      /* and for those that it does not have */
-	int denied_patterns;   /* PATTERN_LOCK, PATTERN_BESIDE */
-	bool tried_patterns;   /* a command with a key was allowed */
+	uint32_t denied;       /* RIGHT_BIT() of commands that ACL denies us */
+	uint32_t unknown;    /* RIGHT_BIT() of commands that it does not have */
+	int denied_patterns; /* PATTERN_LOCK, PATTERN_BESIDE */
+	bool tried_patterns; /* a command with a key was allowed */
 	char unable
 	    [CONN_WHY]; /* why it serves no commands now; empty: it does */
-	int left;       /* questions of the clock to be asked */
+	int left;       /* TIME requests to be sent */
 	int64_t sent_us;
 	int64_t sent_wall_us;
 };
 
 /*
- * Asks the servers of a query, and fills probes, one a server; they stay in
- * place while the query does.
+ * Probes each server of a query; probes has a member for each, and must outlive
+ * the query.
  */
 void probe_servers(struct probe *, struct query *);
 
-/* Reads what INFO answered; false if that makes no sense. */
+/* Reads a reply to INFO; returns false if it is malformed. */
 bool probe_read_info(struct probe *, const char *info);
 
-/* Notes what a server said when right i was tried with that pattern's key. */
+/*
+ * Records the reply to the command of right i, tried with a key that fits the
+ * pattern.
+ */
 void probe_tried(
     struct probe *, int i, int pattern, enum reply_kind, const char *error);
 

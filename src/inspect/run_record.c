@@ -1,7 +1,6 @@
 /*
- * Merges what the servers tell of a lock's runs, and judges how each ended.
- * Their histories are a stranger's as much as any value: what does not make
- * sense is passed over.  Knows no server, and shows nothing.
+ * Merges the entries of several servers.  Anybody who can write to Redis can
+ * write an entry, so malformed ones are skipped.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +10,12 @@
 #include "inspect/query.h"
 #include "inspect/run_record.h"
 
-#define NUMBER_MAX INT64_C(9000000000000000) /* what JSON can say exactly */
+#define NUMBER_MAX INT64_C(9000000000000000) /* below 2^53: exact in JSON */
 
 const char *const ending_names[] = { NULL, "exited", "killed", "at-most",
 	"lost", "not-run", "died", "running" };
 
-/* What follows " name=" in text, up to a blank or the end; NULL if nothing. */
+/* Returns what follows name (" x=") in text, up to a blank or the end; NULL if absent. */
 static const char *
 field(const char *text, size_t len, const char *name, size_t *value_len)
 {
@@ -44,7 +43,7 @@ number(const char *text, size_t len, const char *name)
 	return number;
 }
 
-/* How it says that a run ended; ENDED_UNKNOWN if it does not. */
+/* Returns the ending in an entry; ENDED_UNKNOWN if there is none. */
 static enum ending
 ending(const char *text, size_t len)
 {
@@ -58,7 +57,7 @@ ending(const char *text, size_t len)
 	return ENDED_UNKNOWN;
 }
 
-/* Most often it is about the one that was added last. */
+/* Searches backwards: most entries belong to the run added last. */
 static struct past_run *
 find(const struct runs *runs, const char *token)
 {
@@ -112,10 +111,10 @@ runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
 		return;
 	run = find_or_add(runs, &owner);
 	before = &run->event[server];
-	/* What came before a start that has no end yet was another try. */
+	/* Entries before a start belong to an earlier attempt of the run. */
 	if (*before == EVENT_START)
 		return;
-	/* The release may have come twice; the first time it was in order. */
+	/* A repeated release is recorded as lost; the first one counts. */
 	if (*before == EVENT_NONE ||
 	    (*before == EVENT_LOST && event == EVENT_END))
 		*before = (unsigned char)event;
@@ -144,7 +143,7 @@ runs_holds(struct runs *runs, int server, const char *token)
 		run->holds[server] = true;
 }
 
-/* The rule for "held" is the lock's: a majority of all servers there are. */
+/* "Running" takes what holding takes: a majority of all configured servers. */
 static void
 judge(struct past_run *run, int nservers, int quorum, int nsilent)
 {

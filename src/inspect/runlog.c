@@ -1,6 +1,6 @@
 /*
- * Asks every server for what it has written down of each lock.  What the runs
- * were and how they ended is runs.c's to say, tell.c shows it.
+ * Reads the history of each lock from every server.  run_record.c merges the
+ * entries and decides how each run ended; history.c prints them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,7 +93,7 @@ judge_lock(const struct query *q, struct lock_runs *c)
 void
 history_read(struct history *h)
 {
-	/* The locks themselves tell how many slots there are to look at. */
+	/* "" finds the slots of a lock, to know which runs still hold one. */
 	static const char *const wanted[] = { "runs", "", NULL };
 	struct query *q = &h->query;
 

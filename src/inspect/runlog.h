@@ -1,4 +1,4 @@
-/* The last runs of locks, and how each ended. */
+/* The recorded runs of locks, merged from all servers. */
 #ifndef RUNLOG_H
 #define RUNLOG_H
 
@@ -11,31 +11,32 @@
 #include "inspect/run_record.h"
 #include "protocol/owner.h"
 
-/* What one server says of one lock beside its runs. */
+/* What one server replied about one lock, apart from its runs. */
 struct server_log {
 	bool known;
-	char (*holders)[OWNER_TOKEN]; /* who has the lock there */
+	char (*holders)
+	    [OWNER_TOKEN]; /* the tokens of those that hold the lock there */
 	size_t nholders;
 };
 
-/* A lock and its runs. */
+/* A lock and its recorded runs. */
 struct lock_runs {
 	const char *name; /* the lock's */
 	int slots;
-	struct server_log *logs; /* one a server */
+	struct server_log *logs; /* one for each server */
 	struct runs runs;
-	int64_t now_ms; /* the latest time that a server said */
+	int64_t now_ms; /* the latest time of a server's clock */
 };
 
 struct history {
 	struct query query;
-	struct lock_runs *locks; /* one a lock */
+	struct lock_runs *locks; /* one for each lock of the query */
 	size_t nlocks;
 };
 
 /*
- * Finds out the last runs of the locks that the options of h->query name, or,
- * if they name none, of all under the prefix.  history_release() undoes it.
+ * Reads the recorded runs of the locks that the options of h->query name, or,
+ * if they name none, of all under the prefix.  history_release() frees them.
  */
 void history_read(struct history *);
 void history_release(struct history *);

@@ -1,6 +1,5 @@
 /*
- * What --status found, as a table for people or as JSON for programs.
- * Everything printed here came out of Redis, so everything is escaped.
+ * Everything printed here came from Redis, so everything is escaped.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -18,7 +17,7 @@ enum { LOCK, STATE, HOLDER, COMMAND, HELD, LEASE, WAITING, FENCE, COLUMNS };
 static const char *const state_names[] = { "unknown", "free", "held", "shared",
 	"rest" };
 
-/* How long it has it, by the server's clock; -1 if it does not say. */
+/* The age of a lease by the server's clock; -1 for a foreign value or a cooldown. */
 static int64_t
 held_ms(const struct lock_info *l, const struct holder *h)
 {
@@ -27,7 +26,7 @@ held_ms(const struct lock_info *l, const struct holder *h)
 	return owner_age_ms(&h->owner, l->sample->now_us);
 }
 
-/* What stands in the row of a holder alone. */
+/* The cells about one holder. */
 static void
 show_holder(struct table *t, size_t row, const struct lock_info *l,
     const struct holder *h)
@@ -54,7 +53,7 @@ show_holder(struct table *t, size_t row, const struct lock_info *l,
 		    t, row, LEASE, "%s", duration_format(h->ttl_ms, text));
 }
 
-/* A row for each holder, and one at least; the first says the rest. */
+/* A row for each holder, at least one; the first has the cells of the lock. */
 static void
 show_lock(struct table *t, const struct lock_info *l)
 {
@@ -80,7 +79,7 @@ show_lock(struct table *t, const struct lock_info *l)
 		table_cell(t, first, FENCE, "%" PRId64, l->fence);
 }
 
-/* With -v: the tokens, and what each server says. */
+/* With -v: the tokens, and the view of each server. */
 static void
 show_views(FILE *out, const struct query *q, const struct lock_info *l)
 {

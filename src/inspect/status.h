@@ -1,4 +1,4 @@
-/* --status: what it found, as a table for people or as JSON for programs. */
+/* --status: the state of locks as a table for people or JSON for programs. */
 #ifndef STATUS_H
 #define STATUS_H
 
@@ -6,14 +6,14 @@
 
 #include "inspect/lockinfo.h"
 
-/* Whether the printing worked, ferror() knows. */
+/* ferror() reports a failed write. */
 void show_table(FILE *, const struct status *);
 void show_json(FILE *, const struct status *);
 
 /*
  * Prints the state of the locks opt->names, or, if it names none, of all under
- * the prefix, on standard output.  Returns the exit status: 0, EXIT_FREE if one
- * asked for is free, EXIT_UNREACHABLE or EXIT_REFUSED with a message.
+ * the prefix, on standard output.  Returns the exit status: 0, EXIT_FREE if a
+ * named lock is free, EXIT_UNREACHABLE or EXIT_REFUSED with a message.
  */
 int status_run(const struct options *opt);
 

@@ -1,8 +1,8 @@
 /*
- * Asks once a second and draws what came.  Keys, signals and the clock are
- * watched in the query's loop, so that they are served while a server keeps a
- * round waiting; a second that passes meanwhile is not made up for.  While the
- * others are enough, a silent server takes up a third of the time at most.
+ * Queries the servers once a second and draws the result.  The query's loop also
+ * serves keys, signals and the timer, so they work while a server delays a
+ * round; seconds that pass meanwhile are skipped.  If the others are a majority,
+ * a silent server may delay us for at most a third of the time.
  */
 #include <errno.h>
 #include <poll.h>
@@ -37,13 +37,13 @@ struct watch {
 	struct loop_watch signal_watch;
 	struct loop_watch key_watch;
 	struct loop_watch tick_watch;
-	bool due;         /* for a round */
-	int64_t round_ms; /* when the round under way began; 0: there is none */
-	int64_t retry_ms; /* no server that failed is asked before that */
-	int signo;        /* that ended us; 0: none */
+	bool due;         /* a round */
+	int64_t round_ms; /* when this round began; 0: none is under way */
+	int64_t retry_ms; /* failed servers stay out of the rounds until then */
+	int signo;        /* that ends --watch; 0: none */
 
-	char *title; /* of the last round: the first line, */
-	char *table; /* and the last that a majority has vouched for */
+	char *title; /* the first line, from the last round */
+	char *table; /* from the last round that a majority replied to */
 	char table_clock[CLOCK];
 	bool known; /* there was one such */
 	bool stale; /* the last round was none */
@@ -55,7 +55,7 @@ query_of(struct watch *w)
 	return &w->status.query;
 }
 
-/* Text to be written and then read as a string, which the caller frees. */
+/* A stream whose text the caller frees after text_close(). */
 static FILE *
 text_open(char **text, size_t *len)
 {
@@ -81,7 +81,7 @@ put_escaped(FILE *out, const char *text)
 	fputs(escape_text(safe, sizeof(safe), text, strlen(text)), out);
 }
 
-/* A line for each server that has failed, or has kept us waiting. */
+/* A line for each server that has failed or delays this round. */
 static void
 put_troubles(FILE *out, struct watch *w)
 {
@@ -127,7 +127,7 @@ draw(struct watch *w)
 	free(head);
 }
 
-/* How the round went, in one line. */
+/* The first line: time, counts and hints. */
 static void
 set_title(struct watch *w, const char *clock)
 {
@@ -170,7 +170,7 @@ set_title(struct watch *w, const char *clock)
 	text_close(out);
 }
 
-/* The round is over: keeps what it has brought. */
+/* After a round: renders its table, unless too few servers replied. */
 static void
 keep(struct watch *w)
 {
@@ -248,11 +248,11 @@ key_cb(void *arg, short revents)
 			query_of(w)->stop = true;
 }
 
-/* Whether it is one of those that end us; not a write of ours. */
+/* Whether the signal ends --watch; SIGPIPE from a write of our own does not. */
 static bool
 ends(const struct signalfd_siginfo *si)
 {
-	bool write = si->ssi_signo == SIGPIPE && /* a connection has gone */
+	bool write = si->ssi_signo == SIGPIPE && /* a server hung up */
 	    si->ssi_pid == (uint32_t)getpid();
 
 	return !write && signals_terminates((int)si->ssi_signo);
@@ -299,7 +299,7 @@ add_watch(struct watch *w, struct loop_watch *its, int fd,
 		die(EXIT_OS, "poll: %s", strerror(errno));
 }
 
-/* Signals are taken after the names are looked up, which may block. */
+/* Resolving names may block, so it comes before signals are blocked. */
 static void
 watch_init(struct watch *w, const struct options *opt)
 {

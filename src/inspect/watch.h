@@ -5,8 +5,9 @@
 #include "config/options.h"
 
 /*
- * Draws on the terminal until q is pressed, the terminal is gone or a signal
- * ends us, of which we die.  Returns the exit status.
+ * Draws on the terminal until the user presses q or the terminal hangs up;
+ * returns the exit status then.  A terminating signal kills this process after
+ * the terminal is restored.
  */
 int watch_run(const struct options *opt);
 
