@@ -216,6 +216,10 @@ chaos: $(PROGRAM)
 	tests/chaos/run $(or $(SECONDS),150) '$(SEED)' $(MODE)$(if $(MODE),, && \
 		tests/chaos/pauses $(or $(PAUSES),60) $(SEED))
 
+# The picture in the README, drawn from a real run; as root.
+picture: $(PROGRAM)
+	@tests/picture '$(abspath $(PROGRAM))' >man/redlock-run.svg
+
 bench: $(PROGRAM)
 	@for b in start memory requests quorum handover waiting; do \
 		REDLOCK_RUN='$(abspath $(PROGRAM))' tests/bench/$$b || exit; done
@@ -223,12 +227,15 @@ bench: $(PROGRAM)
 lint: $B/scripts.h $B/prefix.h
 	@tests/lint $(ALL_CFLAGS)
 
+MANUALS = redlock-run.1 redlock-run.conf.5 redlock-run.7
 DATA = $(DESTDIR)$(PREFIX)/share
 install: all
 	install -D $(PROGRAM) '$(DESTDIR)$(PREFIX)/bin/redlock-run'
 	test ! -e $(MODULE) || install -D -m 644 $(MODULE) \
 		'$(DESTDIR)$(PREFIX)/lib/redlock-run/redlock-run-tls.so'
-	install -D -m 644 man/redlock-run.1 '$(DATA)/man/man1/redlock-run.1'
+	for page in $(MANUALS); do \
+		install -D -m 644 man/$$page \
+			"$(DATA)/man/man$${page##*.}/$$page" || exit; done
 	install -D -m 644 completions/redlock-run.bash \
 		'$(DATA)/bash-completion/completions/redlock-run'
 	install -D -m 644 completions/_redlock-run \
@@ -239,7 +246,8 @@ install: all
 uninstall:
 	cd '$(DESTDIR)$(PREFIX)' && rm -f bin/redlock-run \
 		lib/redlock-run/redlock-run-tls.so \
-		share/man/man1/redlock-run.1 \
+		share/man/man1/redlock-run.1 share/man/man7/redlock-run.7 \
+		share/man/man5/redlock-run.conf.5 \
 		share/bash-completion/completions/redlock-run \
 		'share/$(ZSH_DIR)/_redlock-run' \
 		share/fish/vendor_completions.d/redlock-run.fish
@@ -278,7 +286,7 @@ clean:
 
 FORCE:
 .PHONY: all deps demo units check trace check-asan check-deb check-matrix model chaos \
-	bench lint install uninstall dist deb clean FORCE
+	picture bench lint install uninstall dist deb clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 -include $(OBJS:.o=.d) $(UNITS:=.d) $(TARGETS:=.d)

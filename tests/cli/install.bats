@@ -169,6 +169,8 @@ flags_of() {
 		./opt/it/share/bash-completion/completions/redlock-run
 		./opt/it/share/fish/vendor_completions.d/redlock-run.fish
 		./opt/it/share/man/man1/redlock-run.1
+		./opt/it/share/man/man5/redlock-run.conf.5
+		./opt/it/share/man/man7/redlock-run.7
 		./opt/it/share/zsh/site-functions/_redlock-run
 	END
 	root/opt/it/bin/redlock-run --version

@@ -1,18 +1,18 @@
 # shellcheck shell=bash
 #
-# What redlock-run may do on the servers of all tests: what the man page says
+# What redlock-run may do on the servers of all tests: what the manual says
 # that it needs, and nothing else.
 
 # permissions [PREFIX]: the words of that rule, in one line.
 permissions() {
-	sed -n '/^\.Sy Least privilege/,/^\.Ed/{
+	sed -n '/^\.Sh PERMISSIONS/,/^\.Ed/{
 		s/\\(aq//g
 		s/\\(ti/~/g
 		s/^ *//
 		s/ \\e$//
 		/^~/p
 		/^+/p
-	}' "$(dirname "${BASH_SOURCE[0]}")/../../man/redlock-run.1" |
+	}' "$(dirname "${BASH_SOURCE[0]}")/../../man/redlock-run.conf.5" |
 		paste -sd ' ' |
 		sed -e "s|redlock:|${1-redlock:}|g" -e 's/^~\* ~{\*/~*/'
 }

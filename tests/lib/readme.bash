@@ -1,18 +1,29 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154
 #
-# What runs the examples of the README: its blocks as they stand there, never a
-# copy, on a host as they expect it.  That has redlock-run in /usr/local/bin, and
+# What runs the examples of README and manuals: their blocks as they stand there,
+# never a copy, on a host as they expect it.  That has redlock-run in /usr/local/bin, and
 # redis.example.com is a Redis, on the usual port; it is a mount and a network
 # namespace of a redis-server of ours, so nothing of the real host is touched.
 
-# block WORD: the first fenced block of the README with that word in it.
+# readme_blocks: README and the manuals with all blocks fenced as in README.
+readme_blocks() {
+	cat "$top/README.md"
+	sed -e 's/^\.Bd -literal.*/```/; s/^\.Ed/```/' -e 's/\\(aq/'"'"'/g' \
+	    -e 's/\\(ti/~/g' -e 's/\\e/\\/g' -e 's/\\-/-/g' -e 's/\\&//g' \
+	    "$top"/man/redlock-run.[17] "$top"/man/redlock-run.conf.5
+}
+
+# block WORD: the first block with that word in it.
 block() {
-	awk -v word="$1" '
+	readme_blocks | awk -v word="$1" '
 	/^```/ {
-		if (inside && index(text, word)) { printf "%s", text; exit }
+		if (inside && !found && index(text, word)) {
+			printf "%s", text
+			found = 1
+		}
 		inside = !inside; text = ""; next
 	}
-	inside { text = text $0 "\n" }' "$top/README.md"
+	inside { text = text $0 "\n" }'
 }
 
 # host_start: for setup_file; without namespaces there is none.
