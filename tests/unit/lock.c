@@ -14,6 +14,7 @@
 #include "../../src/lock/server_reply.c"
 #include "../../src/lock/server.c"
 #include "../../src/lock/lock.c"
+#include "../../src/lock/explain.c"
 #include "../../src/lock/acquire.c"
 #include "../../src/lock/trust.c"
 #include "../../src/lock/lockset.c"

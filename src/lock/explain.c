@@ -1,0 +1,129 @@
+/*
+ * What the servers' answers say about a lock, in words and for messages.  Reads
+ * and changes nothing.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lock/lock.h"
+
+#define COMPLAINT (CONN_WHY + OWNER_WHO)
+#define AND_MORE  24
+
+const struct lock_state *
+lock_state(const struct lock *l)
+{
+	const struct lock_state *view = NULL;
+	int refusals = 0;
+
+	for (int i = 0; i < l->nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if (s->odd != NULL ||
+		    (s->vote != VOTE_REFUSED && s->released != VOTE_REFUSED))
+			continue;
+		refusals++;
+		if (view == NULL || s->view.taken)
+			view = &s->view;
+	}
+	/* While it is held, a minority that refuses explains nothing. */
+	return l->held && refusals <= l->nservers - l->quorum ? NULL : view;
+}
+
+/* What is wrong with a server; "" if nothing is.  Returns text. */
+static char *
+complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
+{
+	char who[OWNER_WHO];
+	bool ending = l->held && l->phase == PHASE_RELEASE &&
+	    (s->releases > 0 || s->maybe_ours);
+	const char *why = s->why;
+
+	if (s->odd != NULL && !ending) {
+		snprintf(text, COMPLAINT, "%s", s->odd);
+		return text;
+	}
+	switch (ending ? s->released : s->vote) {
+	case VOTE_GRANTED:
+		if (!l->held && s->fence < l->fence)
+			why = "it could not be told the fence";
+		else if (!ending && s->untrusted_since_ms != 0)
+			why = "it lost the lock, and its vote does not count "
+			      "yet";
+		else if (l->replicating && s->replicas < l->replicas)
+			why = "its replicas have not confirmed the lock yet";
+		else
+			why = "";
+		break;
+	case VOTE_REFUSED:
+		if (s->view.taken) {
+			snprintf(text, COMPLAINT, "held by %s",
+			    owner_who(who, s->view.value, s->view.len));
+			return text;
+		}
+		why = "the lock's key is gone";
+		break;
+	case VOTE_PENDING:
+		/* What was wrong before the release is over. */
+		if (ending && s->in_flight == REQUEST_RELEASE)
+			why = "no answer yet";
+		break;
+	case VOTE_UNAVAILABLE:
+	case VOTE_FORBIDDEN:
+		break;
+	}
+	snprintf(text, COMPLAINT, "%s", why);
+	return text;
+}
+
+char *
+lock_why(const struct lock *l, char buf[LOCK_WHY])
+{
+	char text[COMPLAINT], last[COMPLAINT] = "";
+	size_t used = 0, more = 0;
+	const char *said;
+
+	if (l->slow) {
+		snprintf(buf, LOCK_WHY,
+		    "the servers answered so slowly that "
+		    "less than half of the lease was left; a longer --ttl "
+		    "gives them time");
+		return buf;
+	}
+	buf[0] = '\0';
+	for (int i = 0; i < l->nservers; i++) {
+		const struct server *s = &l->servers[i];
+		const char *name = s->conn.address.text;
+
+		if (complaint(l, s, text)[0] == '\0')
+			continue;
+		said = strcmp(text, last) == 0 ? "the same" : text;
+		if (more > 0 ||
+		    used + strlen(name) + strlen(said) + AND_MORE > LOCK_WHY)
+			more++;
+		else
+			used += (size_t)snprintf(buf + used, LOCK_WHY - used,
+			    "%s%s: %s", used > 0 ? "; " : "", name, said);
+		snprintf(last, sizeof(last), "%s", text);
+	}
+	if (more > 0)
+		snprintf(buf + used, LOCK_WHY - used, "; and %zu more", more);
+	return buf;
+}
+
+char *
+lock_agreed(const struct lock *l, bool released, char buf[LOCK_WHY])
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (int i = 0; i < l->nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if ((released ? s->released : s->vote) == VOTE_GRANTED &&
+		    used < LOCK_WHY)
+			used += (size_t)snprintf(buf + used, LOCK_WHY - used,
+			    "%s%s", used > 0 ? ", " : "", s->conn.address.text);
+	}
+	return buf;
+}
