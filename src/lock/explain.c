@@ -36,7 +36,7 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 {
 	char who[OWNER_WHO];
 	bool ending = l->held && l->phase == PHASE_RELEASE &&
-	    (s->releases > 0 || s->maybe_ours);
+	    (s->releases > 0 || s->key != KEY_NONE);
 	const char *why = s->why;
 
 	if (s->odd != NULL && !ending) {

@@ -180,7 +180,7 @@ void
 lock_renew(struct lock *l)
 {
 	for (int i = 0; i < l->nservers && l->phase == PHASE_HOLD; i++)
-		if (l->servers[i].ours)
+		if (l->servers[i].key == KEY_OURS)
 			l->servers[i].next_ms = 0;
 }
 
@@ -213,7 +213,7 @@ all_told(const struct lock *l)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if ((s->maybe_ours || s->maybe_queued) && !told(s))
+		if (server_may_have_ours(s) && !told(s))
 			return false;
 	}
 	return true;
@@ -233,8 +233,7 @@ stragglers_end_ms(const struct lock *l)
 	for (int i = 0; i < l->nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (s->released != VOTE_PENDING ||
-		    (!s->maybe_ours && !s->maybe_queued))
+		if (s->released != VOTE_PENDING || !server_may_have_ours(s))
 			continue;
 		if (!told(s))
 			t = l->release_ms + STRAGGLE_MS;

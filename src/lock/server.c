@@ -49,9 +49,8 @@ server_next_request(const struct server *s, int64_t now)
 		if (!l->begun)
 			return REQUEST_NONE;
 		if (l->no_quorum && answered)
-			return s->maybe_ours || s->maybe_queued ?
-			    REQUEST_LEAVE :
-			    REQUEST_NONE;
+			return server_may_have_ours(s) ? REQUEST_LEAVE :
+							 REQUEST_NONE;
 		/* The fence's write-back: a renewal raises it to ours. */
 		if (s->vote == VOTE_GRANTED && s->fence < l->fence)
 			return REQUEST_RENEW;
@@ -63,7 +62,7 @@ server_next_request(const struct server *s, int64_t now)
 		    REQUEST_ACQUIRE :
 		    REQUEST_NONE;
 	case PHASE_HOLD:
-		if (s->ours)
+		if (s->key == KEY_OURS)
 			return REQUEST_RENEW;
 		if (s->maybe_queued && s->vote == VOTE_REFUSED)
 			return REQUEST_LEAVE;
@@ -75,8 +74,7 @@ server_next_request(const struct server *s, int64_t now)
 		return now < lock_deadline_ms(l) ? REQUEST_ACQUIRE :
 						   REQUEST_NONE;
 	case PHASE_RELEASE:
-		return s->maybe_ours || s->maybe_queued ? REQUEST_RELEASE :
-							  REQUEST_NONE;
+		return server_may_have_ours(s) ? REQUEST_RELEASE : REQUEST_NONE;
 	}
 	return REQUEST_NONE;
 }
@@ -265,7 +263,7 @@ give_back(struct server *s, bool leave)
 	s->in_flight = REQUEST_NONE;
 	s->give_up_ms =
 	    CLOCK_NEVER; /* the next request has a time of its own */
-	s->ours = s->maybe_ours = false;
+	s->key = KEY_NONE;
 	s->valid_ms = s->untrusted_since_ms = 0;
 	s->try++;
 }
@@ -275,7 +273,8 @@ server_restart(struct server *s)
 {
 	if (s->conn.state == CONN_READY)
 		give_back(s, false);
-	s->ours = false;
+	if (s->key == KEY_OURS)
+		s->key = KEY_MAYBE;
 	s->valid_ms = s->untrusted_since_ms = 0;
 	s->try++;
 	s->vote = VOTE_PENDING;
@@ -389,7 +388,7 @@ server_down(struct server *s, int64_t now)
 		s->next_ms = now;
 	} else if (l->phase == PHASE_HOLD)
 		s->next_ms = now + reopen_after_ms(s);
-	else if (s->maybe_ours || n->again ||
+	else if (s->key != KEY_NONE || n->again ||
 	    (l->phase == PHASE_RELEASE && s->maybe_queued))
 		s->next_ms = now + clock_jitter(RETRY_MS);
 	else {
@@ -482,8 +481,7 @@ bool
 server_begin_release(struct server *s, int64_t now)
 {
 	if (s->in_flight == REQUEST_ACQUIRE) {
-		if (conn_connected(&s->conn) || s->maybe_ours ||
-		    s->maybe_queued)
+		if (conn_connected(&s->conn) || server_may_have_ours(s))
 			server_may_hold(s);
 		else
 			conn_close(&s->conn, s->why[0] != '\0' ? s->why : NULL);
@@ -496,7 +494,7 @@ server_begin_release(struct server *s, int64_t now)
 	s->next_ms = now;
 	s->releases = 0;
 	s->released = VOTE_PENDING;
-	if (s->maybe_ours || s->maybe_queued)
+	if (server_may_have_ours(s))
 		return true;
 	if (s->lock->started && s->recorded && s->conn.state == CONN_READY)
 		send_release(s, false);
@@ -513,8 +511,9 @@ server_again(struct server *s)
 	}
 	s->try++;
 	s->vote = s->released = VOTE_PENDING;
-	s->ours = s->healing = s->sent_ticket = s->recorded = s->waiter_ahead =
-	    false;
+	if (s->key == KEY_OURS)
+		s->key = KEY_MAYBE;
+	s->healing = s->sent_ticket = s->recorded = s->waiter_ahead = false;
 	s->valid_ms = s->untrusted_since_ms = s->confirmed_ms = s->granted_ms =
 	    0;
 	s->block_ms = s->poll_ms = s->next_ms = 0;

@@ -41,15 +41,18 @@ struct server {
 				0: it does */
 	int64_t granted_ms;     /* when it became ours */
 	int64_t fence;          /* its counter, while it is ours */
-	int64_t ahead_us;  /* its wall clock, as acquire told it, less ours */
-	const char *odd;   /* why its numbers cannot be right, or NULL */
-	int replicas;      /* that have it, at least */
-	unsigned int try;  /* the attempt that our value here is of */
-	int sequence;      /* the number of the last question */
-	bool excused;      /* it had more time, since we had not run */
-	bool ours;         /* its last answer was "yours" */
-	bool maybe_ours;   /* nothing rules out that our value is there */
-	bool maybe_queued; /* nor that we are in its queue */
+	int64_t ahead_us; /* its wall clock, as acquire told it, less ours */
+	const char *odd;  /* why its numbers cannot be right, or NULL */
+	int replicas;     /* that have it, at least */
+	unsigned int try; /* the attempt that our value here is of */
+	int sequence;     /* the number of the last question */
+	bool excused;     /* it had more time, since we had not run */
+	enum key {
+		KEY_NONE,  /* our value is not there */
+		KEY_MAYBE, /* it may be: nothing rules that out */
+		KEY_OURS   /* the last reply granted it */
+	} key;
+	bool maybe_queued; /* nothing rules out that we are in its queue */
 	bool healing;      /* the acquire on its way was sent while held */
 	bool leaves;       /* the renewal on its way leaves the queue */
 	bool sent_ticket;  /* the last acquire had our ticket */
@@ -75,6 +78,13 @@ struct server {
 	char why[CONN_WHY];     /* of the last failure */
 	struct lock_state view; /* of the last refusal */
 };
+
+/* Whether our value or our place in the queue may be there. */
+static inline bool
+server_may_have_ours(const struct server *s)
+{
+	return s->key != KEY_NONE || s->maybe_queued;
+}
 
 /* Its vote, where it has a vote. */
 static inline enum vote

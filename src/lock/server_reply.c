@@ -61,7 +61,8 @@ server_queues(const struct server *s)
 void
 server_may_hold(struct server *s)
 {
-	s->maybe_ours = true;
+	if (s->key == KEY_NONE)
+		s->key = KEY_MAYBE;
 	s->maybe_queued = s->maybe_queued || server_queues(s);
 }
 
@@ -110,9 +111,9 @@ server_granted(struct server *s, const struct reply *a)
 	const struct lock *l = s->lock;
 	int64_t now = clock_now_ms();
 
-	if (!s->ours)
+	if (s->key != KEY_OURS)
 		s->granted_ms = now;
-	s->ours = s->maybe_ours = true;
+	s->key = KEY_OURS;
 	s->replicas = 0;
 	s->vote = VOTE_GRANTED;
 	s->confirmed_ms = a->sent_ms;
@@ -179,10 +180,10 @@ server_refused(struct server *s, const struct reply *a)
 {
 	const struct lock *l = s->lock;
 
-	if (s->ours)
+	if (s->key == KEY_OURS)
 		info("%s: %s: the lock is not ours there any more", l->name,
 		    s->conn.address.text);
-	s->ours = s->maybe_ours = false;
+	s->key = KEY_NONE;
 	s->vote = VOTE_REFUSED;
 	s->valid_ms = s->untrusted_since_ms = 0;
 	if (l->phase == PHASE_ACQUIRE)
@@ -253,7 +254,7 @@ acquire_answered(struct server *s, const struct reply *a)
 {
 	struct lock *l = s->lock;
 	const struct server *duplicate = lock_duplicate(l, s);
-	bool made = !s->ours; /* by this acquire, or by one like it */
+	bool made = s->key != KEY_OURS; /* by this acquire, or by one like it */
 
 	server_may_hold(s);
 	if (reply_int(a, 0) == 1 && fence_fits(reply_int(a, 1)) &&
@@ -326,7 +327,7 @@ static void
 release_answered(struct server *s, const struct reply *a)
 {
 	/* Without COMMAND, or in the queue alone, nothing can be lost. */
-	if (reply_int(a, 0) == 1 || s->releases > 1 || !s->maybe_ours ||
+	if (reply_int(a, 0) == 1 || s->releases > 1 || s->key == KEY_NONE ||
 	    !s->lock->held)
 		s->released = VOTE_GRANTED;
 	else if (refusal_read(s, a) == 0) {
@@ -334,7 +335,8 @@ release_answered(struct server *s, const struct reply *a)
 		s->valid_ms = 0;
 	} else
 		server_malformed(s, a);
-	s->maybe_ours = s->maybe_queued = false;
+	s->key = KEY_NONE;
+	s->maybe_queued = false;
 }
 
 /*
@@ -381,8 +383,10 @@ server_reply_cb(void *arg, const struct reply *a)
 		/* A script may fail after its first write. */
 		if (kind == REQUEST_ACQUIRE)
 			server_may_hold(s);
-		else if (kind == REQUEST_RELEASE)
-			s->maybe_ours = s->maybe_queued = false;
+		else if (kind == REQUEST_RELEASE) {
+			s->key = KEY_NONE;
+			s->maybe_queued = false;
+		}
 		return;
 	}
 	if (!s->heard)
@@ -407,7 +411,8 @@ server_reply_cb(void *arg, const struct reply *a)
 		break;
 	case REQUEST_LEAVE:
 		s->vote = VOTE_REFUSED;
-		s->ours = s->maybe_ours = s->maybe_queued = false;
+		s->key = KEY_NONE;
+		s->maybe_queued = false;
 		s->valid_ms = s->untrusted_since_ms = 0;
 		break;
 	case REQUEST_RELEASE:

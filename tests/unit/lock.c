@@ -1315,7 +1315,7 @@ heals(void)
 		SAME_INT(acquire(), LOCK_HELD);
 		hold(rows[i].not_yet_ms);
 		SAME_INT(valid(2), 0);
-		CHECK(world.lock.servers[2].ours);
+		CHECK(world.lock.servers[2].key == KEY_OURS);
 		hold(rows[i].not_yet_ms + 10);
 		SAME_INT(valid(2), rows[i].valid_ms);
 		CHECK(strncmp(sent(2),
