@@ -12,7 +12,7 @@
 static bool
 same_server(struct lock *l)
 {
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 		const struct server *duplicate = lock_duplicate(l, s);
 
@@ -47,9 +47,9 @@ contested(const struct lock *l)
 {
 	const struct lock_state *first = NULL;
 
-	if (l->quorum == 1)
+	if (l->lease.quorum == 1)
 		return false; /* one vote cannot be split */
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct lock_state *v = &l->servers[i].view;
 
 		if (server_vote(&l->servers[i]) != VOTE_REFUSED)
@@ -70,17 +70,18 @@ contested(const struct lock *l)
 static void
 take_ticket(struct lock *l, int64_t now)
 {
-	if (now >= l->wait_end_ms)
-		l->phase_end_ms = now + CONTEST_TIMEOUTS * l->node_timeout_ms;
-	l->ticket = 1;
-	for (int i = 0; i < l->nservers; i++) {
+	if (now >= l->lease.wait_end_ms)
+		l->phase_end_ms =
+		    now + CONTEST_TIMEOUTS * l->lease.node_timeout_ms;
+	l->lease.ticket = 1;
+	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (server_vote(s) == VOTE_REFUSED &&
-		    s->view.ticket_us > l->ticket)
-			l->ticket = s->view.ticket_us;
+		    s->view.ticket_us > l->lease.ticket)
+			l->lease.ticket = s->view.ticket_us;
 		/* A single server has us in its queue with that ticket. */
-		if (l->quorum > 1 &&
+		if (l->lease.quorum > 1 &&
 		    (s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED))
 			s->next_ms = now;
 	}
@@ -99,13 +100,13 @@ waiters_ahead(struct lock *l, int64_t now)
 	int64_t won_ms = 0;
 	int told = 0;
 
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (s->vote == VOTE_GRANTED && s->granted_ms > won_ms)
 			won_ms = s->granted_ms;
 	}
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 		enum vote vote = server_vote(s);
 
@@ -115,12 +116,12 @@ waiters_ahead(struct lock *l, int64_t now)
 			told++;
 		}
 	}
-	if (told == 1 && l->alone != only) {
-		l->alone = only;
-		l->alone_ms = now;
+	if (told == 1 && l->contest.alone != only) {
+		l->contest.alone = only;
+		l->contest.alone_ms = now;
 	}
 	return told > 1 ||
-	    (told == 1 && now < l->alone_ms + l->node_timeout_ms);
+	    (told == 1 && now < l->contest.alone_ms + l->lease.node_timeout_ms);
 }
 
 /* Votes go to those with the earliest tickets. */
@@ -129,7 +130,7 @@ yield_to_earlier(struct lock *l, int64_t now)
 {
 	bool earlier = waiters_ahead(l, now);
 
-	for (int i = 0; i < l->nservers && earlier; i++)
+	for (int i = 0; i < l->lease.nservers && earlier; i++)
 		if (l->servers[i].vote == VOTE_GRANTED)
 			server_yield(&l->servers[i]);
 }
@@ -144,16 +145,16 @@ raise_fence(struct lock *l)
 {
 	int fenced = 0;
 
-	for (int i = 0; i < l->nservers; i++)
+	for (int i = 0; i < l->lease.nservers; i++)
 		if (server_vote(&l->servers[i]) == VOTE_GRANTED &&
-		    l->servers[i].fence > l->fence)
-			l->fence = l->servers[i].fence;
-	for (int i = 0; i < l->nservers; i++) {
+		    l->servers[i].fence > l->lease.fence)
+			l->lease.fence = l->servers[i].fence;
+	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (server_vote(s) != VOTE_GRANTED)
 			continue;
-		if (s->fence == l->fence)
+		if (s->fence == l->lease.fence)
 			fenced++;
 		else if (s->conn.state == CONN_READY)
 			s->next_ms = 0;
@@ -167,7 +168,7 @@ firm_refusals(const struct lock *l)
 {
 	int n = 0;
 
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (server_vote(s) == VOTE_REFUSED && s->view.taken &&
@@ -186,14 +187,14 @@ free_slot(struct lock *l, int64_t now)
 {
 	int best = 0, most = 0;
 
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 		int named = 0;
 
 		if (server_vote(s) != VOTE_REFUSED || s->view.best_ms != -2 ||
-		    s->view.best == l->slot)
+		    s->view.best == l->lease.slot)
 			continue;
-		for (int j = 0; j < l->nservers; j++)
+		for (int j = 0; j < l->lease.nservers; j++)
 			named += server_vote(&l->servers[j]) == VOTE_REFUSED &&
 			    l->servers[j].view.best_ms == -2 &&
 			    l->servers[j].view.best == s->view.best;
@@ -202,10 +203,10 @@ free_slot(struct lock *l, int64_t now)
 			best = s->view.best;
 		}
 	}
-	if (most == 1 && l->nservers > 2) {
-		if (now < l->lone_slot_ms)
+	if (most == 1 && l->lease.nservers > 2) {
+		if (now < l->contest.lone_slot_ms)
 			return 0;
-		l->lone_slot_ms = now + l->node_timeout_ms;
+		l->contest.lone_slot_ms = now + l->lease.node_timeout_ms;
 	}
 	return best;
 }
@@ -220,15 +221,16 @@ change_slot(struct lock *l, int64_t now)
 {
 	int slot;
 
-	if (l->mode != LOCK_SLOTTED || l->nservers == 1 ||
+	if (l->lease.mode != LOCK_SLOTTED || l->lease.nservers == 1 ||
 	    (slot = free_slot(l, now)) == 0)
 		return false;
-	if (now >= l->wait_end_ms && ++l->changes > l->capacity)
+	if (now >= l->lease.wait_end_ms &&
+	    ++l->contest.changes > l->lease.capacity)
 		return false;
-	l->slot = slot;
-	if (now + l->node_timeout_ms > l->phase_end_ms)
-		l->phase_end_ms = now + l->node_timeout_ms;
-	for (int i = 0; i < l->nservers; i++) {
+	l->lease.slot = slot;
+	if (now + l->lease.node_timeout_ms > l->phase_end_ms)
+		l->phase_end_ms = now + l->lease.node_timeout_ms;
+	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (s->vote == VOTE_GRANTED || s->in_flight == REQUEST_ACQUIRE)
@@ -249,10 +251,10 @@ change_slot(struct lock *l, int64_t now)
 static void
 update_no_quorum(struct lock *l, bool no_quorum, int64_t now)
 {
-	if (no_quorum == l->no_quorum)
+	if (no_quorum == l->lease.no_quorum)
 		return;
-	l->no_quorum = no_quorum;
-	for (int i = 0; i < l->nservers; i++) {
+	l->lease.no_quorum = no_quorum;
+	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED)
@@ -267,14 +269,14 @@ update_no_quorum(struct lock *l, bool no_quorum, int64_t now)
 static void
 ask_again(struct lock *l, int64_t now)
 {
-	l->replicating = false;
-	for (int i = 0; i < l->nservers; i++) {
+	l->lease.replicating = false;
+	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (s->vote != VOTE_GRANTED || s->sent_ms >= now)
 			continue;
 		s->next_ms = now;
-		if (now >= l->wait_end_ms)
+		if (now >= l->lease.wait_end_ms)
 			s->vote = VOTE_PENDING;
 	}
 }
@@ -288,22 +290,24 @@ replicated(struct lock *l, int64_t now)
 {
 	int n = 0;
 
-	if (l->replicas == 0)
+	if (l->lease.replicas == 0)
 		return true;
-	if (!l->extended && now + l->node_timeout_ms > l->phase_end_ms)
-		l->phase_end_ms = now + l->node_timeout_ms;
-	l->replicating = l->extended = true;
-	for (int i = 0; i < l->nservers; i++) {
+	if (!l->contest.extended &&
+	    now + l->lease.node_timeout_ms > l->phase_end_ms)
+		l->phase_end_ms = now + l->lease.node_timeout_ms;
+	l->lease.replicating = l->contest.extended = true;
+	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (server_vote(s) != VOTE_GRANTED || s->fence != l->fence)
+		if (server_vote(s) != VOTE_GRANTED ||
+		    s->fence != l->lease.fence)
 			continue;
-		if (s->replicas >= l->replicas)
+		if (s->replicas >= l->lease.replicas)
 			n++;
 		else
 			s->next_ms = 0;
 	}
-	return n >= l->quorum;
+	return n >= l->lease.quorum;
 }
 
 /* Whether the time for the answers is over, and all that came has been read. */
@@ -317,11 +321,11 @@ over(const struct lock *l)
 static bool
 stood_still(const struct lock *l, int64_t now)
 {
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (server_vote(s) == VOTE_GRANTED &&
-		    now > s->sent_ms + l->node_timeout_ms)
+		    now > s->sent_ms + l->lease.node_timeout_ms)
 			return true;
 	}
 	return false;
@@ -334,14 +338,15 @@ stood_still(const struct lock *l, int64_t now)
 static enum lock_outcome
 judge_majority(struct lock *l, int64_t now)
 {
-	if (raise_fence(l) < l->quorum || !replicated(l, now))
+	if (raise_fence(l) < l->lease.quorum || !replicated(l, now))
 		return over(l) ? LOCK_UNREACHABLE : LOCK_UNDECIDED;
-	if (lock_deadline_ms(l) - now >= l->ttl_ms / 2)
+	if (lock_deadline_ms(l) - now >= l->lease.ttl_ms / 2)
 		return LOCK_HELD;
-	if (now < l->wait_end_ms || (stood_still(l, now) && !l->extended)) {
-		if (now >= l->wait_end_ms) {
-			l->extended = true;
-			l->phase_end_ms = now + l->node_timeout_ms;
+	if (now < l->lease.wait_end_ms ||
+	    (stood_still(l, now) && !l->contest.extended)) {
+		if (now >= l->lease.wait_end_ms) {
+			l->contest.extended = true;
+			l->phase_end_ms = now + l->lease.node_timeout_ms;
 		}
 		ask_again(l, now);
 		return LOCK_UNDECIDED;
@@ -355,7 +360,7 @@ static enum lock_outcome
 judge_votes(struct lock *l, int64_t now)
 {
 	int count[VOTE_FORBIDDEN + 1] = { 0 }, minority, unable = 0, denied;
-	bool waits = now < l->wait_end_ms;
+	bool waits = now < l->lease.wait_end_ms;
 	bool split, excluded, heard;
 
 	if (l->cancelled)
@@ -363,25 +368,25 @@ judge_votes(struct lock *l, int64_t now)
 	if (same_server(l))
 		return LOCK_SAME_SERVER;
 	lock_judge_numbers(l);
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		count[server_vote(&l->servers[i])]++;
 		unable += l->servers[i].vote == VOTE_UNAVAILABLE;
 	}
-	if (count[VOTE_GRANTED] >= l->quorum)
+	if (count[VOTE_GRANTED] >= l->lease.quorum)
 		return judge_majority(l, now);
-	l->replicating = false;
-	minority = l->nservers - l->quorum;
+	l->lease.replicating = false;
+	minority = l->lease.nservers - l->lease.quorum;
 	denied = count[VOTE_FORBIDDEN];
 	excluded = count[VOTE_REFUSED] > minority;
 	update_no_quorum(l, waits && unable + denied > minority, now);
-	l->contest = contested(l);
-	heard = count[VOTE_GRANTED] + count[VOTE_REFUSED] >= l->quorum;
-	split = l->contest && heard;
+	l->lease.contest = contested(l);
+	heard = count[VOTE_GRANTED] + count[VOTE_REFUSED] >= l->lease.quorum;
+	split = l->lease.contest && heard;
 	if (firm_refusals(l) > minority && change_slot(l, now))
 		return LOCK_UNDECIDED;
-	if (excluded && !l->contest && !waits)
+	if (excluded && !l->lease.contest && !waits)
 		return LOCK_BUSY;
-	if ((split || (waits && excluded && heard)) && l->ticket == 0)
+	if ((split || (waits && excluded && heard)) && l->lease.ticket == 0)
 		take_ticket(l, now);
 	else if (split && over(l))
 		return LOCK_BUSY;
@@ -397,19 +402,21 @@ judge_votes(struct lock *l, int64_t now)
 void
 lock_begin(struct lock *l, const struct owner *owner, int64_t wait_end_ms)
 {
-	l->owner = owner;
-	l->begun = true;
-	l->wait_end_ms = wait_end_ms;
-	if (l->begun_ms == 0)
-		l->begun_ms = clock_now_ms();
-	owner_details(owner, l->details);
-	l->proposal = clock_wall_us();
+	l->lease.owner = owner;
+	l->lease.begun = true;
+	l->lease.wait_end_ms = wait_end_ms;
+	if (l->lease.begun_ms == 0)
+		l->lease.begun_ms = clock_now_ms();
+	owner_details(owner, l->lease.details);
+	l->proposal_us = clock_wall_us();
 	/* One server has all slots before it, several have to be told. */
-	l->slot = l->mode != LOCK_SLOTTED ? 1 :
-	    l->nservers == 1              ? 0 :
-					    1 + (int)(l->proposal % l->capacity);
-	l->phase = PHASE_ACQUIRE;
-	l->phase_end_ms = clock_now_ms() + l->node_timeout_ms;
+	l->lease.slot = l->lease.mode != LOCK_SLOTTED ?
+	    1 :
+	    l->lease.nservers == 1 ?
+	    0 :
+	    1 + (int)(l->proposal_us % l->lease.capacity);
+	l->lease.phase = PHASE_ACQUIRE;
+	l->phase_end_ms = clock_now_ms() + l->lease.node_timeout_ms;
 	if (l->phase_end_ms < wait_end_ms)
 		l->phase_end_ms = wait_end_ms;
 }
@@ -421,10 +428,10 @@ lock_begin(struct lock *l, const struct owner *owner, int64_t wait_end_ms)
 static void
 last_call(struct lock *l, int64_t now)
 {
-	l->last_called = true;
-	l->extended = false;
-	l->phase_end_ms = now + l->node_timeout_ms;
-	for (int i = 0; i < l->nservers; i++) {
+	l->contest.last_called = true;
+	l->contest.extended = false;
+	l->phase_end_ms = now + l->lease.node_timeout_ms;
+	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (s->vote != VOTE_REFUSED)
@@ -442,21 +449,23 @@ lock_outcome(struct lock *l)
 	int64_t now = clock_now_ms();
 	enum lock_outcome outcome;
 
-	if (l->wait_end_ms != 0 && now >= l->wait_end_ms && !l->last_called)
+	if (l->lease.wait_end_ms != 0 && now >= l->lease.wait_end_ms &&
+	    !l->contest.last_called)
 		last_call(l, now);
 	outcome = judge_votes(l, now);
 	if (outcome != LOCK_HELD)
 		return outcome;
-	l->phase = PHASE_HOLD;
-	l->held = true;
-	l->waited_ms = now - l->begun_ms;
-	for (int i = 0; i < l->nservers; i++) {
+	l->lease.phase = PHASE_HOLD;
+	l->lease.held = true;
+	l->lease.waited_ms = now - l->lease.begun_ms;
+	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		/* From now on a silent connection is given up. */
 		if (s->in_flight != REQUEST_NONE &&
 		    s->give_up_ms == CLOCK_NEVER)
-			s->give_up_ms = clock_now_ms() + l->node_timeout_ms;
+			s->give_up_ms =
+			    clock_now_ms() + l->lease.node_timeout_ms;
 	}
 	return outcome;
 }

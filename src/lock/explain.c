@@ -16,7 +16,7 @@ lock_state(const struct lock *l)
 	const struct lock_state *view = NULL;
 	int refusals = 0;
 
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (s->odd != NULL ||
@@ -27,7 +27,10 @@ lock_state(const struct lock *l)
 			view = &s->view;
 	}
 	/* While it is held, a minority that refuses explains nothing. */
-	return l->held && refusals <= l->nservers - l->quorum ? NULL : view;
+	return l->lease.held &&
+		refusals <= l->lease.nservers - l->lease.quorum ?
+	    NULL :
+	    view;
 }
 
 /* What is wrong with a server; "" if nothing is.  Returns text. */
@@ -35,7 +38,7 @@ static char *
 complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 {
 	char who[OWNER_WHO];
-	bool ending = l->held && l->phase == PHASE_RELEASE &&
+	bool ending = l->lease.held && l->lease.phase == PHASE_RELEASE &&
 	    (s->releases > 0 || s->key != KEY_NONE);
 	const char *why = s->why;
 
@@ -45,12 +48,13 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 	}
 	switch (ending ? s->released : s->vote) {
 	case VOTE_GRANTED:
-		if (!l->held && s->fence < l->fence)
+		if (!l->lease.held && s->fence < l->lease.fence)
 			why = "it could not be told the fence";
 		else if (!ending && s->untrusted_since_ms != 0)
 			why = "it lost the lock, and its vote does not count "
 			      "yet";
-		else if (l->replicating && s->replicas < l->replicas)
+		else if (l->lease.replicating &&
+		    s->replicas < l->lease.replicas)
 			why = "its replicas have not confirmed the lock yet";
 		else
 			why = "";
@@ -91,7 +95,7 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 		return buf;
 	}
 	buf[0] = '\0';
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 		const char *name = s->conn.address.text;
 
@@ -117,7 +121,7 @@ lock_agreed(const struct lock *l, bool released, char buf[LOCK_WHY])
 	size_t used = 0;
 
 	buf[0] = '\0';
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if ((released ? s->released : s->vote) == VOTE_GRANTED &&

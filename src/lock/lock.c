@@ -20,10 +20,29 @@ lock_deadline_ms(const struct lock *l)
 {
 	int64_t valid_ms[LOCK_SERVERS] = { 0 };
 
-	for (int i = 0; i < l->nservers; i++)
+	for (int i = 0; i < l->lease.nservers; i++)
 		if (l->servers[i].odd == NULL)
 			valid_ms[i] = l->servers[i].valid_ms;
-	return quorum_largest(valid_ms, l->nservers, l->quorum);
+	return quorum_largest(valid_ms, l->lease.nservers, l->lease.quorum);
+}
+
+/* Brings up to date what the servers come to together. */
+static void
+refresh_cb(void *arg, struct server *s)
+{
+	struct lock *l = arg;
+	int64_t confirmed_ms[LOCK_SERVERS] = { 0 };
+
+	for (int i = 0; i < l->lease.nservers; i++)
+		if (l->servers[i].odd == NULL && l->servers[i].valid_ms > 0)
+			confirmed_ms[i] = l->servers[i].confirmed_ms;
+	s->duplicate = lock_duplicate(l, s);
+	l->lease.deadline_ms = lock_deadline_ms(l);
+	l->lease.confirmed_ms =
+	    quorum_largest(confirmed_ms, l->lease.nservers, l->lease.quorum);
+	/* Several servers are told which slot we mean, one tells us. */
+	if (l->lease.nservers == 1 && l->servers[0].slot != 0)
+		l->lease.slot = l->servers[0].slot;
 }
 
 int64_t
@@ -31,10 +50,17 @@ lock_step(struct lock *l)
 {
 	int64_t now = clock_now_ms(), wake = CLOCK_NEVER, t;
 
-	for (int i = 0; i < l->nservers; i++) {
-		t = server_step(&l->servers[i], now);
+	for (int i = 0; i < l->lease.nservers; i++) {
+		struct server *s = &l->servers[i];
+		int64_t excused_ms = s->excused_ms;
+
+		t = server_step(s, now);
 		if (t < wake)
 			wake = t;
+		if (s->excused_ms > excused_ms &&
+		    l->lease.phase != PHASE_HOLD &&
+		    s->excused_ms > l->phase_end_ms)
+			l->phase_end_ms = s->excused_ms;
 	}
 	return wake;
 }
@@ -43,67 +69,67 @@ int
 lock_init(struct lock *l, struct loop *loop, const struct lock_config *config)
 {
 	memset(l, 0, sizeof(*l));
-	l->nservers = config->naddresses;
-	l->servers = calloc((size_t)l->nservers, sizeof(*l->servers));
+	l->lease.nservers = config->naddresses;
+	l->servers = calloc((size_t)l->lease.nservers, sizeof(*l->servers));
 	if (l->servers == NULL)
 		return -1;
 	l->loop = loop;
-	l->name = config->name;
-	l->slowest_ms = -1;
-	l->quorum = quorum_of(l->nservers);
-	l->mode = config->mode;
-	l->capacity = config->capacity;
-	l->replicas = config->replicas;
-	l->ttl_ms = config->ttl_ms;
-	l->node_timeout_ms = config->node_timeout_ms;
-	l->grace_ms = config->grace_ms;
-	lock_keys(l->key, l->aux, config->prefix, config->name);
-	for (int i = 0; i < l->nservers; i++)
-		server_init(&l->servers[i], l, &config->addresses[i],
-		    l->nservers > 1 || l->grace_ms > 0);
+	l->lease.proposal_us = &l->proposal_us;
+	l->lease.name = config->name;
+	l->lease.quorum = quorum_of(l->lease.nservers);
+	l->lease.mode = config->mode;
+	l->lease.capacity = config->capacity;
+	l->lease.replicas = config->replicas;
+	l->lease.ttl_ms = config->ttl_ms;
+	l->lease.node_timeout_ms = config->node_timeout_ms;
+	l->lease.grace_ms = config->grace_ms;
+	lock_keys(l->lease.key, l->lease.aux, config->prefix, config->name);
+	for (int i = 0; i < l->lease.nservers; i++)
+		server_init(&l->servers[i], &l->lease, loop,
+		    &config->addresses[i], refresh_cb, l);
 	return 0;
 }
 
 const char *
 lock_name(const struct lock *l)
 {
-	return l->name;
+	return l->lease.name;
 }
 
 enum lock_mode
 lock_mode(const struct lock *l)
 {
-	return l->mode;
+	return l->lease.mode;
 }
 
 int
 lock_capacity(const struct lock *l)
 {
-	return l->capacity;
+	return l->lease.capacity;
 }
 
 const char *
 lock_only_server(const struct lock *l)
 {
-	return l->nservers == 1 ? l->servers[0].conn.address.text : NULL;
+	return l->lease.nservers == 1 ? l->servers[0].conn.address.text : NULL;
 }
 
 int64_t
 lock_fence(const struct lock *l)
 {
-	return l->fence;
+	return l->lease.fence;
 }
 
 bool
 lock_waits(const struct lock *l)
 {
-	return l->wait_end_ms != 0;
+	return l->lease.wait_end_ms != 0;
 }
 
 bool
 lock_lacks_quorum(const struct lock *l)
 {
-	return l->no_quorum;
+	return l->lease.no_quorum;
 }
 
 bool
@@ -124,7 +150,7 @@ lock_resolve(struct lock *l)
 {
 	int resolved = 0;
 
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (conn_resolve(&s->conn) == 0)
@@ -132,7 +158,7 @@ lock_resolve(struct lock *l)
 		else
 			server_failed(s, VOTE_UNAVAILABLE, s->conn.why);
 	}
-	return resolved >= l->quorum ? 0 : -1;
+	return resolved >= l->lease.quorum ? 0 : -1;
 }
 
 void
@@ -140,7 +166,7 @@ lock_connect(struct lock *l)
 {
 	int64_t now = clock_now_ms();
 
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (s->vote == VOTE_PENDING && s->conn.state == CONN_DOWN)
@@ -151,7 +177,7 @@ lock_connect(struct lock *l)
 const struct server *
 lock_duplicate(const struct lock *l, const struct server *s)
 {
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *other = &l->servers[i];
 
 		if (other != s && s->conn.info.run_id[0] != '\0' &&
@@ -161,25 +187,11 @@ lock_duplicate(const struct lock *l, const struct server *s)
 	return NULL;
 }
 
-bool
-lock_kept_since(const struct lock *l, int64_t since_ms)
-{
-	int kept = 0;
-
-	for (int i = 0; i < l->nservers; i++) {
-		const struct server *s = &l->servers[i];
-
-		if (s->odd == NULL && s->valid_ms > 0 &&
-		    s->confirmed_ms > since_ms)
-			kept++;
-	}
-	return kept >= l->quorum;
-}
-
 void
 lock_renew(struct lock *l)
 {
-	for (int i = 0; i < l->nservers && l->phase == PHASE_HOLD; i++)
+	for (int i = 0; i < l->lease.nservers && l->lease.phase == PHASE_HOLD;
+	     i++)
 		if (l->servers[i].key == KEY_OURS)
 			l->servers[i].next_ms = 0;
 }
@@ -187,9 +199,9 @@ lock_renew(struct lock *l)
 void
 lock_start(struct lock *l)
 {
-	l->started = true;
+	l->lease.started = true;
 	/* The renewal says so; what the last one asks at once does as well. */
-	if (!l->last)
+	if (!l->lease.last)
 		lock_renew(l);
 }
 
@@ -210,7 +222,7 @@ told(const struct server *s)
 static bool
 all_told(const struct lock *l)
 {
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (server_may_have_ours(s) && !told(s))
@@ -228,21 +240,24 @@ all_told(const struct lock *l)
 static int64_t
 stragglers_end_ms(const struct lock *l)
 {
-	int64_t end_ms = 0, t;
+	int64_t end_ms = 0, slowest_ms = -1, t;
 
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++)
+		if (l->servers[i].slowest_ms > slowest_ms)
+			slowest_ms = l->servers[i].slowest_ms;
+	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (s->released != VOTE_PENDING || !server_may_have_ours(s))
 			continue;
 		if (!told(s))
-			t = l->release_ms + STRAGGLE_MS;
+			t = l->release.begun_ms + STRAGGLE_MS;
 		else if (s->behind_ms == CLOCK_NEVER)
 			continue;
 		else if (s->heard)
 			t = s->behind_ms + STRAGGLE_MS;
-		else if (l->slowest_ms >= 0)
-			t = s->opened_ms + 4 * l->slowest_ms + 2;
+		else if (slowest_ms >= 0)
+			t = s->opened_ms + 4 * slowest_ms + 2;
 		else
 			t = s->opened_ms + STRAGGLE_MS;
 		if (t > end_ms)
@@ -256,22 +271,22 @@ lock_begin_release(struct lock *l, int64_t rest_ms, const char *end_record)
 {
 	int64_t now = clock_now_ms();
 
-	l->phase = PHASE_RELEASE;
-	l->rest_ms = rest_ms;
-	l->release_ms = now;
-	l->phase_end_ms = now + l->node_timeout_ms;
-	if (l->cancelled && l->node_timeout_ms > CANCEL_MS)
+	l->lease.phase = PHASE_RELEASE;
+	l->lease.rest_ms = rest_ms;
+	l->release.begun_ms = now;
+	l->phase_end_ms = now + l->lease.node_timeout_ms;
+	if (l->cancelled && l->lease.node_timeout_ms > CANCEL_MS)
 		l->phase_end_ms = now + CANCEL_MS;
-	l->releases = 0;
-	if (l->started)
-		snprintf(
-		    l->end_record, sizeof(l->end_record), "%s", end_record);
-	for (int i = 0; i < l->nservers; i++) {
+	l->release.expected = 0;
+	if (l->lease.started)
+		snprintf(l->lease.end_record, sizeof(l->lease.end_record), "%s",
+		    end_record);
+	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		/* Without COMMAND those that were silent are not waited for. */
-		if (server_begin_release(s, now) && (l->held || s->heard))
-			l->releases++;
+		if (server_begin_release(s, now) && (l->lease.held || s->heard))
+			l->release.expected++;
 	}
 }
 
@@ -283,11 +298,11 @@ lock_begin_release(struct lock *l, int64_t rest_ms, const char *end_record)
 static enum lock_release_result
 release_result(const struct lock *l, bool *decided)
 {
-	int yes = 0, counted = 0, answered = 0, needed = l->releases;
+	int yes = 0, counted = 0, answered = 0, needed = l->release.expected;
 
-	if (needed > l->quorum)
-		needed = l->quorum;
-	for (int i = 0; i < l->nservers; i++) {
+	if (needed > l->lease.quorum)
+		needed = l->lease.quorum;
+	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (s->releases == 0 || s->released == VOTE_PENDING)
@@ -295,13 +310,13 @@ release_result(const struct lock *l, bool *decided)
 		answered++;
 		if (s->released == VOTE_GRANTED) {
 			yes++;
-			counted += !l->held || s->valid_ms > 0;
+			counted += !l->lease.held || s->valid_ms > 0;
 		}
 	}
 	*decided = true;
-	if (l->held && lock_deadline_ms(l) <= l->release_ms)
+	if (l->lease.held && lock_deadline_ms(l) <= l->release.begun_ms)
 		return RELEASE_NOT_OURS;
-	*decided = counted >= needed || answered >= l->releases;
+	*decided = counted >= needed || answered >= l->release.expected;
 	return yes >= needed ? RELEASE_DONE : RELEASE_UNANSWERED;
 }
 
@@ -316,7 +331,7 @@ lock_release_result(const struct lock *l)
 int64_t
 lock_release_end_ms(const struct lock *l)
 {
-	int64_t soon_ms = l->release_ms + STRAGGLE_MS, end_ms;
+	int64_t soon_ms = l->release.begun_ms + STRAGGLE_MS, end_ms;
 	bool decided;
 
 	release_result(l, &decided);
@@ -332,21 +347,22 @@ lock_release_end_ms(const struct lock *l)
 void
 lock_again(struct lock *l)
 {
-	l->phase = PHASE_ACQUIRE;
-	l->begun = false;
-	l->again = l->held = l->slow = l->replicating = false;
-	l->last_called = l->extended = l->contest = l->no_quorum = false;
-	l->changes = 0;
-	l->fence = 0;
-	l->alone = NULL;
-	for (int i = 0; i < l->nservers; i++)
+	l->lease.phase = PHASE_ACQUIRE;
+	l->lease.begun = false;
+	l->lease.again = l->lease.held = l->slow = l->lease.replicating = false;
+	l->contest.last_called = l->contest.extended = l->lease.contest =
+	    l->lease.no_quorum = false;
+	l->contest.changes = 0;
+	l->lease.fence = 0;
+	l->contest.alone = NULL;
+	for (int i = 0; i < l->lease.nservers; i++)
 		server_again(&l->servers[i]);
 }
 
 void
 lock_close(struct lock *l)
 {
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		conn_finish(&l->servers[i].conn);
 		conn_release(&l->servers[i].conn);
 	}

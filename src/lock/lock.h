@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "base/loop.h"
+#include "lock/lease.h"
 #include "lock/server.h"
 #include "protocol/key.h"
 #include "protocol/mode.h"
@@ -30,7 +31,6 @@
 #include "redis/conn.h"
 
 #define LOCK_WHY 3072
-#define LOCK_END 64
 
 enum lock_outcome {
 	LOCK_UNDECIDED,
@@ -49,52 +49,28 @@ enum lock_release_result {
 };
 
 struct lock {
+	struct lease lease;
 	struct loop *loop;
-	const char *name;
 	struct server *servers;
-	int nservers;
-	int quorum;
-	enum lock_mode mode;
-	int capacity; /* slots; 1 in the other modes */
-	int slot;     /* which of them we mean; 0: any */
-	int replicas; /* of each server, that must have the lock at first */
-	int64_t ttl_ms;
-	int64_t node_timeout_ms;
-	int64_t grace_ms; /* restart grace; 0: none */
-	enum { PHASE_ACQUIRE, PHASE_HOLD, PHASE_RELEASE } phase;
+	int64_t proposal_us;  /* see struct lease */
 	int64_t phase_end_ms; /* acquire and release: until when, at most */
-	int64_t wait_end_ms;  /* acquire: until when we stay in the queue */
-	int64_t rest_ms;      /* release: stays taken that long */
-	int64_t release_ms;   /* when it began */
-	int releases;         /* and how many have to answer, at most */
+	struct {
+		bool last_called; /* at the end of a wait */
+		bool extended; /* phase_end_ms was put off, for the last time */
+		int changes;   /* from one slot to another, without waiting */
+		int64_t lone_slot_ms; /* until when no single server names the
+					 next slot */
+		const struct server *alone; /* it alone told of an earlier
+					       ticket, */
+		int64_t alone_ms;           /* for the first time then */
+	} contest;
+	struct {
+		int64_t begun_ms;
+		int expected; /* so many servers have to answer, at most */
+	} release;
 	bool cancelled;
-	bool last_called;     /* at the end of a wait */
-	bool extended;        /* phase_end_ms was put off, for the last time */
-	bool replicating;     /* all is there but the replicas' word */
-	int changes;          /* from one slot to another, without waiting */
-	int64_t lone_slot_ms; /* until when no single server names the next */
-	const struct server *alone; /* it alone told of an earlier ticket, */
-	int64_t alone_ms;           /* for the first time then */
-	int64_t slowest_ms;         /* answer so far; -1: none */
-	bool begun;                 /* lock_begin() was called */
-	bool again;                 /* the release is of this attempt alone */
-	bool held;                  /* LOCK_HELD was the outcome */
-	bool last;                  /* of those that the run needs to start */
-	bool started;               /* it has them all */
-	int64_t begun_ms;           /* when it was asked for */
-	int64_t waited_ms;          /* until it was held */
-	char end_record[LOCK_END];  /* how the run ended; empty before */
-	bool slow;                  /* too little of the lease was left */
-	const char *same[2];        /* the two addresses of LOCK_SAME_SERVER */
-	int64_t proposal; /* of a fence: our wall clock, the same for all */
-	int64_t fence;    /* of this tenure; 0 before */
-	int64_t ticket;   /* our place in the queue; 0 before a refusal */
-	bool contest;     /* the refusals do not come to one holder */
-	bool no_quorum;   /* too few servers can be reached to win */
-	const struct owner *owner;
-	char key[LOCK_KEY];
-	char aux[LOCK_KEY]; /* what the other keys begin with */
-	char details[OWNER_DETAILS];
+	bool slow;           /* too little of the lease was left */
+	const char *same[2]; /* the two addresses of LOCK_SAME_SERVER */
 };
 
 /* What a lock is asked to be.  The name has to stay, addresses are copied. */
@@ -176,14 +152,9 @@ void lock_renew(struct lock *);
 /* The next outcome is LOCK_CANCELLED.  For callbacks. */
 void lock_cancel(struct lock *);
 
-/*
- * For server.c: another server that turned out to be the same as s, or NULL;
- * and whether a quorum of servers that never lost our key has said "yours" to
- * questions sent after since_ms, so that until then nobody else had the lock.
- */
+/* Another server that turned out to be the same as s, or NULL. */
 const struct server *
 lock_duplicate(const struct lock *, const struct server *s);
-bool lock_kept_since(const struct lock *, int64_t since_ms);
 
 /*
  * trust.c: while the lock is asked for, decides anew which servers' numbers

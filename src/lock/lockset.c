@@ -78,10 +78,10 @@ locks_failing(const struct locks *ls)
 		const struct lock *l = &ls->lock[i];
 		int well = 0;
 
-		for (int j = 0; j < l->nservers; j++)
+		for (int j = 0; j < l->lease.nservers; j++)
 			well += server_vote(&l->servers[j]) == VOTE_GRANTED &&
 			    l->servers[j].untrusted_since_ms == 0;
-		if (well < l->quorum)
+		if (well < l->lease.quorum)
 			return l;
 	}
 	return NULL;
@@ -105,10 +105,10 @@ lost(const struct locks *ls)
 static void
 start_over(struct locks *ls)
 {
-	const char *name = ls->about->name;
+	const char *name = ls->about->lease.name;
 
 	for (int i = 0; i < ls->n; i++)
-		ls->lock[i].again = true;
+		ls->lock[i].lease.again = true;
 	locks_release(ls, 0, "");
 	notice(
 	    "%s: lost while another lock was waited for; starting over", name);
@@ -125,7 +125,7 @@ acquire_next(struct locks *ls, const struct owner *owner)
 	enum lock_outcome outcome;
 	int64_t wake;
 
-	l->last = ls->begun + 1 == ls->n;
+	l->lease.last = ls->begun + 1 == ls->n;
 	if (ls->begun > 0)
 		lock_connect(l);
 	lock_begin(l, owner, ls->wait_end_ms);
@@ -141,10 +141,11 @@ acquire_next(struct locks *ls, const struct owner *owner)
 		wake = locks_step(ls);
 		if (l->phase_end_ms < wake)
 			wake = l->phase_end_ms;
-		if (clock_now_ms() < l->wait_end_ms && l->wait_end_ms < wake)
-			wake = l->wait_end_ms;
+		if (clock_now_ms() < l->lease.wait_end_ms &&
+		    l->lease.wait_end_ms < wake)
+			wake = l->lease.wait_end_ms;
 		/* At the end of the wait the outcome tells. */
-		if (l->wait_end_ms <= ls->tell_ms)
+		if (l->lease.wait_end_ms <= ls->tell_ms)
 			ls->tell_ms = CLOCK_NEVER;
 		if (clock_now_ms() >= ls->tell_ms) {
 			ls->waiting_cb(l);

@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"
-#include "lock/lock.h"
 #include "lock/server.h"
 #include "protocol/key.h"
 #include "scripts.h"
@@ -27,21 +26,25 @@
 #define PROPOSAL_US 1000000 /* for that long the proposal of a fence is new */
 
 void
-server_init(struct server *s, struct lock *l, const struct address *address,
-    bool ask_info)
+server_init(struct server *s, const struct lease *lease, struct loop *loop,
+    const struct address *address,
+    void (*refresh_cb)(void *arg, struct server *), void *arg)
 {
-	s->lock = l;
+	s->lease = lease;
+	s->refresh_cb = refresh_cb;
+	s->arg = arg;
+	s->slowest_ms = -1;
 	s->give_up_ms = CLOCK_NEVER;
 	s->try = 1;
-	conn_init(&s->conn, l->loop, address, server_reply_cb, s);
-	s->conn.ask_info = ask_info;
+	conn_init(&s->conn, loop, address, server_reply_cb, s);
+	s->conn.ask_info = lease->nservers > 1 || lease->grace_ms > 0;
 }
 
 /* What is to be asked of this server as things stand. */
 static enum request_kind
 server_next_request(const struct server *s, int64_t now)
 {
-	const struct lock *l = s->lock;
+	const struct lease *l = s->lease;
 	bool answered = s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED;
 
 	switch (l->phase) {
@@ -71,8 +74,7 @@ server_next_request(const struct server *s, int64_t now)
 		 * while the lock is held without it, else it would hide that
 		 * somebody else was in between.
 		 */
-		return now < lock_deadline_ms(l) ? REQUEST_ACQUIRE :
-						   REQUEST_NONE;
+		return now < l->deadline_ms ? REQUEST_ACQUIRE : REQUEST_NONE;
 	case PHASE_RELEASE:
 		return server_may_have_ours(s) ? REQUEST_RELEASE : REQUEST_NONE;
 	}
@@ -87,7 +89,7 @@ server_next_request(const struct server *s, int64_t now)
 static int
 send_script(struct server *s, const char *part, int n, const char *const args[])
 {
-	const struct lock *l = s->lock;
+	const struct lease *l = s->lease;
 	char id[OWNER_ID], limit[12], slot[12];
 	unsigned int try = l->phase == PHASE_RELEASE && !l->again ? 0 : s->try;
 	const char *argv[CONN_ARGS] = { l->key, l->aux,
@@ -106,7 +108,7 @@ send_script(struct server *s, const char *part, int n, const char *const args[])
 static const char *
 only_server(const struct server *s)
 {
-	return s->lock->nservers == 1 ? "1" : "0";
+	return s->lease->nservers == 1 ? "1" : "0";
 }
 
 /*
@@ -116,12 +118,12 @@ only_server(const struct server *s)
 static bool
 starts_run(const struct server *s)
 {
-	return s->lock->last && s->lock->nservers == 1;
+	return s->lease->last && s->lease->nservers == 1;
 }
 
 /* What the history says of the run beside its owner; how is that of its end. */
 static void
-record(const struct lock *l, const char *end_record, char text[RECORD])
+record(const struct lease *l, const char *end_record, char text[RECORD])
 {
 	int64_t ms = l->held ? l->waited_ms : clock_now_ms() - l->begun_ms;
 
@@ -135,7 +137,7 @@ record(const struct lock *l, const char *end_record, char text[RECORD])
 static int
 send_release(struct server *s, bool leave)
 {
-	const struct lock *l = s->lock;
+	const struct lease *l = s->lease;
 	char rest[24], end[RECORD] = "";
 	const char *const args[] = { rest, leave ? "1" : "0", only_server(s),
 		end, l->started ? l->details : "" };
@@ -156,8 +158,8 @@ send_wait(struct server *s)
 	char key[LOCK_KEY + OWNER_TOKEN + 8], seconds[24];
 	const char *const argv[] = { "BLPOP", key, seconds };
 
-	snprintf(
-	    key, sizeof(key), "%swake:%s", s->lock->aux, s->lock->owner->token);
+	snprintf(key, sizeof(key), "%swake:%s", s->lease->aux,
+	    s->lease->owner->token);
 	snprintf(seconds, sizeof(seconds), "%" PRId64 ".%03" PRId64, ms / 1000,
 	    ms % 1000);
 	return conn_command(&s->conn, ++s->sequence, 3, argv);
@@ -171,7 +173,7 @@ send_wait(struct server *s)
 static int
 send_wait_replicas(struct server *s)
 {
-	const struct lock *l = s->lock;
+	const struct lease *l = s->lease;
 	char replicas[12], ms[24];
 	const char *const argv[] = { "WAIT", replicas, ms };
 
@@ -183,7 +185,7 @@ send_wait_replicas(struct server *s)
 static int
 send_acquire(struct server *s)
 {
-	struct lock *l = s->lock;
+	const struct lease *l = s->lease;
 	char ttl[24], fence[24], ticket[24], heartbeat[24], start[RECORD] = "";
 	const char *const args[] = { l->details, ttl, fence, ticket, heartbeat,
 		only_server(s), start };
@@ -192,12 +194,12 @@ send_acquire(struct server *s)
 	    BEAT_TIMEOUTS * l->node_timeout_ms;
 
 	/* After a long wait an old proposal is less than a lost counter was. */
-	if (clock_wall_us() > l->proposal + PROPOSAL_US)
-		l->proposal = clock_wall_us();
+	if (clock_wall_us() > *l->proposal_us + PROPOSAL_US)
+		*l->proposal_us = clock_wall_us();
 	s->healing = l->phase == PHASE_HOLD;
 	s->sent_ticket = l->ticket != 0;
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
-	snprintf(fence, sizeof(fence), "%" PRId64, l->proposal);
+	snprintf(fence, sizeof(fence), "%" PRId64, *l->proposal_us);
 	snprintf(ticket, sizeof(ticket), "%" PRId64, l->ticket);
 	snprintf(heartbeat, sizeof(heartbeat), "%" PRId64,
 	    server_queues(s) ? beat_ms : 0);
@@ -212,7 +214,7 @@ send_acquire(struct server *s)
 static int
 send_renew(struct server *s)
 {
-	const struct lock *l = s->lock;
+	const struct lease *l = s->lease;
 	char ttl[24], fence[24], start[RECORD] = "";
 	bool starts = l->started && !s->recorded;
 	const char *const args[] = { ttl, fence, s->leaves ? "1" : "0", start };
@@ -240,7 +242,7 @@ server_send(struct server *s, enum request_kind kind)
 	case REQUEST_REPLICAS:
 		return send_wait_replicas(s);
 	case REQUEST_RENEW:
-		s->leaves = s->lock->phase == PHASE_HOLD && s->maybe_queued;
+		s->leaves = s->lease->phase == PHASE_HOLD && s->maybe_queued;
 		return send_renew(s);
 	case REQUEST_LEAVE:
 		sent = send_release(s, true);
@@ -297,7 +299,7 @@ server_yield(struct server *s)
 static void
 note_failure(struct server *s, const char *why)
 {
-	if (s->lock->phase == PHASE_HOLD)
+	if (s->lease->phase == PHASE_HOLD)
 		server_failed(s, VOTE_UNAVAILABLE, why);
 	else
 		conn_explain(&s->conn, why, s->why);
@@ -311,14 +313,12 @@ note_failure(struct server *s, const char *why)
 static bool
 excused(struct server *s)
 {
-	struct lock *l = s->lock;
+	const struct lease *l = s->lease;
 
-	if (s->excused || s->conn.active_ms < s->give_up_ms)
+	if (s->excused_ms != 0 || s->conn.active_ms < s->give_up_ms)
 		return false;
-	s->excused = true;
 	s->give_up_ms = s->conn.active_ms + l->node_timeout_ms;
-	if (l->phase != PHASE_HOLD && l->phase_end_ms < s->give_up_ms)
-		l->phase_end_ms = s->give_up_ms;
+	s->excused_ms = s->give_up_ms;
 	return true;
 }
 
@@ -326,7 +326,7 @@ excused(struct server *s)
 static void
 server_unanswered(struct server *s)
 {
-	const struct lock *l = s->lock;
+	const struct lease *l = s->lease;
 	char text[DURATION_TEXT], why[CONN_WHY];
 
 	if (s->in_flight == REQUEST_WAIT) {
@@ -358,7 +358,7 @@ server_unanswered(struct server *s)
 static int64_t
 reopen_after_ms(const struct server *s)
 {
-	int64_t ttl_ms = s->lock->ttl_ms;
+	int64_t ttl_ms = s->lease->ttl_ms;
 
 	if (s->conn.failure == REPLY_DENIED)
 		return ttl_ms / 3;
@@ -369,7 +369,7 @@ reopen_after_ms(const struct server *s)
 static void
 server_down(struct server *s, int64_t now)
 {
-	const struct lock *l = s->lock;
+	const struct lease *l = s->lease;
 	const struct conn *n = &s->conn;
 
 	/* The next request shows what is wrong with the server, if anything. */
@@ -403,14 +403,15 @@ server_down(struct server *s, int64_t now)
 void
 server_open(struct server *s, int64_t now)
 {
-	int64_t limit = s->lock->node_timeout_ms;
+	int64_t limit = s->lease->node_timeout_ms;
 
 	/* Several addresses share the time that there is. */
 	s->give_up_ms =
 	    now + limit / (s->conn.untried > 1 ? s->conn.untried : 1);
 	s->opened = true;
 	s->opened_ms = now;
-	s->heard = s->excused = false;
+	s->heard = false;
+	s->excused_ms = 0;
 	conn_open(&s->conn);
 }
 
@@ -428,18 +429,19 @@ floor_ms(const struct server *s)
 int64_t
 server_step(struct server *s, int64_t now)
 {
-	struct lock *l = s->lock;
+	const struct lease *l = s->lease;
 	enum request_kind kind;
 	bool leaving;
 
 	conn_sweep(&s->conn);
 	if (s->opened && s->conn.state != CONN_DOWN &&
-	    loop_seen_ms(l->loop) >= s->give_up_ms && !excused(s))
+	    loop_seen_ms(s->conn.loop) >= s->give_up_ms && !excused(s))
 		server_unanswered(s);
 	if (s->opened && s->conn.state == CONN_DOWN) {
 		s->opened = false;
 		server_down(s, now);
 	}
+	s->refresh_cb(s->arg, s);
 	kind = server_next_request(s, now);
 	if (s->in_flight != REQUEST_NONE || kind == REQUEST_NONE)
 		return s->opened ? s->give_up_ms : CLOCK_NEVER;
@@ -496,7 +498,7 @@ server_begin_release(struct server *s, int64_t now)
 	s->released = VOTE_PENDING;
 	if (server_may_have_ours(s))
 		return true;
-	if (s->lock->started && s->recorded && s->conn.state == CONN_READY)
+	if (s->lease->started && s->recorded && s->conn.state == CONN_READY)
 		send_release(s, false);
 	return false;
 }
@@ -518,6 +520,7 @@ server_again(struct server *s)
 	    0;
 	s->block_ms = s->poll_ms = s->next_ms = 0;
 	s->fence = 0;
+	s->slot = 0;
 	s->replicas = s->releases = 0;
 	s->odd = NULL;
 	s->give_up_ms = CLOCK_NEVER;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lock/lease.h"
 #include "protocol/state.h"
 #include "redis/conn.h"
 
@@ -16,11 +17,12 @@
 #define BEAT_TIMEOUTS    2     /* and after which a candidate counts as dead */
 #define HEARTBEAT_MS     15000 /* without a word a waiter counts as dead */
 
-struct lock;
-
 /* A server and its part in the lock. */
 struct server {
-	struct lock *lock;
+	const struct lease *lease;
+	void (*refresh_cb)(
+	    void *arg, struct server *); /* brings *lease up to date */
+	void *arg;
 	struct conn conn;
 	enum request_kind {
 		REQUEST_NONE,
@@ -40,13 +42,17 @@ struct server {
 	    untrusted_since_ms; /* since when our key is there but does not count;
 				0: it does */
 	int64_t granted_ms;     /* when it became ours */
-	int64_t fence;          /* its counter, while it is ours */
-	int64_t ahead_us; /* its wall clock, as acquire told it, less ours */
-	const char *odd;  /* why its numbers cannot be right, or NULL */
-	int replicas;     /* that have it, at least */
-	unsigned int try; /* the attempt that our value here is of */
-	int sequence;     /* the number of the last question */
-	bool excused;     /* it had more time, since we had not run */
+	int slot;               /* that it granted; 0: none */
+	const struct server *duplicate; /* the same server at another address */
+	int64_t slowest_ms;             /* reply so far; -1: none */
+	int64_t fence;                  /* its counter, while it is ours */
+	int64_t ahead_us;   /* its wall clock, as acquire told it, less ours */
+	const char *odd;    /* why its numbers cannot be right, or NULL */
+	int replicas;       /* that have it, at least */
+	unsigned int try;   /* the attempt that our value here is of */
+	int sequence;       /* the number of the last question */
+	int64_t excused_ms; /* until when it has more time, since we had not
+ run; 0: it has not */
 	enum key {
 		KEY_NONE,  /* our value is not there */
 		KEY_MAYBE, /* it may be: nothing rules that out */
@@ -96,9 +102,14 @@ server_vote(const struct server *s)
 	    s->vote;
 }
 
-/* Fills zeroed memory; a server stays in place.  conn_release() undoes it. */
-void server_init(
-    struct server *, struct lock *, const struct address *, bool ask_info);
+/*
+ * Fills zeroed memory; a server stays in place, and so does the lease.
+ * refresh_cb(arg, it) brings the lease and ->duplicate up to date; it is called
+ * before a reply is judged and before a request is chosen.  conn_release() undoes it.
+ */
+void server_init(struct server *, const struct lease *, struct loop *,
+    const struct address *, void (*refresh_cb)(void *arg, struct server *),
+    void *arg);
 
 /* Begins a connection. */
 void server_open(struct server *, int64_t now_ms);

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"
-#include "lock/lock.h"
 #include "lock/server.h"
 #include "protocol/quorum.h"
 #include "protocol/state.h"
@@ -26,7 +25,7 @@
 void
 server_failed(struct server *s, enum vote vote, const char *why)
 {
-	if (s->lock->phase == PHASE_RELEASE)
+	if (s->lease->phase == PHASE_RELEASE)
 		s->released = vote;
 	else
 		s->vote = vote;
@@ -37,7 +36,7 @@ server_failed(struct server *s, enum vote vote, const char *why)
 static int64_t
 retry_after_ms(const struct server *s)
 {
-	const struct lock *l = s->lock;
+	const struct lease *l = s->lease;
 
 	return l->phase == PHASE_ACQUIRE && l->ttl_ms > 10 * WAIT_RETRY_MS ?
 	    WAIT_RETRY_MS :
@@ -55,7 +54,7 @@ bool
 server_queues(const struct server *s)
 {
 	return !s->healing &&
-	    (s->lock->quorum > 1 || s->lock->wait_end_ms != 0);
+	    (s->lease->quorum > 1 || s->lease->wait_end_ms != 0);
 }
 
 void
@@ -70,7 +69,7 @@ server_may_hold(struct server *s)
 static bool
 past_restart_grace(const struct server *s)
 {
-	int64_t grace_ms = s->lock->grace_ms;
+	int64_t grace_ms = s->lease->grace_ms;
 
 	/* Its own account is in whole seconds. */
 	return grace_ms == 0 ||
@@ -95,20 +94,20 @@ is_duplicate(const struct server *s, const struct server *duplicate)
 static bool
 vote_trusted(const struct server *s)
 {
-	const struct server *duplicate = lock_duplicate(s->lock, s);
+	const struct server *duplicate = s->duplicate;
 
 	return s->untrusted_since_ms == 0 ||
 	    (past_restart_grace(s) && !is_duplicate(s, duplicate) &&
 		(duplicate == NULL || duplicate->valid_ms <= clock_now_ms()) &&
-		(s->lock->phase == PHASE_ACQUIRE ||
-		    lock_kept_since(s->lock, s->untrusted_since_ms)));
+		(s->lease->phase == PHASE_ACQUIRE ||
+		    s->lease->confirmed_ms > s->untrusted_since_ms));
 }
 
 /* "Yours": the lease counts from when the question was sent. */
 static void
 server_granted(struct server *s, const struct reply *a)
 {
-	const struct lock *l = s->lock;
+	const struct lease *l = s->lease;
 	int64_t now = clock_now_ms();
 
 	if (s->key != KEY_OURS)
@@ -121,7 +120,7 @@ server_granted(struct server *s, const struct reply *a)
 	    now + clock_jitter(POLL_MS) :
 	    a->sent_ms + l->ttl_ms / (s->untrusted_since_ms == 0 ? 3 : 10);
 	/* Once D has passed, nothing that is heard later brings it back. */
-	if ((l->phase == PHASE_HOLD && now >= lock_deadline_ms(l)) ||
+	if ((l->phase == PHASE_HOLD && now >= l->deadline_ms) ||
 	    !vote_trusted(s))
 		return;
 	if (s->untrusted_since_ms != 0)
@@ -142,7 +141,7 @@ static void
 await_turn(struct server *s)
 {
 	const struct lock_state *v = &s->view;
-	const struct lock *l = s->lock;
+	const struct lease *l = s->lease;
 	int64_t now = clock_now_ms();
 	int64_t ends = now + (v->best_ms == -2 ? GRANT_MS : v->best_ms) + 1;
 	struct owner holder;
@@ -178,7 +177,7 @@ await_turn(struct server *s)
 static void
 server_refused(struct server *s, const struct reply *a)
 {
-	const struct lock *l = s->lock;
+	const struct lease *l = s->lease;
 
 	if (s->key == KEY_OURS)
 		info("%s: %s: the lock is not ours there any more", l->name,
@@ -210,13 +209,13 @@ say_young(struct server *s)
 	    "it started only %s ago and may have forgotten locks; it has no "
 	    "vote for another %s (--restart-grace)",
 	    duration_format(age_ms, age),
-	    duration_format(s->lock->grace_ms + 1000 - age_ms, rest));
+	    duration_format(s->lease->grace_ms + 1000 - age_ms, rest));
 	server_failed(s, VOTE_UNAVAILABLE, why);
 }
 
 /* A slot that there is: the one that was asked for, or any if that was 0. */
 static bool
-slot_fits(const struct lock *l, long long slot)
+slot_fits(const struct lease *l, long long slot)
 {
 	return slot >= 1 && slot <= l->capacity &&
 	    (l->slot == 0 || l->slot == slot);
@@ -231,7 +230,7 @@ fence_fits(long long fence)
 static int
 refusal_read(struct server *s, const struct reply *a)
 {
-	const struct lock *l = s->lock;
+	const struct lease *l = s->lease;
 
 	return lock_state_read(&s->view, a) == 0 &&
 		s->view.best <= l->capacity ?
@@ -252,8 +251,8 @@ time_told(struct server *s, const struct reply *a, long long now_us)
 static void
 acquire_answered(struct server *s, const struct reply *a)
 {
-	struct lock *l = s->lock;
-	const struct server *duplicate = lock_duplicate(l, s);
+	const struct lease *l = s->lease;
+	const struct server *duplicate = s->duplicate;
 	bool made = s->key != KEY_OURS; /* by this acquire, or by one like it */
 
 	server_may_hold(s);
@@ -263,7 +262,7 @@ acquire_answered(struct server *s, const struct reply *a)
 		s->waiter_ahead = reply_int(a, 2) != 0;
 		if (l->nservers == 1)
 			s->maybe_queued = false;
-		l->slot = (int)reply_int(a, 3);
+		s->slot = (int)reply_int(a, 3);
 		if (!past_restart_grace(s) ||
 		    (made && (s->healing || duplicate != NULL)))
 			s->untrusted_since_ms = clock_now_ms();
@@ -287,13 +286,12 @@ renew_answered(struct server *s, const struct reply *a)
 {
 	s->healing = false;
 	if (reply_int(a, 0) == 1 && fence_fits(reply_int(a, 1))) {
-		if (s->untrusted_since_ms == 0 &&
-		    is_duplicate(s, lock_duplicate(s->lock, s)))
+		if (s->untrusted_since_ms == 0 && is_duplicate(s, s->duplicate))
 			s->untrusted_since_ms = clock_now_ms();
 		s->fence = reply_int(a, 1);
 		s->maybe_queued = s->maybe_queued && !s->leaves;
 		server_granted(s, a);
-		info("%s: %s: renewed in %" PRId64 "ms", s->lock->name,
+		info("%s: %s: renewed in %" PRId64 "ms", s->lease->name,
 		    s->conn.address.text, clock_now_ms() - a->sent_ms);
 	} else if (refusal_read(s, a) == 0)
 		server_refused(s, a);
@@ -305,7 +303,7 @@ renew_answered(struct server *s, const struct reply *a)
 static void
 replicas_answered(struct server *s, const struct reply *a)
 {
-	const struct lock *l = s->lock;
+	const struct lease *l = s->lease;
 	char text[DURATION_TEXT], why[CONN_WHY];
 
 	if (reply_number(a) < 0 || reply_number(a) > INT_MAX) {
@@ -328,7 +326,7 @@ release_answered(struct server *s, const struct reply *a)
 {
 	/* Without COMMAND, or in the queue alone, nothing can be lost. */
 	if (reply_int(a, 0) == 1 || s->releases > 1 || s->key == KEY_NONE ||
-	    !s->lock->held)
+	    !s->lease->held)
 		s->released = VOTE_GRANTED;
 	else if (refusal_read(s, a) == 0) {
 		s->released = VOTE_REFUSED;
@@ -347,7 +345,7 @@ release_answered(struct server *s, const struct reply *a)
 static bool
 tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 {
-	bool moving = a->kind == REPLY_ERROR && s->lock->phase != PHASE_HOLD &&
+	bool moving = a->kind == REPLY_ERROR && s->lease->phase != PHASE_HOLD &&
 	    strncmp(a->text, "TRYAGAIN", 8) == 0;
 
 	if (!moving && !error_wants_eval(a))
@@ -369,9 +367,10 @@ server_reply_cb(void *arg, const struct reply *a)
 	if (kind == REQUEST_NONE || a->tag != s->sequence ||
 	    a->kind == REPLY_LOST)
 		return; /* server_down() sees to a lost connection */
+	s->refresh_cb(s->arg, s);
 	s->in_flight = REQUEST_NONE;
 	s->sent_ms = a->sent_ms;
-	s->excused = false;
+	s->excused_ms = 0;
 	s->give_up_ms = CLOCK_NEVER;
 	if (tries_again(s, kind, a))
 		return;
@@ -391,11 +390,11 @@ server_reply_cb(void *arg, const struct reply *a)
 	}
 	if (!s->heard)
 		info("%s: %s: connected, first answer after %" PRId64 "ms",
-		    s->lock->name, s->conn.address.text,
+		    s->lease->name, s->conn.address.text,
 		    clock_now_ms() - s->opened_ms);
 	s->reopen = s->heard = true;
-	if (took_ms > s->lock->slowest_ms)
-		s->lock->slowest_ms = took_ms;
+	if (took_ms > s->slowest_ms)
+		s->slowest_ms = took_ms;
 	switch (kind) {
 	case REQUEST_ACQUIRE:
 		acquire_answered(s, a);

@@ -50,7 +50,7 @@ judge_times(struct lock *l)
 	int64_t sorted[LOCK_SERVERS], low, high;
 	int n = 0;
 
-	for (int i = 0; i < l->nservers; i++)
+	for (int i = 0; i < l->lease.nservers; i++)
 		if (has_told(&l->servers[i]))
 			sorted[n++] = l->servers[i].ahead_us;
 	if (n == 0)
@@ -58,7 +58,7 @@ judge_times(struct lock *l)
 	qsort(sorted, (size_t)n, sizeof(*sorted), ascending_cb);
 	low = sorted[(n - 1) / 2];
 	high = sorted[n / 2];
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (has_told(s) &&
@@ -73,11 +73,12 @@ static void
 judge_ahead(struct lock *l, const int64_t told[], int64_t most, int64_t slack,
     const char *odd)
 {
-	int64_t majority = quorum_largest(told, l->nservers, l->quorum);
+	int64_t majority =
+	    quorum_largest(told, l->lease.nservers, l->lease.quorum);
 
 	if (most < majority + slack)
 		most = majority + slack;
-	for (int i = 0; i < l->nservers; i++)
+	for (int i = 0; i < l->lease.nservers; i++)
 		if (told[i] > most)
 			l->servers[i].odd = odd;
 }
@@ -92,12 +93,12 @@ judge_counters(struct lock *l, int64_t median_us)
 {
 	int64_t fences[LOCK_SERVERS] = { 0 }, tickets[LOCK_SERVERS] = { 0 };
 
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (server_vote(s) == VOTE_GRANTED)
 			fences[i] = s->fence;
-		else if (server_vote(s) == VOTE_REFUSED && l->ticket == 0)
+		else if (server_vote(s) == VOTE_REFUSED && l->lease.ticket == 0)
 			tickets[i] = s->view.ticket_us;
 	}
 	judge_ahead(l, fences, median_us + 2 * DAY_US, STEPS, bad_fence);
@@ -109,9 +110,9 @@ lock_judge_numbers(struct lock *l)
 {
 	int64_t ahead_us;
 
-	for (int i = 0; i < l->nservers; i++)
+	for (int i = 0; i < l->lease.nservers; i++)
 		l->servers[i].odd = NULL;
-	if (l->nservers == 1)
+	if (l->lease.nservers == 1)
 		return;
 	ahead_us = judge_times(l);
 	judge_counters(l, ahead_us + clock_now_ms() * 1000);

@@ -53,7 +53,7 @@ latest_deadline_ms(const struct lock *l)
 {
 	int64_t valid_ms[SERVERS] = { 0 };
 
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct conn *n = &l->servers[i].conn;
 		int64_t latest_ms = 0;
 
@@ -63,10 +63,10 @@ latest_deadline_ms(const struct lock *l)
 			    (j == i || n->address.path[0] == '\0'))
 				latest_ms = world.servers[j].answered_ms;
 		if (latest_ms > 0)
-			valid_ms[i] =
-			    latest_ms + l->ttl_ms - (l->ttl_ms / 100 + 2);
+			valid_ms[i] = latest_ms + l->lease.ttl_ms -
+			    (l->lease.ttl_ms / 100 + 2);
 	}
-	return quorum_largest(valid_ms, l->nservers, l->quorum);
+	return quorum_largest(valid_ms, l->lease.nservers, l->lease.quorum);
 }
 
 static void
@@ -77,9 +77,9 @@ judge_locks(void)
 
 		if (lock_deadline_ms(l) > latest_deadline_ms(l))
 			abort();
-		if (l->held &&
-		    (l->fence < 1 || l->fence >= FENCE_END || l->slot < 1 ||
-			l->slot > l->capacity))
+		if (l->lease.held &&
+		    (l->lease.fence < 1 || l->lease.fence >= FENCE_END ||
+			l->lease.slot < 1 || l->lease.slot > l->lease.capacity))
 			abort();
 	}
 }

@@ -74,7 +74,7 @@ quorums(void)
 
 	for (int n = 1; n <= SERVERS; n++) {
 		begin(n, 1000, 100);
-		SAME_INT(world.lock.quorum, want[n]);
+		SAME_INT(world.lock.lease.quorum, want[n]);
 		SAME_INT(deadline(), 0);
 		lock_close(&world.lock);
 	}
@@ -439,7 +439,7 @@ late_acquire(void)
 	SAME_TEXT(sent(0), "acquire@0/1 release@100/1");
 	SAME_INT(now(), 100);
 	SAME_INT(deadline(), 0);
-	SAME_INT(world.lock.fence, 0);
+	SAME_INT(world.lock.lease.fence, 0);
 	lock_close(&world.lock);
 
 	begin(1, 1000, 100);
@@ -704,7 +704,7 @@ unresolved(void)
 static void
 plan(const char *const plans[])
 {
-	for (int i = 0; i < world.lock.nservers; i++)
+	for (int i = 0; i < world.lock.lease.nservers; i++)
 		world.servers[i].plan = plans[i];
 }
 
@@ -779,11 +779,11 @@ majority(void)
 	SAME_INT(acquire(), LOCK_HELD);
 	SAME_INT(now(), 10);
 	SAME_INT(deadline(), 988);
-	SAME_INT(world.lock.fence, 1000);
+	SAME_INT(world.lock.lease.fence, 1000);
 	SAME_INT(valid(1), 0);
 	hold(60);
 	SAME_INT(valid(1), 988);
-	SAME_INT(world.lock.fence, 1000);
+	SAME_INT(world.lock.lease.fence, 1000);
 	hold(400);
 	SAME_INT(deadline(), 343 + 988);
 	SAME_TEXT(sent(1), "acquire@0/1 renew@50/1 renew@383/1");
@@ -803,7 +803,7 @@ at_the_quorum(void)
 		begin(n, 1000, 100);
 		plan(yes);
 		SAME_INT(acquire(), LOCK_HELD);
-		SAME_INT(now(), 10 * world.lock.quorum);
+		SAME_INT(now(), 10 * world.lock.lease.quorum);
 		SAME_INT(world.nrequests, n);
 		for (int i = 0; i < n; i++)
 			SAME_TEXT(nth(i, 0)->args[2], "1763635200000000");
@@ -812,7 +812,7 @@ at_the_quorum(void)
 		begin(n, 1000, 100);
 		plan(no);
 		SAME_INT(acquire(), LOCK_BUSY);
-		SAME_INT(decided(), 10 * (n - world.lock.quorum + 1));
+		SAME_INT(decided(), 10 * (n - world.lock.lease.quorum + 1));
 		SAME_INT(deadline(), 0);
 		lock_close(&world.lock);
 	}
@@ -1046,7 +1046,8 @@ tickets(void)
 	plan((const char *const[]){ "yes+5", "queued=7000+5 queued+5",
 	    "queued=9000+5 queued=90000+5" });
 	SAME_INT(acquire(), LOCK_BUSY);
-	SAME_INT(world.lock.ticket, INT64_C(1763635200000000) + 5000 + 9000);
+	SAME_INT(
+	    world.lock.lease.ticket, INT64_C(1763635200000000) + 5000 + 9000);
 	for (int i = 0; i < 3; i++) {
 		before = nth(i, 0);
 		SAME_TEXT(before->args[3], "0");
@@ -1271,10 +1272,11 @@ fences(void)
 		begin(3, 1000, 100);
 		plan(rows[i].plans);
 		SAME_INT(acquire(), LOCK_HELD);
-		if (world.lock.fence != rows[i].fence ||
+		if (world.lock.lease.fence != rows[i].fence ||
 		    now() != rows[i].held_ms)
 			tap_fail("row %zu: fence %lld at %lld", i,
-			    (long long)world.lock.fence, (long long)now());
+			    (long long)world.lock.lease.fence,
+			    (long long)now());
 		SAME_TEXT(sent(0), rows[i].sent);
 		if (nth(0, 1)->left) {
 			CHECK(atoi(nth(0, 1)->args[1]) >= 9);
@@ -1522,7 +1524,7 @@ release_of_many(void)
 			for (int i = 0; i < n; i++)
 				plans[i] = i < refusals ? no[i] : yes[i];
 			begin(n, 1000, 100);
-			lost = n - world.lock.quorum + 1;
+			lost = n - world.lock.lease.quorum + 1;
 			plan(plans);
 			SAME_INT(acquire(), LOCK_HELD);
 			hold(1);
@@ -1530,7 +1532,7 @@ release_of_many(void)
 			    refusals >= lost ? RELEASE_NOT_OURS : RELEASE_DONE;
 			SAME_INT(released(0), want);
 			most = want == RELEASE_DONE ?
-			    refusals + world.lock.quorum :
+			    refusals + world.lock.lease.quorum :
 			    lost;
 			SAME_INT(now(), 1 + 10 * most);
 			CHECK((lock_state(&world.lock) != NULL) ==
@@ -1647,7 +1649,7 @@ begin_life(uint64_t seed, int64_t grace_ms)
 	world.chance = seed;
 	if (world_liar)
 		world.liar = &world.servers[2];
-	for (int i = 0; i < world.lock.nservers; i++) {
+	for (int i = 0; i < world.lock.lease.nservers; i++) {
 		struct made_up *m = &world.servers[i];
 
 		m->connects = connects[chance(7)];
@@ -1664,7 +1666,7 @@ contenders(void)
 	int64_t ticket_us = clock_wall_us() + chance(200000) - 50000;
 	int64_t beat_us = clock_wall_us() + 100000 + chance(400000);
 
-	for (int i = 0; i < world.lock.nservers; i++) {
+	for (int i = 0; i < world.lock.lease.nservers; i++) {
 		struct made_up *m = &world.servers[i];
 
 		if (chance(4) == 0) {
@@ -1689,7 +1691,7 @@ live(int hold_ms)
 		hold(now() + chance(hold_ms));
 		released(0);
 	}
-	for (int i = 0; i < world.lock.nservers; i++)
+	for (int i = 0; i < world.lock.lease.nservers; i++)
 		world.servers[i].reached =
 		    conn_connected(&world.lock.servers[i].conn) &&
 		    world.lock.servers[i].conn.state == CONN_READY;
@@ -1751,7 +1753,7 @@ live_dangerously(uint64_t seed, int64_t grace_ms)
 	world.greed = 30 + chance(80);
 	share = chance(3) == 0 ? 90 : 20;
 	span_ms = busy_ms[chance(3)];
-	for (int i = 0; i < world.lock.nservers; i++) {
+	for (int i = 0; i < world.lock.lease.nservers; i++) {
 		struct made_up *m = &world.servers[i];
 
 		m->connects = "now";
@@ -1766,7 +1768,7 @@ live_dangerously(uint64_t seed, int64_t grace_ms)
 	for (int i = chance(8); i >= 0; i--) {
 		int64_t at_ms = START + chance(span_ms);
 		int kind = what[chance(7)];
-		int server = chance(world.lock.nservers);
+		int server = chance(world.lock.lease.nservers);
 		int ms = chance(4) != 0 ? 60 : 1500;
 
 		happens(at_ms, kind, server)->ms = chance(ms);
@@ -1818,7 +1820,7 @@ one_liar(void)
 		world_liar = false;
 		lies += world.lies;
 		SAME_INT(world.overlap_ms, 0);
-		for (int i = 0; i < world.lock.nservers; i++)
+		for (int i = 0; i < world.lock.lease.nservers; i++)
 			CHECK(&world.servers[i] == world.liar ||
 			    world.servers[i].fence <
 				clock_wall_us() + INT64_C(172861000000));
@@ -1838,8 +1840,8 @@ liar_outvoted(void)
 		world.model = world.calm = true;
 		world.chance = seed;
 		world.liar =
-		    &world.servers[seed % (uint64_t)world.lock.nservers];
-		for (int i = 0; i < world.lock.nservers; i++) {
+		    &world.servers[seed % (uint64_t)world.lock.lease.nservers];
+		for (int i = 0; i < world.lock.lease.nservers; i++) {
 			struct made_up *m = &world.servers[i];
 
 			if (m == world.liar ? chance(2) == 0 : is_free)

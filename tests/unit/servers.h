@@ -627,9 +627,10 @@ deleted(struct made_up *m)
 {
 	int left = 0;
 
-	for (int i = 0; i < world.lock.nservers; i++)
+	for (int i = 0; i < world.lock.lease.nservers; i++)
 		left += backed(i) && &world.servers[i] != m;
-	if (left >= world.lock.quorum && strstr(m->value, "TOKEN") != NULL)
+	if (left >= world.lock.lease.quorum &&
+	    strstr(m->value, "TOKEN") != NULL)
 		m->until_ms = 0;
 }
 
@@ -644,7 +645,7 @@ rival_acts(void)
 	const struct lock *l = &world.lock;
 	bool gives = chance(60) == 0;
 
-	for (int i = 0; i < l->nservers; i++) {
+	for (int i = 0; i < l->lease.nservers; i++) {
 		struct made_up *m = &world.servers[i];
 		int64_t age_ms =
 		    (world.now_ms / 1000 - m->started_ms / 1000) * 1000;
@@ -657,11 +658,11 @@ rival_acts(void)
 			continue;
 		}
 		if (world.now_ms < m->down_ms || world.now_ms < m->frozen_ms ||
-		    age_ms < l->grace_ms + 1000 || (there && !its) ||
+		    age_ms < l->lease.grace_ms + 1000 || (there && !its) ||
 		    chance(100) >= world.greed)
 			continue;
 		snprintf(m->value, sizeof(m->value), "rival");
-		m->until_ms = m->rival_ms = world.now_ms + l->ttl_ms;
+		m->until_ms = m->rival_ms = world.now_ms + l->lease.ttl_ms;
 	}
 	happens(world.now_ms + 1 + chance(60), RIVAL, 0);
 }
@@ -743,11 +744,11 @@ true_deadline_ms(void)
 	int64_t until_ms[SERVERS] = { 0 };
 	char id[OWNER_ID];
 
-	for (int i = 0; i < l->nservers; i++)
+	for (int i = 0; i < l->lease.nservers; i++)
 		if (strcmp(world.servers[i].value,
 			owner_id(&world.owner, l->servers[i].try, id)) == 0)
 			until_ms[i] = world.servers[i].until_ms;
-	return quorum_largest(until_ms, l->nservers, l->quorum);
+	return quorum_largest(until_ms, l->lease.nservers, l->lease.quorum);
 }
 
 /* What D claims is compared with the servers, in every moment of the model. */
@@ -758,7 +759,7 @@ judge(void)
 	int64_t deadline_ms = lock_deadline_ms(l);
 	int rivals = 0;
 
-	if (!world.model || l->phase == PHASE_RELEASE ||
+	if (!world.model || l->lease.phase == PHASE_RELEASE ||
 	    deadline_ms <= world.now_ms)
 		return;
 	if (!world.faults && deadline_ms > true_deadline_ms())
@@ -766,9 +767,9 @@ judge(void)
 		    (long long)(world.now_ms - START),
 		    (long long)(deadline_ms - START),
 		    (long long)(true_deadline_ms() - START));
-	for (int i = 0; i < l->nservers; i++)
+	for (int i = 0; i < l->lease.nservers; i++)
 		rivals += world.servers[i].rival_ms > world.now_ms;
-	if (l->held && rivals >= l->quorum && world.overlap_ms == 0)
+	if (l->lease.held && rivals >= l->lease.quorum && world.overlap_ms == 0)
 		world.overlap_ms = world.now_ms - START;
 }
 
@@ -914,8 +915,8 @@ label_of(enum request_kind kind, const char *const script_args[])
 	if (kind == REQUEST_ACQUIRE || kind == REQUEST_RENEW)
 		return kind == REQUEST_ACQUIRE ? ACQUIRE : RENEW;
 	if (script_args[1][0] == '0')
-		return world.lock.phase == PHASE_RELEASE ? TELL : YIELD;
-	return world.lock.phase == PHASE_RELEASE ? RELEASE : LEAVE;
+		return world.lock.lease.phase == PHASE_RELEASE ? TELL : YIELD;
+	return world.lock.lease.phase == PHASE_RELEASE ? RELEASE : LEAVE;
 }
 
 /* Writes a request into the trace, each of its arguments by its name. */
