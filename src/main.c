@@ -3,7 +3,7 @@
  */
 #include "base/die.h"
 #include "base/exitcode.h"
-#include "config/options.h"
+#include "config/cmdline.h"
 #include "inspect/break.h"
 #include "inspect/check.h"
 #include "inspect/history.h"
@@ -40,9 +40,10 @@ main(int argc, char **argv)
 	struct signals signals;
 	int status;
 
+	(void)argc;
 	signals_init(&signals);
 	streams_fill();
-	options_parse(&opt, argc, argv); /* exits: -h, -V, bad usage */
+	cmdline_parse(&opt, argv); /* exits: -h, -V, bad usage */
 	if (opt.mode == MODE_RUN) {
 		nested_run(&opt, &signals); /* may not return */
 		status = run_job(&opt, &signals);

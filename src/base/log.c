@@ -125,6 +125,18 @@ die(int status, const char *fmt, ...)
 }
 
 void
+usage_error(const char *fmt, ...)
+{
+	char text[1536];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	die(EXIT_USAGE, "%s; see redlock-run --help", text);
+}
+
+void
 warn(const char *fmt, ...)
 {
 	va_list ap;

@@ -28,6 +28,9 @@ void log_to(enum log_place);
 /* Says why and exits; a usage error is said on stderr in any case.  Not for use once COMMAND exists. */
 _Noreturn void die(int status, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* Says what is wrong on the command line or in a setting, where to read on, and exits. */
+_Noreturn void usage_error(const char *, ...) PRINTF_LIKE(1, 2);
+
 /* What somebody must know, even with -q. */
 void warn(const char *fmt, ...) PRINTF_LIKE(1, 2);
 

@@ -4,13 +4,12 @@
 
 #define ADVICE_PASSWORD 512
 
-struct options;
-
 /*
  * Writes what to do about a server's error that has to do with the password, as
- * the end of a sentence; nothing for another error.  Returns buf.
+ * the end of a sentence; nothing for another error.  config_path is where a
+ * password could stand.  Returns buf.
  */
 char *advice_password(
-    char buf[ADVICE_PASSWORD], const struct options *, const char *error);
+    char buf[ADVICE_PASSWORD], const char *config_path, const char *error);
 
 #endif

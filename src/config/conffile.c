@@ -1,20 +1,25 @@
 /*
  * The configuration file.  Parsing is pure, so that it can be tested and
- * fuzzed on its own; nothing of a file is silently ignored but blank lines
- * and comments.
+ * fuzzed on its own.  Blank lines and comments are the only part of a file
+ * that is ignored.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/exitcode.h"
+#include "base/log.h"
+#include "base/xalloc.h"
 #include "config/conffile.h"
+#include "redis/url.h"
 
 static const char blanks[] = " \t";
 
-/* Control characters would not be seen in an editor. */
+/* Editors do not show control characters. */
 static bool
 has_control(const char *s)
 {
@@ -36,7 +41,7 @@ trim(char *s)
 }
 
 static const char *
-parse_line(struct config *c, char *line)
+parse_line(struct conffile *c, char *line)
 {
 	char *name = line + strspn(line, blanks), *value;
 
@@ -44,14 +49,14 @@ parse_line(struct config *c, char *line)
 		return NULL;
 	if (has_control(name))
 		return "has a control character in it";
-	if (c->n == CONFIG_SETTINGS)
+	if (c->n == CONFFILE_SETTINGS)
 		return "is one setting too many";
 	trim(name);
 	value = name + strcspn(name, blanks);
 	if (*value != '\0')
 		*value++ = '\0';
 	value += strspn(value, blanks);
-	/* What other files want, and what would be taken for a value here. */
+	/* Other formats want these; here they would be part of the value. */
 	if (value[0] == '=' && strchr(blanks, value[1]) != NULL)
 		return "has a '=' between name and value; leave it out";
 	if (strcmp(value, "''") == 0 || strcmp(value, "\"\"") == 0)
@@ -64,7 +69,7 @@ parse_line(struct config *c, char *line)
 }
 
 const char *
-config_parse(struct config *c, char *text, size_t len)
+conffile_parse(struct conffile *c, char *text, size_t len)
 {
 	char *end = text + len, *line, *next;
 	const char *wrong;
@@ -80,7 +85,7 @@ config_parse(struct config *c, char *text, size_t len)
 			line[--line_len] = '\0';
 		if (line_len > 0 && line[line_len - 1] == '\r')
 			line[--line_len] = '\0';
-		if (line_len > CONFIG_LINE)
+		if (line_len > CONFFILE_LINE)
 			return "is too long";
 		if (strlen(line) < line_len)
 			return "has a NUL in it";
@@ -92,7 +97,7 @@ config_parse(struct config *c, char *text, size_t len)
 }
 
 const char *
-config_distrust(const struct stat *st)
+conffile_distrust(const struct stat *st)
 {
 	if (S_ISCHR(st->st_mode))
 		return NULL;
@@ -104,7 +109,7 @@ config_distrust(const struct stat *st)
 }
 
 ssize_t
-config_read(const char *path, char *buf, size_t size, struct stat *st)
+conffile_read(const char *path, char *buf, size_t size, struct stat *st)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t used = 0;
@@ -126,8 +131,65 @@ config_read(const char *path, char *buf, size_t size, struct stat *st)
 	return (ssize_t)used;
 }
 
+/* Where the i-th setting stands, for messages. */
+static char *
+place(const struct conffile *c, int i)
+{
+	char *text;
+
+	if (asprintf(&text, "%s:%d: %s", c->path, c->settings[i].line,
+		c->settings[i].name) == -1)
+		die(EXIT_OS, "%s", strerror(errno));
+	return text;
+}
+
 void
-config_release(struct config *c)
+conffile_load(struct conffile *c, const char *named)
+{
+	const char *wrong;
+	struct stat st;
+	ssize_t len;
+
+	c->text = xmalloc(CONFFILE_SIZE + 2);
+	len = conffile_read(c->path, c->text, CONFFILE_SIZE + 2, &st);
+	if (len == -1) {
+		int error = errno;
+
+		/* A link to nowhere is there, and means something. */
+		if (error == ENOENT && named == NULL &&
+		    lstat(c->path, &st) == -1)
+			return;
+		usage_error("%s%s'%s' cannot be read: %s",
+		    named != NULL ? named : "", named != NULL ? ": " : "",
+		    quotable(c->path), strerror(error));
+	}
+	c->others = (st.st_mode & S_IROTH) != 0;
+	wrong = conffile_distrust(&st);
+	if (wrong != NULL)
+		usage_error("'%s' %s", c->path, wrong);
+	if (len > CONFFILE_SIZE)
+		usage_error(
+		    "'%s' is larger than %d KB", c->path, CONFFILE_SIZE / 1024);
+	wrong = conffile_parse(c, c->text, (size_t)len);
+	if (wrong != NULL)
+		usage_error("%s:%d: the line %s", c->path, c->line, wrong);
+	for (int i = 0; i < c->n; i++)
+		c->settings[i].where = place(c, i);
+}
+
+const char *
+conffile_find(const struct conffile *c, const char *name, const char **where)
+{
+	for (int i = 0; i < c->n; i++)
+		if (strcmp(c->settings[i].name, name) == 0) {
+			*where = c->settings[i].where;
+			return c->settings[i].value;
+		}
+	return NULL;
+}
+
+void
+conffile_release(struct conffile *c)
 {
 	for (int i = 0; i < c->n; i++)
 		free(c->settings[i].where);

@@ -1,55 +1,69 @@
 /*
- * The configuration file: settings as "name value", one a line.  What they
- * are called, and what they may be, is site.c's.
+ * The configuration file: settings as "name value", one a line.  Which names
+ * and values there are is for settings.c.
  */
-#ifndef CONFIG_H
-#define CONFIG_H
+#ifndef CONFFILE_H
+#define CONFFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#define CONFIG_DEFAULT  "/etc/redlock-run.conf"
-#define CONFIG_SIZE     65536 /* bytes of a file, at most */
-#define CONFIG_LINE     4096  /* of a line */
-#define CONFIG_SETTINGS 64    /* at most */
+#define CONFFILE_DEFAULT  "/etc/redlock-run.conf"
+#define CONFFILE_SIZE     65536 /* bytes of a file, at most */
+#define CONFFILE_LINE     4096  /* of a line */
+#define CONFFILE_SETTINGS 64    /* at most */
 
-struct config {
-	char *text; /* the file, cut up; freed by config_release() */
+struct conffile {
+	const char *path; /* of the file, which need not exist */
+	char *text;       /* its bytes, cut up; freed by conffile_release() */
 	struct {
 		const char *name;
 		const char *value; /* may be empty */
 		char *where;       /* "FILE:3: name", for messages */
 		int line;
-	} settings[CONFIG_SETTINGS];
+	} settings[CONFFILE_SETTINGS];
 	int n;
-	int line;    /* what was read last: of a mistake, if there is one */
+	int line;    /* the last one read: that of a mistake */
 	bool others; /* others than owner and group may read the file */
 };
 
 /*
  * Cuts the len bytes of text, of which text[len] is a NUL, into the settings
  * of *c, which point into it.  Returns NULL, or what is wrong with c->line as
- * the end of a sentence ("has a control character in it").  Knows no file.
+ * the end of a sentence ("has a control character in it").  Reads no file.
  */
-const char *config_parse(struct config *c, char *text, size_t len);
+const char *conffile_parse(struct conffile *c, char *text, size_t len);
 
 /*
  * Reads at most size - 1 bytes of the file at path, which may be a pipe, and
- * puts a NUL behind them; *st is that of the file that was read.  Returns how
+ * puts a NUL behind them; *st describes the file that was read.  Returns how
  * many, or -1 with errno.
  */
-ssize_t config_read(const char *path, char *buf, size_t size, struct stat *st);
+ssize_t
+conffile_read(const char *path, char *buf, size_t size, struct stat *st);
 
 /*
- * Why we must not follow what the file says, as ssh_config(5) has it: somebody
- * else may have written it.  Returns NULL or the end of a sentence ("belongs to
- * user 7, ...").  A device, as /dev/null, says the same to everybody.
+ * Why the file cannot be trusted, by the rule of ssh_config(5): somebody else
+ * may have written it.  Returns NULL or the end of a sentence ("belongs to
+ * neither root nor you; ...").  A device, as /dev/null, is the same for
+ * everybody.
  */
-const char *config_distrust(const struct stat *st);
+const char *conffile_distrust(const struct stat *st);
+
+/*
+ * Reads c->path into *c; a file that does not exist is empty if it is not
+ * needed.  named is how the user named the file, or NULL.  Exits for any
+ * mistake but those of names and values.
+ */
+void conffile_load(struct conffile *c, const char *named);
+
+/* The value of the first setting of that name; *where is its place.  Or NULL. */
+const char *
+conffile_find(const struct conffile *c, const char *name, const char **where);
 
 /* Frees what *c points to. */
-void config_release(struct config *c);
+void conffile_release(struct conffile *c);
 
 #endif

@@ -1,13 +1,16 @@
 /*
- * Names of locks.  They must not have in them what would make their keys
- * collide with others of ours, or put them into different hash slots.
+ * Names of locks.  The keys of a lock must not collide with those of another,
+ * nor lie in different hash slots.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/xalloc.h"
 #include "config/names.h"
 #include "protocol/key.h"
+#include "redis/url.h"
 
 static bool
 has_control(const char *s)
@@ -18,7 +21,7 @@ has_control(const char *s)
 	return false;
 }
 
-/* Whether braces would put the keys beside the lock into another slot. */
+/* Whether braces would put the auxiliary keys of a lock into another slot. */
 static bool
 bad_braces(const char *s)
 {
@@ -64,38 +67,42 @@ check_name(const char *name)
 }
 
 void
-names_add(struct options *opt, const char *name)
+names_add(struct names *names, const char *name)
 {
-	const char **names;
-	int i = opt->nnames;
+	int i = names->n;
 
 	check_name(name);
-	if (opt->nnames == LOCKS_MAX)
+	if (names->n == LOCKS_MAX)
 		usage_error("-k: more than %d locks", LOCKS_MAX);
-	names = xreallocarray(
-	    opt->names, (size_t)(opt->nnames + 1), sizeof(*opt->names));
-	opt->names = names;
-	for (; i > 0 && strcmp(names[i - 1], name) >= 0; i--) {
-		if (strcmp(names[i - 1], name) == 0)
+	names->name = xreallocarray(
+	    names->name, (size_t)(names->n + 1), sizeof(*names->name));
+	for (; i > 0 && strcmp(names->name[i - 1], name) >= 0; i--) {
+		if (strcmp(names->name[i - 1], name) == 0)
 			usage_error("-k: '%s' is named twice", quotable(name));
-		names[i] = names[i - 1];
+		names->name[i] = names->name[i - 1];
 	}
-	names[i] = name;
-	opt->nnames++;
+	names->name[i] = name;
+	names->n++;
 }
 
-char *
-names_joined(const struct options *opt)
+void
+names_join(struct names *names)
 {
 	size_t size = 1, used = 0;
-	char *text;
 
-	for (int i = 0; i < opt->nnames; i++)
-		size += strlen(opt->names[i]) + 2;
-	text = xmalloc(size);
-	text[0] = '\0';
-	for (int i = 0; i < opt->nnames; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s%s",
-		    i > 0 ? ", " : "", opt->names[i]);
-	return text;
+	for (int i = 0; i < names->n; i++)
+		size += strlen(names->name[i]) + 2;
+	names->joined = xmalloc(size);
+	names->joined[0] = '\0';
+	for (int i = 0; i < names->n; i++)
+		used += (size_t)snprintf(names->joined + used, size - used,
+		    "%s%s", i > 0 ? ", " : "", names->name[i]);
+}
+
+void
+names_release(struct names *names)
+{
+	free(names->name);
+	free(names->joined);
+	*names = (struct names){ 0 };
 }

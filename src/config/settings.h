@@ -1,72 +1,83 @@
 /*
- * The settings of a site: its servers and what belongs to them.  Only these
- * also come from the environment and the configuration file.
+ * Settings: options whose values may also come from the environment or from
+ * the configuration file.  Precedence: command line, environment, file.
  */
-#ifndef SITE_H
-#define SITE_H
+#ifndef SETTINGS_H
+#define SETTINGS_H
 
 #include <stdint.h>
 
-#include "config/options.h"
+#include "config/conffile.h"
 
-enum site_key {
-	SITE_PREFIX,
-	SITE_TTL,
-	SITE_KILL_AFTER,
-	SITE_NODE_TIMEOUT,
-	SITE_RESTART_GRACE,
-	SITE_LOG,
-	SITE_PASSWORD_FILE,
-	SITE_TLS_CA,
-	SITE_TLS_CERT,
-	SITE_TLS_KEY,
-	SITE_TLS_SERVER_NAME,
-	SITE_CONFIG,
-	SITE_REDIS,    /* may be there several times, */
-	SITE_PASSWORD, /* and not on the command line */
-	SITE_KEYS
+enum setting_key {
+	SETTING_PREFIX,
+	SETTING_TTL,
+	SETTING_KILL_AFTER,
+	SETTING_NODE_TIMEOUT,
+	SETTING_RESTART_GRACE,
+	SETTING_LOG,
+	SETTING_PASSWORD_FILE,
+	SETTING_TLS_CA,
+	SETTING_TLS_CERT,
+	SETTING_TLS_KEY,
+	SETTING_TLS_SERVER_NAME,
+	SETTING_CONFIG,
+	SETTING_REDIS,    /* there may be several, */
+	SETTING_PASSWORD, /* never on the command line */
+	SETTING_KEYS
 };
 
-/* A value and where it came from, for messages. */
+/* A value and its origin, for messages. */
 struct setting {
 	const char *name;  /* "--ttl", "REDLOCK_TTL", "/etc/x.conf:3: ttl" */
 	const char *value; /* NULL: not given */
 };
 
-/* What the command line says; its servers are in struct options already. */
-struct site {
-	struct setting given[SITE_KEYS];
+struct settings {
+	struct setting given[SETTING_KEYS]; /* on the command line */
+	struct conffile file;
+	const char *prefix;
+	int64_t ttl_ms;
+	int64_t grace_ms; /* restart grace; 0: none */
+	int64_t node_timeout_ms;
+	int64_t kill_after_ms;
 };
 
 /*
- * The value of an option, which stays.  With --log it has an effect at once,
- * so that a mistake in what follows is heard where somebody listens.
+ * Takes the value of an option, which stays in place.  --log takes effect at
+ * once, so that an error in what follows arrives where somebody reads it.
  */
-void site_set(struct site *, enum site_key, const char *value);
+void settings_set(struct settings *, enum setting_key, const char *value);
 
 /*
- * One server more.  name is where it was found.  Exits for a usage error.
+ * Reads the configuration file and decides where messages go.  Exits for any
+ * mistake in the file.
  */
-void site_add_server(struct options *, const char *name, const char *url);
+void settings_load(struct settings *);
 
 /*
- * Fills in what the command line leaves open, from the environment, then from
- * the configuration file, else with defaults: the servers and their
- * passwords, prefix, durations, and where messages go.  Exits for any mistake
+ * Fills in prefix and durations, for so many servers.  Exits for any mistake
  * in a value that is used.
  */
-void site_read(struct options *, const struct site *);
+void settings_read(struct settings *, int nservers);
 
 /*
- * Exits if ms, the value of the setting name, is more than the restart grace.
- * A server that restarts empty votes again after the grace; by then whatever it
- * could have forgotten must be over.
+ * The setting in force; the file's alone; or that of command line and
+ * environment.  A setting that is not given has the name of its option.
  */
-void site_check_grace(
-    const struct options *, const struct site *, const char *name, int64_t ms);
+struct setting settings_find(const struct settings *, enum setting_key);
+struct setting settings_in_file(const struct settings *, enum setting_key);
+struct setting settings_above_file(const struct settings *, enum setting_key);
 
-/* Frees what the others allocated. */
-void site_release(struct options *);
+/*
+ * Exits if ms, the value of the setting or option name, is more than the
+ * restart grace.  A server that restarts empty votes again after the grace; by
+ * then whatever it could have forgotten must be over.
+ */
+void
+settings_check_grace(const struct settings *, const char *name, int64_t ms);
+
+void settings_release(struct settings *);
 
 /* The value in ms, or fallback_ms; exits if it is none, or below least_ms. */
 int64_t setting_duration(struct setting, int64_t fallback_ms, int64_t least_ms);

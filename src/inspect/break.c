@@ -143,7 +143,7 @@ print_command(const struct options *opt, const char *token)
 	printf(" --token %s", token);
 	for (char **w = opt->argv + 1; *w != NULL; w++) {
 		word = xstrdup(*w);
-		if (strcmp(word, opt->names[0]) != 0)
+		if (strcmp(word, opt->names.name[0]) != 0)
 			cut |= address_cut(word);
 		putchar(' ');
 		print_quoted(word);
@@ -161,14 +161,14 @@ static void
 print_suggestion(const struct options *opt, const struct server_view *o,
     const struct holder *h)
 {
-	const char *name = opt->names[0];
+	const char *name = opt->names.name[0];
 	char text[HOLDING];
 
 	if (!h->ours || !owner_is_token(h->owner.token)) {
 		warn("%s: %s; that is no run of redlock-run, and --break does "
 		     "not touch it; if it is dead, delete the key %s%s with "
 		     "redis-cli",
-		    name, holding(text, o, h), opt->prefix, name);
+		    name, holding(text, o, h), opt->settings.prefix, name);
 		return;
 	}
 	notice("%s: %s", name, holding(text, o, h));
@@ -216,11 +216,11 @@ suggest_all(const struct options *opt, const struct status *st)
 	if (result != 0)
 		return result;
 	if (l->state == STATE_FREE)
-		notice("%s: it is free", opt->names[0]);
+		notice("%s: it is free", opt->names.name[0]);
 	else if (suggestions == 0) {
 		warn("%s: the servers do not agree on a holder (--status -v "
 		     "shows what each of them says)",
-		    opt->names[0]);
+		    opt->names.name[0]);
 		return EXIT_UNREACHABLE;
 	}
 	return EXIT_NOT_BROKEN;
@@ -235,7 +235,7 @@ send_revocation(struct query_server *s, size_t i)
 		r->owner.token, slots, "1",
 		s->query->nservers == 1 ? "1" : "0" };
 
-	lock_keys(key, aux, r->opt->prefix, r->opt->names[0]);
+	lock_keys(key, aux, r->opt->settings.prefix, r->opt->names.name[0]);
 	snprintf(slots, sizeof(slots), "%d", LOCK_SLOTS);
 	r->sent[s - s->query->servers]++;
 	return conn_eval(&s->conn, (int)i, &script_break, 2, 7, argv);
@@ -259,7 +259,7 @@ revocation_replied(struct query_server *s, size_t i, const struct reply *a)
 	/* A second request means that the first reply was lost. */
 	revoked = revoked || r->sent[s - s->query->servers] > 1;
 	r->revoked += revoked;
-	info("%s: %s: %s", r->opt->names[0], s->conn.address.text,
+	info("%s: %s: %s", r->opt->names.name[0], s->conn.address.text,
 	    revoked ? "taken away" : "not held by it here");
 	return false;
 }
@@ -291,20 +291,20 @@ refuse(const struct options *opt, const struct status *st)
 		warn("%s: not held by %s, and the servers do not agree on a "
 		     "holder (--status -v shows what each of them says); "
 		     "nothing was changed",
-		    opt->names[0], quotable(opt->token));
+		    opt->names.name[0], quotable(opt->token));
 		return EXIT_NOT_BROKEN;
 	}
 	if (result != 0) {
 		warn("%s: too few servers can tell whether %s holds it; "
 		     "nothing was changed",
-		    opt->names[0], quotable(opt->token));
+		    opt->names.name[0], quotable(opt->token));
 		return result;
 	}
 	if (l->nholders > 1)
 		snprintf(others, sizeof(others), ", and by %zu other%s",
 		    l->nholders - 1, l->nholders > 2 ? "s" : "");
 	warn("%s: not held by %s: it is %s%s; nothing was changed",
-	    opt->names[0], quotable(opt->token),
+	    opt->names.name[0], quotable(opt->token),
 	    l->nholders == 0 ? "free" :
 			       holding(text, l->sample, &l->holders[0]),
 	    others);
@@ -319,7 +319,7 @@ revoke_lock(const struct options *opt, struct status *st)
 	const struct holder *h = !owner_is_token(opt->token) ?
 	    NULL :
 	    possible_holder(st, opt->token);
-	const char *name = opt->names[0];
+	const char *name = opt->names.name[0];
 	char who[OWNER_WHO];
 	int failures, result;
 

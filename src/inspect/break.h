@@ -5,7 +5,7 @@
 #include "config/options.h"
 
 /*
- * Revokes the lease on opt->names[0] of the run whose token is opt->token, on
+ * Revokes the lease on opt->names.name[0] of the run whose token is opt->token, on
  * every server where it is a holder.  Without a token it changes nothing, names
  * the holders and prints, for each, the command that revokes its lease on
  * standard output.

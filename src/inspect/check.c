@@ -179,7 +179,7 @@ show_json(
 int
 check_run(const struct options *opt)
 {
-	int n = opt->naddresses, result = 0;
+	int n = opt->servers.n, result = 0;
 	struct findings *found = xcalloc((size_t)n, sizeof(*found));
 	struct probe *probes = xcalloc((size_t)n, sizeof(*probes));
 	struct query q;

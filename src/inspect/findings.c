@@ -164,7 +164,7 @@ judge_rights(
 	    user_of(p), names,
 	    names[0] != '\0' && keys[0] != '\0' ? ", nor " : "", keys,
 	    p->informed ? "" : ", so nothing can be vouched for", user_of(p),
-	    acl_part(rule, opt->prefix, patterns, denied));
+	    acl_part(rule, opt->settings.prefix, patterns, denied));
 }
 
 /* The kind of server.  Returns whether it could be fit at all. */
@@ -216,9 +216,10 @@ judge_uptime(
     struct findings *v, const struct probe *p, const struct options *opt)
 {
 	char up[DURATION_TEXT], grace[DURATION_TEXT], left[DURATION_TEXT];
-	int64_t need_ms = opt->grace_ms + 1000; /* INFO has whole seconds */
+	int64_t need_ms =
+	    opt->settings.grace_ms + 1000; /* INFO has whole seconds */
 
-	if (opt->grace_ms == 0 || p->uptime_ms >= need_ms)
+	if (opt->settings.grace_ms == 0 || p->uptime_ms >= need_ms)
 		return;
 	if (p->uptime_ms < 0)
 		add(v, LEVEL_BAD,
@@ -255,7 +256,7 @@ static void
 judge_persistence(
     struct findings *v, const struct probe *p, int n, const struct options *opt)
 {
-	if (p->appends || (n > 1 && opt->grace_ms > 0))
+	if (p->appends || (n > 1 && opt->settings.grace_ms > 0))
 		return;
 	add(v, LEVEL_NOTE,
 	    "a lock that is held may be forgotten when it restarts (appendonly "
@@ -291,10 +292,10 @@ judge_clock(struct findings *v, const struct probe *all, int n, int i,
 	int others = 0;
 
 	duration_format(off_ms, off);
-	duration_format(opt->ttl_ms, ttl);
+	duration_format(opt->settings.ttl_ms, ttl);
 	for (int j = 0; j < n; j++)
-		others += apart_ms(p, &all[j]) > opt->ttl_ms;
-	if (off_ms > opt->ttl_ms)
+		others += apart_ms(p, &all[j]) > opt->settings.ttl_ms;
+	if (off_ms > opt->settings.ttl_ms)
 		add(v, LEVEL_BAD,
 		    "its clock is %s %s ours, more than a lease of %s: setting "
 		    "it right while a lock is held could end that; see that "
@@ -317,12 +318,12 @@ judge_speed(
 {
 	char rtt[DURATION_TEXT], timeout[DURATION_TEXT];
 
-	if (p->rtt_us / 1000 > opt->node_timeout_ms / 2)
+	if (p->rtt_us / 1000 > opt->settings.node_timeout_ms / 2)
 		add(v, LEVEL_NOTE,
 		    "an answer takes %s, more than half of the %s that it may "
 		    "take; raise --node-timeout and --ttl",
 		    duration_format(p->rtt_us / 1000, rtt),
-		    duration_format(opt->node_timeout_ms, timeout));
+		    duration_format(opt->settings.node_timeout_ms, timeout));
 }
 
 /* Whether it serves our commands. */
@@ -393,11 +394,11 @@ judge_choice(struct findings *v, const struct probe *all, int n,
 
 	for (int i = 0; i < n; i++)
 		here += local(all[i].address);
-	if (opt->default_server)
+	if (opt->servers.is_default)
 		add(&v[0], LEVEL_BAD,
 		    "nobody has named a server, so it is the built-in default; "
 		    "name yours in %s, in REDLOCK_REDIS or with -r",
-		    opt->config_path);
+		    opt->settings.file.path);
 	if (here == n)
 		add(&v[0], LEVEL_NOTE,
 		    "%s on this machine alone, so a lock guards this machine "

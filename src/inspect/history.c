@@ -207,7 +207,7 @@ history_table(FILE *out, const struct history *h)
 	static const char *const titles[COLUMNS + 1] = { "LOCK", "WHEN", "HOST",
 		"PID", "COMMAND", "WAITED", "RAN", "", "ENDED" };
 	const struct options *opt = h->query.opt;
-	struct page p = { .first = opt->nnames != 1, .blocks = utf8_locale() };
+	struct page p = { .first = opt->names.n != 1, .blocks = utf8_locale() };
 
 	table_init(&p.table, table_wants_colours(), p.first + COLUMNS,
 	    titles + 1 - p.first);

@@ -104,7 +104,7 @@ send_lock(struct query_server *s, size_t i)
 	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
 	const char *const argv[] = { key, aux, "", "", slots, "1" };
 
-	lock_keys(key, aux, s->query->opt->prefix, st->locks[i].name);
+	lock_keys(key, aux, s->query->opt->settings.prefix, st->locks[i].name);
 	snprintf(slots, sizeof(slots), "%d", st->locks[i].slots);
 	return conn_eval(&s->conn, (int)i, &script_status, 2, 6, argv);
 }

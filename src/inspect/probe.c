@@ -168,7 +168,7 @@ send_right(struct query_server *s, size_t i)
 
 	snprintf(name, sizeof(name), ":~check:%" PRId64 "-%d", clock_wall_us(),
 	    (int)getpid());
-	lock_keys(key, aux, s->query->opt->prefix, name);
+	lock_keys(key, aux, s->query->opt->settings.prefix, name);
 	snprintf(fence, sizeof(fence), "%sfence", aux);
 	for (; argc < RIGHT_WORDS && r->words[argc] != NULL; argc++)
 		argv[argc] = strcmp(r->words[argc], "KEY") != 0 ?
@@ -192,11 +192,12 @@ probe_servers(struct probe *probes, struct query *q)
 {
 	q->arg = probes;
 	for (int i = 0; i < q->nservers; i++) {
-		probes[i] = (struct probe){ .address = &q->opt->addresses[i],
-			.uptime_ms = -1,
-			.rtt_us = -1,
-			.offset_us = PROBE_UNKNOWN,
-			.left = SAMPLES };
+		probes[i] =
+		    (struct probe){ .address = &q->opt->servers.address[i],
+			    .uptime_ms = -1,
+			    .rtt_us = -1,
+			    .offset_us = PROBE_UNKNOWN,
+			    .left = SAMPLES };
 	}
 	query_send(q, 1, send_info, info_replied);
 	query_send(q, 1, send_time, time_replied);

@@ -49,7 +49,7 @@ request_replied_cb(void *arg, const struct reply *a)
 	struct query_server *s = arg;
 	struct query *q = s->query;
 
-	s->end_ms = clock_now_ms() + q->opt->node_timeout_ms;
+	s->end_ms = clock_now_ms() + q->opt->settings.node_timeout_ms;
 	if (a->kind == REPLY_LOST || s->failure != REPLY_OK)
 		return; /* query_server_step() sees to it */
 	s->bytes += a->size;
@@ -76,7 +76,7 @@ query_server_step(struct query_server *s)
 		return true;
 	if (now >= s->end_ms) {
 		snprintf(why, sizeof(why), "no answer within %s",
-		    duration_format(q->opt->node_timeout_ms, text));
+		    duration_format(q->opt->settings.node_timeout_ms, text));
 		conn_close(&s->conn, why);
 	}
 	if (s->conn.state == CONN_DOWN) {
@@ -85,7 +85,8 @@ query_server_step(struct query_server *s)
 			return true;
 		}
 		s->sent = s->replied;
-		s->end_ms = now + q->opt->node_timeout_ms / s->conn.untried;
+		s->end_ms =
+		    now + q->opt->settings.node_timeout_ms / s->conn.untried;
 		conn_open(&s->conn);
 	}
 	if (s->conn.state != CONN_READY)
@@ -113,7 +114,7 @@ query_send(
 		struct query_server *s = &q->servers[i];
 
 		s->sent = s->replied = 0;
-		s->end_ms = clock_now_ms() + q->opt->node_timeout_ms;
+		s->end_ms = clock_now_ms() + q->opt->settings.node_timeout_ms;
 	}
 	for (;;) {
 		done = true;
@@ -165,7 +166,7 @@ char *
 query_server_why(const struct query_server *s, char buf[QUERY_WHY])
 {
 	snprintf(buf, QUERY_WHY, "%s: %s%s", s->conn.address.text, s->why,
-	    s->query->opt->hint);
+	    s->query->opt->servers.hint);
 	return buf;
 }
 
@@ -191,12 +192,13 @@ query_report(const struct query *q, int *failures)
 		if (s->failure == REPLY_OK)
 			continue;
 		warn("%s%s", query_server_why(s, why),
-		    advice_password(password, q->opt, s->why));
+		    advice_password(
+			password, q->opt->settings.file.path, s->why));
 		if (s->failure == REPLY_DENIED)
 			result = EXIT_REFUSED;
 		if (error_denies(s->why))
 			warn("%s: the user needs %s", s->conn.address.text,
-			    acl_text(rule, q->opt->prefix));
+			    acl_text(rule, q->opt->settings.prefix));
 	}
 	*failures = q->nservers - working;
 	return working >= q->quorum ? 0 : result;
@@ -207,17 +209,17 @@ query_init(struct query *q, const struct options *opt)
 {
 	memset(q, 0, sizeof(*q));
 	q->opt = opt;
-	q->nservers = opt->naddresses;
-	q->quorum = quorum_of(opt->naddresses);
+	q->nservers = opt->servers.n;
+	q->quorum = quorum_of(opt->servers.n);
 	if (loop_init(&q->loop) == -1)
 		die(EXIT_OS, "timerfd: %s", strerror(errno));
-	q->servers = xcalloc((size_t)opt->naddresses, sizeof(*q->servers));
-	for (int i = 0; i < opt->naddresses; i++) {
+	q->servers = xcalloc((size_t)opt->servers.n, sizeof(*q->servers));
+	for (int i = 0; i < opt->servers.n; i++) {
 		struct query_server *s = &q->servers[i];
 
 		s->query = q;
 		s->failure = REPLY_OK;
-		conn_init(&s->conn, &q->loop, &opt->addresses[i],
+		conn_init(&s->conn, &q->loop, &opt->servers.address[i],
 		    request_replied_cb, s);
 		/*
 		 * A NOSCRIPT error would arrive after other requests have

@@ -14,7 +14,7 @@
 #include "config/options.h"
 #include "redis/conn.h"
 
-#define QUERY_WHY (ADDRESS_TEXT + CONN_WHY + OPTIONS_HINT)
+#define QUERY_WHY (ADDRESS_TEXT + CONN_WHY + SERVERS_HINT)
 
 struct query;
 

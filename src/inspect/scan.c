@@ -24,7 +24,7 @@ found_key(struct query_server *s, const char *key)
 	size_t len;
 	int slot;
 
-	name = key_name(key, q->opt->prefix, &len, &kind);
+	name = key_name(key, q->opt->settings.prefix, &len, &kind);
 	if (len > LOCK_NAME)
 		return;
 	slot = key_slot(kind);
@@ -103,7 +103,7 @@ send_scan(struct query_server *s, size_t i)
 		if (!conn_redirect(&s->conn, &scan->masters[scan->master]))
 			return -1; /* it becomes ready on that master */
 	}
-	write_pattern(pattern, s->query->opt->prefix);
+	write_pattern(pattern, s->query->opt->settings.prefix);
 	return conn_command(&s->conn, (int)i, 6, argv);
 }
 
@@ -123,7 +123,8 @@ scan_bounded(struct query_server *s)
 		    "it has not listed all its keys within %s; -k names the "
 		    "locks to ask about",
 		    duration_format(
-			SCAN_TIMEOUTS * q->opt->node_timeout_ms, text));
+			SCAN_TIMEOUTS * q->opt->settings.node_timeout_ms,
+			text));
 	else
 		return true;
 	query_server_fail(s, REPLY_ERROR, why);
@@ -224,7 +225,7 @@ scan_locks(struct query *q, const char *const wanted[])
 	query_forget_locks(q);
 	q->wanted = wanted;
 	q->scan_end_ms =
-	    clock_now_ms() + SCAN_TIMEOUTS * q->opt->node_timeout_ms;
+	    clock_now_ms() + SCAN_TIMEOUTS * q->opt->settings.node_timeout_ms;
 	for (int i = 0; i < q->nservers; i++) {
 		struct query_server *s = &q->servers[i];
 
@@ -232,10 +233,10 @@ scan_locks(struct query *q, const char *const wanted[])
 		s->scan.nmasters = s->scan.master = 0;
 		snprintf(s->scan.cursor, sizeof(s->scan.cursor), "0");
 	}
-	for (int i = 0; i < opt->nnames; i++)
-		query_add_lock(
-		    q, NULL, opt->names[i], strlen(opt->names[i]), LOCK_SLOTS);
-	if (opt->nnames > 0)
+	for (int i = 0; i < opt->names.n; i++)
+		query_add_lock(q, NULL, opt->names.name[i],
+		    strlen(opt->names.name[i]), LOCK_SLOTS);
+	if (opt->names.n > 0)
 		return; /* sorted and unique already */
 	query_send(q, 1, send_scan, scan_replied);
 	drop_failed(q);

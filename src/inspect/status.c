@@ -244,7 +244,7 @@ status_run(const struct options *opt)
 	else if (failures < st.query.nservers) /* a minority may say it */
 		show_table(stdout, &st);
 	flush_output();
-	for (size_t i = 0; i < st.nlocks && opt->nnames > 0; i++) {
+	for (size_t i = 0; i < st.nlocks && opt->names.n > 0; i++) {
 		enum state state = st.locks[i].state;
 
 		if (state == STATE_UNKNOWN &&

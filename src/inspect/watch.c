@@ -155,17 +155,17 @@ set_title(struct watch *w, const char *clock)
 		waiting += l->sample == NULL ? 0 : l->sample->waiting;
 	}
 	fprintf(out, "%zu lock%s", st->nlocks, st->nlocks == 1 ? "" : "s");
-	if (opt->nnames == 0) {
+	if (opt->names.n == 0) {
 		fprintf(out, " under ");
-		put_escaped(out, opt->prefix);
+		put_escaped(out, opt->settings.prefix);
 		putc('*', out);
 	}
 	fprintf(out, ", %zu taken, %ld waiting, at ", taken, waiting);
-	if (opt->naddresses == 1)
-		put_escaped(out, opt->addresses[0].text);
+	if (opt->servers.n == 1)
+		put_escaped(out, opt->servers.address[0].text);
 	else
 		fprintf(out, "%d of %d servers", query_working(&st->query),
-		    opt->naddresses);
+		    opt->servers.n);
 	fprintf(out, "  (q quits)");
 	text_close(out);
 }

@@ -339,6 +339,14 @@ address_mask(char *dst, size_t size, const char *word)
 	return dst;
 }
 
+const char *
+quotable(const char *word)
+{
+	static char text[ADDRESS_TEXT];
+
+	return address_mask(text, sizeof(text), word);
+}
+
 bool
 address_has_password(const char *url)
 {

@@ -69,6 +69,12 @@ bool address_same(const struct address *, const struct address *);
  */
 char *address_mask(char *dst, size_t size, const char *word);
 
+/*
+ * The word as an error may quote it, whatever it was meant for: masked, since a
+ * URL may stand anywhere by mistake.  Valid until the next call.
+ */
+const char *quotable(const char *word);
+
 /* Whether the URL may have a password; a user that stands alone is none. */
 bool address_has_password(const char *url);
 

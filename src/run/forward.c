@@ -54,8 +54,8 @@ forward_signals(struct run *run)
 		if (run->child.started) {
 			if (!run->child.gone && child_signal(&run->child, &si))
 				info("%s: signal %d (%s) passed on to %s",
-				    run->opt->name, signo, strsignal(signo),
-				    run->owner.command);
+				    run->opt->names.joined, signo,
+				    strsignal(signo), run->owner.command);
 		} else if (signals_terminates(signo) && run->cancelled == 0) {
 			run->cancelled = signo;
 			locks_cancel(&run->locks);

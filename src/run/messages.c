@@ -130,15 +130,15 @@ void
 report_failed(const struct options *opt, const struct lock *l)
 {
 	char why[LOCK_WHY], rule[ACL_TEXT], password[ADVICE_PASSWORD];
-	const char *advice = opt->hint;
+	const char *advice = opt->servers.hint;
 
 	lock_why(l, why);
 	if (error_denies(why)) {
 		warn("%s: not run: %s; the user needs %s", lock_name(l), why,
-		    acl_text(rule, opt->prefix));
+		    acl_text(rule, opt->settings.prefix));
 		return;
 	}
-	advice_password(password, opt, why);
+	advice_password(password, opt->settings.file.path, why);
 	if (advice[0] == '\0' && password[0] == '\0' && why[0] != '\0' &&
 	    !lock_was_slow(l))
 		advice = "; see redlock-run --check";

@@ -70,13 +70,13 @@ check_mode(const struct options *opt, enum lock_mode mode, int capacity)
 		die(EXIT_USAGE,
 		    "%s: held already, but shared, by the run around this "
 		    "one; inside only --shared is possible",
-		    opt->name);
+		    opt->names.joined);
 	if (mode == LOCK_SLOTTED &&
 	    (opt->lock_mode != mode || opt->capacity != capacity))
 		die(EXIT_USAGE,
 		    "%s: one of %d slots is held already by the run around "
 		    "this one; inside only --slots %d is possible",
-		    opt->name, capacity, capacity);
+		    opt->names.joined, capacity, capacity);
 }
 
 void
@@ -95,26 +95,26 @@ nested_run(const struct options *opt, const struct signals *s)
 	if (names == NULL || token == NULL || !owner_is_token(token) ||
 	    site == NULL || strcmp(site, opt->site) != 0)
 		return;
-	inherited.names = held;
-	inherited.nnames = 0;
-	for (int i = 0; i < opt->nnames; i++)
-		if (listed(names, opt->names[i]))
-			held[inherited.nnames++] = opt->names[i];
+	inherited.names.name = held;
+	inherited.names.n = 0;
+	for (int i = 0; i < opt->names.n; i++)
+		if (listed(names, opt->names.name[i]))
+			held[inherited.names.n++] = opt->names.name[i];
 		else
-			other = opt->names[i];
-	if (inherited.nnames == 0)
+			other = opt->names.name[i];
+	if (inherited.names.n == 0)
 		return;
 	if (!status_holds(&inherited, token, &run, &mode, &capacity)) {
 		notice(
 		    "%s: inherited REDLOCK_TOKEN is stale; acquiring the lock "
 		    "normally",
-		    opt->name);
+		    opt->names.joined);
 		return;
 	}
 	if (!waits_for_us(&run)) {
 		notice("%s: process %d holds the lock, but does not wait for "
 		       "this one, a daemon; acquiring the lock normally",
-		    opt->name, (int)run.pid);
+		    opt->names.joined, (int)run.pid);
 		return;
 	}
 	if (other != NULL)
@@ -123,20 +123,21 @@ nested_run(const struct options *opt, const struct signals *s)
 		    "not; take them together",
 		    held[0], other);
 	check_mode(opt, mode, capacity);
-	info("%s: held already, by process %s; no second lease", opt->name,
+	info("%s: held already, by process %s; no second lease",
+	    opt->names.joined,
 	    getenv("REDLOCK_PID") != NULL ? getenv("REDLOCK_PID") : "?");
 	if (opt->at_most_ms != 0 || opt->at_least_ms != 0)
 		notice("%s: held already; --at-least and --at-most have no "
 		       "effect inside",
-		    opt->name);
+		    opt->names.joined);
 	snprintf(parent, sizeof(parent), "%d", (int)getppid());
 	if (setenv("REDLOCK_PID", parent, 1) == -1)
 		die(EXIT_OS, "%s: %s was not run: its environment: %s",
-		    opt->name, opt->command[0], strerror(errno));
+		    opt->names.joined, opt->command[0], strerror(errno));
 	signals_discard_pipe();
 	signals_restore(s);
 	execvp(opt->command[0], opt->command);
 	die(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC,
-	    "%s: %s was not run: %s", opt->name, opt->command[0],
+	    "%s: %s was not run: %s", opt->names.joined, opt->command[0],
 	    strerror(errno));
 }

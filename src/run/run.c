@@ -30,25 +30,26 @@ static void
 init_locks(struct run *run)
 {
 	const struct options *opt = run->opt;
-	struct lock_config config = { .prefix = opt->prefix,
+	struct lock_config config = { .prefix = opt->settings.prefix,
 		.mode = opt->lock_mode,
 		.capacity = opt->capacity,
 		.replicas = opt->replicas,
-		.addresses = opt->addresses,
-		.naddresses = opt->naddresses,
-		.ttl_ms = opt->ttl_ms,
-		.node_timeout_ms = opt->node_timeout_ms,
-		.grace_ms = opt->grace_ms };
+		.addresses = opt->servers.address,
+		.naddresses = opt->servers.n,
+		.ttl_ms = opt->settings.ttl_ms,
+		.node_timeout_ms = opt->settings.node_timeout_ms,
+		.grace_ms = opt->settings.grace_ms };
 	char why[LOCK_WHY];
 
-	if (locks_init(&run->locks, &run->loop, opt->nnames) == -1)
-		die(EXIT_OS, "%s: not run: %s", opt->name, strerror(errno));
-	for (int i = 0; i < opt->nnames; i++) {
+	if (locks_init(&run->locks, &run->loop, opt->names.n) == -1)
+		die(EXIT_OS, "%s: not run: %s", opt->names.joined,
+		    strerror(errno));
+	for (int i = 0; i < opt->names.n; i++) {
 		struct lock *l = locks_at(&run->locks, i);
 
-		config.name = opt->names[i];
+		config.name = opt->names.name[i];
 		if (lock_init(l, &run->loop, &config) == -1)
-			die(EXIT_OS, "%s: not run: %s", opt->names[i],
+			die(EXIT_OS, "%s: not run: %s", opt->names.name[i],
 			    strerror(errno));
 		if (lock_resolve(l) == -1)
 			die(EXIT_UNREACHABLE, "%s: not run: %s", lock_name(l),
@@ -63,21 +64,21 @@ init(struct run *run, const struct options *opt, const struct signals *signals)
 	run->opt = opt;
 	run->signals = *signals;
 	if (loop_init(&run->loop) == -1)
-		die(EXIT_OS, "%s: not run: timerfd: %s", opt->name,
+		die(EXIT_OS, "%s: not run: timerfd: %s", opt->names.joined,
 		    strerror(errno));
 	init_locks(run);
 	if (signals_take(&run->signals) == -1)
-		die(EXIT_OS, "%s: not run: signalfd: %s", opt->name,
+		die(EXIT_OS, "%s: not run: signalfd: %s", opt->names.joined,
 		    strerror(errno));
 	run->signal_watch = (struct loop_watch){ .fd = run->signals.fd,
 		.events = POLLIN,
 		.ready_cb = forward_cb,
 		.arg = run };
 	loop_add(&run->loop, &run->signal_watch);
-	if (guard_init(&run->guard, &run->loop, opt->ttl_ms / 3, opt->argv) ==
-	    -1)
+	if (guard_init(&run->guard, &run->loop, opt->settings.ttl_ms / 3,
+		opt->argv) == -1)
 		die(EXIT_OS, "%s: not run: no descriptors for the guard: %s",
-		    opt->name, strerror(errno));
+		    opt->names.joined, strerror(errno));
 }
 
 static void
@@ -148,7 +149,8 @@ acquire(struct run *run, int *status)
 	owner_init(&run->owner, run->opt->command[0], run->opt->capacity);
 	if (child_init(&run->child, run->owner.token, run->opt->only_command) ==
 	    -1) {
-		warn("%s: not run: %s", run->opt->name, strerror(errno));
+		warn(
+		    "%s: not run: %s", run->opt->names.joined, strerror(errno));
 		*status = EXIT_OS;
 		return false;
 	}
@@ -161,7 +163,8 @@ acquire(struct run *run, int *status)
 	now = clock_now_ms();
 	run->deadline_ms = locks_deadline_ms(&run->locks);
 	run->acquired_ms = now;
-	run->voted_ms = run->deadline_ms - lease_valid_ms(run->opt->ttl_ms);
+	run->voted_ms =
+	    run->deadline_ms - lease_valid_ms(run->opt->settings.ttl_ms);
 	for (int i = 0; i < locks_count(&run->locks); i++)
 		report_acquired(locks_at(&run->locks, i), now - run->asked_ms);
 	return true;
@@ -184,30 +187,30 @@ start(struct run *run, int *status)
 	if (clock_now_ms() >= run->deadline_ms - run_margin_ms(run)) {
 		warn("%s: %s was not run: we or the machine stood still until "
 		     "the lease was over",
-		    opt->name, run->owner.command);
+		    opt->names.joined, run->owner.command);
 		*status = EXIT_UNREACHABLE;
 		return false;
 	}
 	*status = EXIT_OS;
 	if (environment_export(&run->locks, &run->owner, opt->site) == -1) {
-		warn("%s: %s was not run: its environment: %s", opt->name,
-		    run->owner.command, strerror(errno));
+		warn("%s: %s was not run: its environment: %s",
+		    opt->names.joined, run->owner.command, strerror(errno));
 		return false;
 	}
 	switch (child_spawn(&run->child, opt->command, &run->signals)) {
 	case CHILD_STARTED:
-		info("%s: %s started, pid %d", opt->name, run->owner.command,
-		    (int)run->child.tree.pid);
+		info("%s: %s started, pid %d", opt->names.joined,
+		    run->owner.command, (int)run->child.tree.pid);
 		streams_drop();
 		return true;
 	case CHILD_NO_FORK:
-		warn("%s: %s was not run: fork: %s", opt->name, opt->command[0],
-		    strerror(errno));
+		warn("%s: %s was not run: fork: %s", opt->names.joined,
+		    opt->command[0], strerror(errno));
 		break;
 	case CHILD_NO_EXEC:
 		*status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
-		warn("%s: %s was not run: %s", opt->name, opt->command[0],
-		    strerror(errno));
+		warn("%s: %s was not run: %s", opt->names.joined,
+		    opt->command[0], strerror(errno));
 		break;
 	}
 	return false;
@@ -259,12 +262,12 @@ released(struct run *run, enum lock_release_result result, int status)
 		warn("%s: the release was not answered (%s); the lock ends "
 		     "with its lease, in at most %s",
 		    lock_name(l), lock_why(l, why),
-		    duration_format(run->opt->ttl_ms, text));
+		    duration_format(run->opt->settings.ttl_ms, text));
 		break;
 	}
 	if (run->lost && run->opt->warn_on_loss)
 		warn("%s: %s ended, but the lock had been lost while it ran",
-		    run->opt->name, run->owner.command);
+		    run->opt->names.joined, run->owner.command);
 	return status;
 }
 
@@ -286,7 +289,7 @@ release(struct run *run, int status)
 		rest_ms = 0;
 	result = locks_release(&run->locks, rest_ms, end_record);
 	if (result == RELEASE_DONE && rest_ms > 0)
-		info("%s: stays taken for %s more", run->opt->name,
+		info("%s: stays taken for %s more", run->opt->names.joined,
 		    duration_format(rest_ms, text));
 	else if (result == RELEASE_DONE)
 		for (int i = 0; i < locks_count(&run->locks); i++)

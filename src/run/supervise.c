@@ -26,7 +26,7 @@ min_ms(int64_t a, int64_t b)
 int64_t
 run_margin_ms(const struct run *run)
 {
-	int64_t margin = run->opt->ttl_ms / 50 + 5;
+	int64_t margin = run->opt->settings.ttl_ms / 50 + 5;
 
 	return margin < 100 ? margin : 100;
 }
@@ -35,10 +35,11 @@ run_margin_ms(const struct run *run)
 static int64_t
 short_kill_after_ms(const struct run *run)
 {
-	int64_t third = run->opt->ttl_ms / 3;
+	int64_t third = run->opt->settings.ttl_ms / 3;
 
-	return run->opt->kill_after_ms < third ? run->opt->kill_after_ms :
-						 third;
+	return run->opt->settings.kill_after_ms < third ?
+	    run->opt->settings.kill_after_ms :
+	    third;
 }
 
 /* The guard acts at the same moment as we. */
@@ -87,7 +88,8 @@ lease_step(struct run *run, int64_t now)
 	}
 	if (now >= deadline) {
 		/* It ran out while we were away, or servers say "not yours". */
-		lose(run, min_ms(kill_ms, now + run->opt->kill_after_ms));
+		lose(run,
+		    min_ms(kill_ms, now + run->opt->settings.kill_after_ms));
 		return now;
 	}
 	if (now >= term_ms && !run->opt->warn_on_loss) {
@@ -113,7 +115,7 @@ outage_step(struct run *run, int64_t now)
 	if (l == NULL) {
 		if (run->outage_reported)
 			notice("%s: renewed again after %s; %s runs on",
-			    run->opt->name,
+			    run->opt->names.joined,
 			    duration_format(now - run->outage_ms, left),
 			    run->owner.command);
 		run->outage_reported = false;
@@ -122,7 +124,8 @@ outage_step(struct run *run, int64_t now)
 	}
 	if (run->outage_ms == 0)
 		run->outage_ms = now;
-	report_ms = run->outage_ms + min_ms(OUTAGE_MS, run->opt->ttl_ms / 10);
+	report_ms =
+	    run->outage_ms + min_ms(OUTAGE_MS, run->opt->settings.ttl_ms / 10);
 	if (run->outage_reported || now < report_ms)
 		return run->outage_reported ? CLOCK_NEVER : report_ms;
 	run->outage_reported = true;
@@ -149,9 +152,9 @@ at_most_step(struct run *run, int64_t now)
 	run->timed_out = true;
 	if (!run->lost)
 		warn("%s: %s has run for %s (--at-most); stopping it",
-		    run->opt->name, run->owner.command,
+		    run->opt->names.joined, run->owner.command,
 		    duration_format(run->opt->at_most_ms, text));
-	child_stop(&run->child, now + run->opt->kill_after_ms);
+	child_stop(&run->child, now + run->opt->settings.kill_after_ms);
 	return now;
 }
 
@@ -166,7 +169,8 @@ guard_step(struct run *run, int64_t now)
 	if (now < run->guard_ms)
 		return run->guard_ms;
 	if (g->lost)
-		info("%s: the guard is gone; starting another", run->opt->name);
+		info("%s: the guard is gone; starting another",
+		    run->opt->names.joined);
 	if (now - run->guard_ms > GUARD_PAUSE_MS)
 		run->guard_pause_ms = 0;
 	run->guard_pause_ms =
@@ -177,7 +181,8 @@ guard_step(struct run *run, int64_t now)
 	if (!run->guard_reported)
 		warn("%s: cannot start the guard: %s; until that succeeds, "
 		     "processes of %s run on if redlock-run is killed",
-		    run->opt->name, strerror(errno), run->owner.command);
+		    run->opt->names.joined, strerror(errno),
+		    run->owner.command);
 	run->guard_reported = true;
 	return run->guard_ms;
 }
@@ -194,22 +199,23 @@ report_end(struct run *run)
 		duration_format(c->exited_ms - run->acquired_ms, ran);
 		if (c->wait_error != 0)
 			warn("%s: cannot find out how %s ended: waitid: %s",
-			    run->opt->name, run->owner.command,
+			    run->opt->names.joined, run->owner.command,
 			    strerror(c->wait_error));
 		else if (c->code == CLD_EXITED)
 			info("%s: %s ended with status %d after %s",
-			    run->opt->name, run->owner.command, c->status, ran);
+			    run->opt->names.joined, run->owner.command,
+			    c->status, ran);
 		else
 			info("%s: %s was killed by signal %d (%s) after %s",
-			    run->opt->name, run->owner.command, c->status,
-			    strsignal(c->status), ran);
+			    run->opt->names.joined, run->owner.command,
+			    c->status, strsignal(c->status), ran);
 	}
 	if (c->lingers && !run->survivors_reported) {
 		run->survivors_reported = true;
 		warn("%s: still held: %s has ended, but processes of it live "
 		     "on: %s; it is released when they are gone (-o does not "
 		     "wait for them)",
-		    run->opt->name, run->owner.command,
+		    run->opt->names.joined, run->owner.command,
 		    tree_survivors(&c->tree, rest, sizeof(rest)));
 	}
 }
@@ -225,7 +231,7 @@ stop_step(struct run *run)
 	if (!run->child.terminal || run->child.stopping)
 		return;
 	warn("%s: stopped; the lock is lost unless %s goes on within %s",
-	    run->opt->name, run->owner.command,
+	    run->opt->names.joined, run->owner.command,
 	    duration_format(
 		run->deadline_ms - run_margin_ms(run) - clock_now_ms(), text));
 	run->child.continued = false;

@@ -128,7 +128,7 @@ run_locked(const struct options *opt, const struct owner *owner)
 	switch (locks_acquire(&locks, owner, wait_end_ms, report_waiting)) {
 	case LOCK_HELD:
 		report_acquired(locks.about, 1);
-		hold_locks(world.now_ms + 2 * opt->ttl_ms);
+		hold_locks(world.now_ms + 2 * opt->settings.ttl_ms);
 		world.cancel_cb = NULL;
 		locks_failing(&locks);
 		report_loss(locks.about, text, sizeof(text));
@@ -154,25 +154,25 @@ run(const struct options *opt)
 {
 	const struct owner owner = { "31234567-89ab-4cde-8f01-23456789abcd",
 		"host", "user", "command", 4242, 0, false, opt->capacity };
-	struct lock_config config = { .prefix = opt->prefix,
+	struct lock_config config = { .prefix = opt->settings.prefix,
 		.mode = opt->lock_mode,
 		.capacity = opt->capacity,
 		.replicas = opt->replicas,
-		.addresses = opt->addresses,
-		.naddresses = opt->naddresses,
-		.ttl_ms = opt->ttl_ms,
-		.node_timeout_ms = opt->node_timeout_ms,
-		.grace_ms = opt->grace_ms };
+		.addresses = opt->servers.address,
+		.naddresses = opt->servers.n,
+		.ttl_ms = opt->settings.ttl_ms,
+		.node_timeout_ms = opt->settings.node_timeout_ms,
+		.grace_ms = opt->settings.grace_ms };
 	struct loop loop = { 0 };
 	bool resolved = true;
 
 	if (loop_init(&loop) == -1 ||
-	    locks_init(&locks, &loop, opt->nnames) == -1)
+	    locks_init(&locks, &loop, opt->names.n) == -1)
 		abort();
-	for (int i = 0; i < opt->nnames; i++) {
+	for (int i = 0; i < opt->names.n; i++) {
 		struct lock *l = &locks.lock[i];
 
-		config.name = opt->names[i];
+		config.name = opt->names.name[i];
 		if (lock_init(l, &loop, &config) == -1)
 			abort();
 		resolved = lock_resolve(l) == 0 && resolved;
@@ -213,29 +213,30 @@ choose_options(struct options *opt)
 	static char *argv[] = { words, words + 12, words + 15, NULL };
 	uint8_t n = take();
 
-	opt->naddresses = counts[n & 7];
-	opt->addresses = addresses[(n >> 3) % KINDS];
+	opt->servers.n = counts[n & 7];
+	opt->servers.address = addresses[(n >> 3) % KINDS];
 	n = take();
 	opt->capacity = capacities[n & 7];
 	opt->lock_mode = (n & 7) == 3 ? LOCK_SHARED :
 	    opt->capacity > 1         ? LOCK_SLOTTED :
 					LOCK_EXCLUSIVE;
-	opt->ttl_ms = ttls_ms[n >> 3 & 3];
+	opt->settings.ttl_ms = ttls_ms[n >> 3 & 3];
 	opt->wait_ms = n & 32 ? 5000 : 0;
-	opt->grace_ms = n & 64 ? 60000 : 0;
+	opt->settings.grace_ms = n & 64 ? 60000 : 0;
 	opt->replicas = n >> 7;
 	n = take();
 	opt->json = n & 1;
 	opt->verbose = n & 2;
 	opt->token = n & 4 ? "01234567-89ab-4cde-8f01-23456789abcd" : NULL;
-	opt->nnames = n & 8 ? 2 : 1;
+	opt->names.n = n & 8 ? 2 : 1;
 	opt->at_least_ms = n & 16 ? 5000 : 0;
 	world.refuses = n & 32;
-	opt->node_timeout_ms = opt->ttl_ms < 30000 ? opt->ttl_ms / 10 : 3000;
-	opt->names = names;
-	opt->name = words + 15;
-	opt->prefix = "redlock:";
-	opt->config_path = "/etc/redlock-run.conf";
+	opt->settings.node_timeout_ms =
+	    opt->settings.ttl_ms < 30000 ? opt->settings.ttl_ms / 10 : 3000;
+	opt->names.name = names;
+	opt->names.joined = words + 15;
+	opt->settings.prefix = "redlock:";
+	opt->settings.file.path = "/etc/redlock-run.conf";
 	opt->argv = argv;
 	opt->command = argv + 3;
 	log_set(opt->verbose ? LOG_VERBOSE : LOG_NORMAL);
@@ -253,15 +254,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	choose_options(&opt);
 	switch (mode) {
 	case 4:
-		opt.nnames -= take() & 1;
+		opt.names.n -= take() & 1;
 		ask(&opt, status_run);
 		break;
 	case 5:
-		opt.nnames -= take() & 1;
+		opt.names.n -= take() & 1;
 		ask(&opt, history_run);
 		break;
 	case 6:
-		opt.nnames = 1;
+		opt.names.n = 1;
 		ask(&opt, break_run);
 		break;
 	case 7:

@@ -11,14 +11,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct config c;
+	struct conffile c;
 	char *text = malloc(size + 1);
 
 	if (text == NULL)
 		abort();
 	memcpy(text, data, size);
 	text[size] = '\0';
-	if (config_parse(&c, text, size) != NULL &&
+	if (conffile_parse(&c, text, size) != NULL &&
 	    (c.line < 1 || (size_t)c.line > size))
 		abort();
 	for (int i = 0; i < c.n; i++) {
@@ -29,7 +29,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		if (name[0] == '\0' || strpbrk(name, " \t\r\n") != NULL)
 			abort();
-		if (strlen(value) > CONFIG_LINE ||
+		if (strlen(value) > CONFFILE_LINE ||
 		    strpbrk(value, "\r\n") != NULL ||
 		    (value[0] != '\0' && value[strspn(value, " \t")] == '\0'))
 			abort();

@@ -5,8 +5,8 @@
 #include "../../src/config/conffile.c"
 #include "tap.h"
 
-static struct config config;
-static char text[CONFIG_SIZE];
+static struct conffile file;
+static char text[CONFFILE_SIZE];
 
 /* Parses len bytes; what is wrong with them. */
 static const char *
@@ -14,7 +14,7 @@ parse_bytes(const char *bytes, size_t len)
 {
 	memcpy(text, bytes, len);
 	text[len] = '\0';
-	return config_parse(&config, text, len);
+	return conffile_parse(&file, text, len);
 }
 
 static const char *
@@ -26,17 +26,17 @@ parse(const char *lines)
 static void
 same_setting(int i, int line, const char *name, const char *value)
 {
-	CHECK(i < config.n);
-	SAME_INT(config.settings[i].line, line);
-	SAME_TEXT(config.settings[i].name, name);
-	SAME_TEXT(config.settings[i].value, value);
+	CHECK(i < file.n);
+	SAME_INT(file.settings[i].line, line);
+	SAME_TEXT(file.settings[i].name, name);
+	SAME_TEXT(file.settings[i].value, value);
 }
 
 static void
 good(void)
 {
 	CHECK(parse("ttl 5s\nredis redis://a\n") == NULL);
-	SAME_INT(config.n, 2);
+	SAME_INT(file.n, 2);
 	same_setting(0, 1, "ttl", "5s");
 	same_setting(1, 2, "redis", "redis://a");
 	CHECK(parse("ttl 5s") == NULL);
@@ -46,7 +46,7 @@ good(void)
 	CHECK(parse("password a # b  'c' = \xff\n") == NULL);
 	same_setting(0, 1, "password", "a # b  'c' = \xff");
 	CHECK(parse("prefix\nprefix \r\n") == NULL);
-	SAME_INT(config.n, 2);
+	SAME_INT(file.n, 2);
 	same_setting(0, 1, "prefix", "");
 	same_setting(1, 2, "prefix", "");
 	CHECK(parse("password ==\n") == NULL);
@@ -58,8 +58,8 @@ nothing(void)
 {
 	CHECK(parse("") == NULL);
 	CHECK(parse("\n\n \r\n\t\n# a comment\n  # \x01 another\n#") == NULL);
-	SAME_INT(config.n, 0);
-	SAME_INT(config.line, 7);
+	SAME_INT(file.n, 0);
+	SAME_INT(file.line, 7);
 }
 
 static void
@@ -87,31 +87,31 @@ bad(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		wrong = parse_bytes(rows[i].lines, rows[i].len);
 		CHECK(wrong != NULL && strstr(wrong, rows[i].word) != NULL);
-		SAME_INT(config.line, rows[i].line);
+		SAME_INT(file.line, rows[i].line);
 	}
 }
 
 static void
 limits(void)
 {
-	static char lines[CONFIG_SIZE];
+	static char lines[CONFFILE_SIZE];
 	size_t len = 0;
 
-	memset(lines, 'x', CONFIG_LINE);
-	CHECK(parse_bytes(lines, CONFIG_LINE) == NULL);
-	SAME_INT(config.n, 1);
-	memset(lines, 'x', CONFIG_LINE + 1);
-	CHECK(parse_bytes(lines, CONFIG_LINE + 1) != NULL);
-	memcpy(lines + CONFIG_LINE, "\r\n", 2);
-	CHECK(parse_bytes(lines, CONFIG_LINE + 2) == NULL);
-	for (int i = 0; i <= CONFIG_SETTINGS; i++) {
+	memset(lines, 'x', CONFFILE_LINE);
+	CHECK(parse_bytes(lines, CONFFILE_LINE) == NULL);
+	SAME_INT(file.n, 1);
+	memset(lines, 'x', CONFFILE_LINE + 1);
+	CHECK(parse_bytes(lines, CONFFILE_LINE + 1) != NULL);
+	memcpy(lines + CONFFILE_LINE, "\r\n", 2);
+	CHECK(parse_bytes(lines, CONFFILE_LINE + 2) == NULL);
+	for (int i = 0; i <= CONFFILE_SETTINGS; i++) {
 		CHECK(parse_bytes(lines, len) == NULL);
-		SAME_INT(config.n, i);
+		SAME_INT(file.n, i);
 		memcpy(lines + len, "a b\n", 4);
 		len += 4;
 	}
 	CHECK(parse_bytes(lines, len) != NULL);
-	SAME_INT(config.line, CONFIG_SETTINGS + 1);
+	SAME_INT(file.line, CONFFILE_SETTINGS + 1);
 }
 
 static const struct tap_test tests[] = {

@@ -19,12 +19,12 @@ fit(int n)
 {
 	char info[256];
 
-	opt = (struct options){ .addresses = addresses,
-		.naddresses = n,
-		.prefix = "redlock:",
-		.ttl_ms = 60000,
-		.grace_ms = n > 1 ? 60000 : 0,
-		.node_timeout_ms = 3000 };
+	opt = (struct options){ .servers.address = addresses,
+		.servers.n = n,
+		.settings.prefix = "redlock:",
+		.settings.ttl_ms = 60000,
+		.settings.grace_ms = n > 1 ? 60000 : 0,
+		.settings.node_timeout_ms = 3000 };
 	for (int i = 0; i < n; i++) {
 		addresses[i] = (struct address){ .nat = 1 };
 		snprintf(addresses[i].at[0].host,
@@ -50,7 +50,7 @@ judge(void)
 {
 	for (int i = 0; i < 5; i++)
 		findings_release(&found[i]);
-	findings_judge(found, all, opt.naddresses, &opt);
+	findings_judge(found, all, opt.servers.n, &opt);
 }
 
 /* Server i has that finding, beginning with text, and no other. */
@@ -263,7 +263,7 @@ uptime(void)
 	all[2].uptime_ms = -1;
 	judge();
 	ONLY(2, LEVEL_BAD, "it does not say how long");
-	opt.grace_ms = 0;
+	opt.settings.grace_ms = 0;
 	judge();
 	NOTHING(2);
 }
@@ -333,7 +333,7 @@ persistence(void)
 	all[1].appends = false;
 	judge();
 	NOTHING(1);
-	opt.grace_ms = 0;
+	opt.settings.grace_ms = 0;
 	judge();
 	NOTHING(0);
 	ONLY(1, LEVEL_NOTE, "a lock that is held may be forgotten");
@@ -376,8 +376,8 @@ choice(void)
 	ONLY(3, LEVEL_NOTE, "4 servers bear the loss of no more than 3 do; ");
 
 	fit(1);
-	opt.default_server = true;
-	opt.config_path = "/etc/some.conf";
+	opt.servers.is_default = true;
+	opt.settings.file.path = "/etc/some.conf";
 	judge();
 	ONLY(0, LEVEL_BAD,
 	    "nobody has named a server, so it is the built-in "

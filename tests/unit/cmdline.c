@@ -5,8 +5,10 @@
  */
 #include <sys/wait.h>
 
-#include "../../src/config/options.c"
+#include "../../src/config/cmdline.c"
+#include "base/exitcode.h"
 #include "../../src/config/names.c"
+#include "../../src/config/servers.c"
 #include "../../src/config/settings.c"
 #include "tap.h"
 
@@ -43,9 +45,8 @@ parse(const char *line)
 	     word = strtok(NULL, " "))
 		argv[argc++] = word;
 	argv[argc] = NULL;
-	optind = 0;
 	memset(&opt, 0x55, sizeof(opt));
-	options_parse(&opt, argc, argv);
+	cmdline_parse(&opt, argv);
 }
 
 /* Whether the same ends with a usage error. */
@@ -88,20 +89,20 @@ defaults(void)
 {
 	parse("");
 	SAME_INT(opt.mode, MODE_RUN);
-	SAME_TEXT(opt.name, "n");
+	SAME_TEXT(opt.names.joined, "n");
 	SAME_TEXT(opt.command[0], "true");
 	CHECK(opt.command[1] == NULL);
-	SAME_INT(opt.naddresses, 1);
-	SAME_TEXT(opt.addresses[0].text, ADDRESS_DEFAULT);
-	SAME_TEXT(opt.addresses[0].password, "");
-	CHECK(opt.default_server);
-	SAME_TEXT(opt.prefix, "redlock:");
-	SAME_INT(opt.ttl_ms, 60000);
-	SAME_INT(opt.node_timeout_ms, 3000);
-	SAME_INT(opt.grace_ms, 0);
+	SAME_INT(opt.servers.n, 1);
+	SAME_TEXT(opt.servers.address[0].text, ADDRESS_DEFAULT);
+	SAME_TEXT(opt.servers.address[0].password, "");
+	CHECK(opt.servers.is_default);
+	SAME_TEXT(opt.settings.prefix, "redlock:");
+	SAME_INT(opt.settings.ttl_ms, 60000);
+	SAME_INT(opt.settings.node_timeout_ms, 3000);
+	SAME_INT(opt.settings.grace_ms, 0);
 	SAME_INT(opt.at_least_ms, 0);
 	SAME_INT(opt.at_most_ms, 0);
-	SAME_INT(opt.kill_after_ms, 5000);
+	SAME_INT(opt.settings.kill_after_ms, 5000);
 	SAME_INT(opt.conflict_status, 75);
 	CHECK(!opt.warn_on_loss && !opt.only_command);
 	CHECK(!opt.quiet && !opt.verbose && !opt.json);
@@ -112,16 +113,16 @@ each_option(void)
 {
 	parse("-n -E 7 -t 1.5s --at-least 2s --at-most 3m --kill-after 0");
 	SAME_INT(opt.conflict_status, 7);
-	SAME_INT(opt.ttl_ms, 1500);
+	SAME_INT(opt.settings.ttl_ms, 1500);
 	SAME_INT(opt.at_least_ms, 2000);
 	SAME_INT(opt.at_most_ms, 180000);
-	SAME_INT(opt.kill_after_ms, 0);
+	SAME_INT(opt.settings.kill_after_ms, 0);
 	parse("--on-loss warn -o --prefix x: --node-timeout 40ms -v -r h:1");
 	CHECK(opt.warn_on_loss && opt.only_command && opt.verbose);
-	SAME_TEXT(opt.prefix, "x:");
-	SAME_INT(opt.node_timeout_ms, 40);
-	SAME_TEXT(opt.addresses[0].text, "redis://h:1");
-	CHECK(!opt.default_server);
+	SAME_TEXT(opt.settings.prefix, "x:");
+	SAME_INT(opt.settings.node_timeout_ms, 40);
+	SAME_TEXT(opt.servers.address[0].text, "redis://h:1");
+	CHECK(!opt.servers.is_default);
 	parse("--on-loss=stop -q -E0");
 	CHECK(!opt.warn_on_loss && opt.quiet);
 	SAME_INT(opt.conflict_status, 0);
@@ -130,14 +131,14 @@ each_option(void)
 	parse("--status --json");
 	SAME_INT(opt.mode, MODE_STATUS);
 	CHECK(opt.json);
-	CHECK(opt.nnames == 0);
+	CHECK(opt.names.n == 0);
 	parse("-k b -k B -kab -k a");
-	SAME_INT(opt.nnames, 5);
-	SAME_TEXT(opt.names[0], "B");
-	SAME_TEXT(opt.names[1], "a");
-	SAME_TEXT(opt.names[2], "ab");
-	SAME_TEXT(opt.names[3], "b");
-	SAME_TEXT(opt.name, "B, a, ab, b, n");
+	SAME_INT(opt.names.n, 5);
+	SAME_TEXT(opt.names.name[0], "B");
+	SAME_TEXT(opt.names.name[1], "a");
+	SAME_TEXT(opt.names.name[2], "ab");
+	SAME_TEXT(opt.names.name[3], "b");
+	SAME_TEXT(opt.names.joined, "B, a, ab, b, n");
 }
 
 static void
@@ -153,7 +154,7 @@ node_timeouts(void)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		parse(rows[i].line);
-		SAME_INT(opt.node_timeout_ms, rows[i].want_ms);
+		SAME_INT(opt.settings.node_timeout_ms, rows[i].want_ms);
 	}
 }
 
@@ -163,10 +164,10 @@ same_servers(const char *const texts[])
 {
 	int n = 0;
 
-	for (; texts[n] != NULL && n < opt.naddresses; n++)
-		SAME_TEXT(opt.addresses[n].text, texts[n]);
-	CHECK(texts[n] == NULL && n == opt.naddresses);
-	CHECK(!opt.default_server);
+	for (; texts[n] != NULL && n < opt.servers.n; n++)
+		SAME_TEXT(opt.servers.address[n].text, texts[n]);
+	CHECK(texts[n] == NULL && n == opt.servers.n);
+	CHECK(!opt.servers.is_default);
 }
 
 static void
@@ -194,7 +195,7 @@ several_servers(void)
 		    " h:%d", i);
 	}
 	parse("");
-	SAME_INT(opt.naddresses, 31);
+	SAME_INT(opt.servers.n, 31);
 	setenv("REDLOCK_REDIS", many, 1);
 	CHECK(refuses(""));
 	clear_environment();
@@ -237,7 +238,7 @@ restart_graces(void)
 				tap_fail("'%s' is accepted", rows[i].line);
 		} else {
 			parse(rows[i].line);
-			SAME_INT(opt.grace_ms, rows[i].want_ms);
+			SAME_INT(opt.settings.grace_ms, rows[i].want_ms);
 		}
 		clear_environment();
 	}
@@ -258,7 +259,7 @@ servers_named_twice(void)
 	CHECK(refuses(""));
 	clear_environment();
 	parse("-r a:1 -r a:2 -r unix:///a -r unix:///b");
-	SAME_INT(opt.naddresses, 4);
+	SAME_INT(opt.servers.n, 4);
 }
 
 static void
@@ -270,21 +271,21 @@ environments(void)
 	setenv("REDLOCK_KILL_AFTER", "1s", 1);
 	setenv("REDLOCK_NODE_TIMEOUT", "70ms", 1);
 	parse("");
-	SAME_TEXT(opt.addresses[0].text, "unix:///s?db=2");
-	CHECK(!opt.default_server);
-	SAME_TEXT(opt.prefix, "env:");
-	SAME_INT(opt.ttl_ms, 10000);
-	SAME_INT(opt.kill_after_ms, 1000);
-	SAME_INT(opt.node_timeout_ms, 70);
+	SAME_TEXT(opt.servers.address[0].text, "unix:///s?db=2");
+	CHECK(!opt.servers.is_default);
+	SAME_TEXT(opt.settings.prefix, "env:");
+	SAME_INT(opt.settings.ttl_ms, 10000);
+	SAME_INT(opt.settings.kill_after_ms, 1000);
+	SAME_INT(opt.settings.node_timeout_ms, 70);
 	parse("-r h -t 20s --prefix x --kill-after 2s --node-timeout 80ms");
-	SAME_TEXT(opt.addresses[0].text, "redis://h:6379");
-	SAME_TEXT(opt.prefix, "x");
-	SAME_INT(opt.ttl_ms, 20000);
-	SAME_INT(opt.kill_after_ms, 2000);
-	SAME_INT(opt.node_timeout_ms, 80);
+	SAME_TEXT(opt.servers.address[0].text, "redis://h:6379");
+	SAME_TEXT(opt.settings.prefix, "x");
+	SAME_INT(opt.settings.ttl_ms, 20000);
+	SAME_INT(opt.settings.kill_after_ms, 2000);
+	SAME_INT(opt.settings.node_timeout_ms, 80);
 	setenv("REDLOCK_PREFIX", "", 1);
 	parse("");
-	SAME_TEXT(opt.prefix, "");
+	SAME_TEXT(opt.settings.prefix, "");
 	clear_environment();
 }
 
@@ -297,26 +298,26 @@ passwords(void)
 	snprintf(line, sizeof(line), "--password-file %s", path);
 	setenv("REDISCLI_AUTH", "from-auth", 1);
 	parse("");
-	SAME_TEXT(opt.addresses[0].password, "from-auth");
+	SAME_TEXT(opt.servers.address[0].password, "from-auth");
 	parse("-r redis://u:own@h");
-	SAME_TEXT(opt.addresses[0].password, "own");
+	SAME_TEXT(opt.servers.address[0].password, "own");
 	parse("-r redis://u@h");
-	SAME_TEXT(opt.addresses[0].user, "u");
-	SAME_TEXT(opt.addresses[0].password, "from-auth");
+	SAME_TEXT(opt.servers.address[0].user, "u");
+	SAME_TEXT(opt.servers.address[0].password, "from-auth");
 	parse("-r a -r redis://u:own@b -r redis://u@c");
-	SAME_TEXT(opt.addresses[0].password, "from-auth");
-	SAME_TEXT(opt.addresses[1].password, "own");
-	SAME_TEXT(opt.addresses[2].password, "from-auth");
+	SAME_TEXT(opt.servers.address[0].password, "from-auth");
+	SAME_TEXT(opt.servers.address[1].password, "own");
+	SAME_TEXT(opt.servers.address[2].password, "from-auth");
 	parse(line);
-	SAME_TEXT(opt.addresses[0].password, "from-file");
+	SAME_TEXT(opt.servers.address[0].password, "from-file");
 	setenv("REDLOCK_PASSWORD_FILE", path, 1);
 	parse("");
-	SAME_TEXT(opt.addresses[0].password, "from-file");
+	SAME_TEXT(opt.servers.address[0].password, "from-file");
 	parse("-r redis://u:own@h");
-	SAME_TEXT(opt.addresses[0].password, "own");
+	SAME_TEXT(opt.servers.address[0].password, "own");
 	setenv("REDLOCK_PASSWORD_FILE", "/nonexistent", 1);
 	parse(line);
-	SAME_TEXT(opt.addresses[0].password, "from-file");
+	SAME_TEXT(opt.servers.address[0].password, "from-file");
 	CHECK(refuses(""));
 	clear_environment();
 	unlink(path);
@@ -334,7 +335,7 @@ password_file(const void *bytes, size_t len, const char *want)
 		CHECK(refuses(""));
 	else {
 		parse("");
-		SAME_TEXT(opt.addresses[0].password, want);
+		SAME_TEXT(opt.servers.address[0].password, want);
 	}
 	clear_environment();
 	unlink(path);
@@ -384,7 +385,7 @@ password_pipe(void)
 	snprintf(path, sizeof(path), "/dev/fd/%d", pieces[0]);
 	setenv("REDLOCK_PASSWORD_FILE", path, 1);
 	parse("");
-	SAME_TEXT(opt.addresses[0].password, "secret");
+	SAME_TEXT(opt.servers.address[0].password, "secret");
 	clear_environment();
 	close(pieces[0]);
 	CHECK(waitpid(pid, &status, 0) == pid);
@@ -402,7 +403,7 @@ long_password(void)
 	auth[ADDRESS_SECRET - 1] = '\0';
 	setenv("REDISCLI_AUTH", auth, 1);
 	parse("");
-	SAME_TEXT(opt.addresses[0].password, auth);
+	SAME_TEXT(opt.servers.address[0].password, auth);
 	clear_environment();
 }
 
@@ -441,7 +442,7 @@ sites(void)
 static void
 fnv(void)
 {
-	CHECK(fingerprint(UINT64_C(14695981039346656037), "") ==
+	CHECK(fnv1a(UINT64_C(14695981039346656037), "") ==
 	    UINT64_C(0xaf63bd4c8601b7df));
 }
 

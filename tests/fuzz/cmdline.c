@@ -29,7 +29,7 @@ static ssize_t made_up_send(
 #undef write
 #undef poll
 #undef sendto
-#include "../../src/config/options.c"
+#include "../../src/config/cmdline.c"
 #undef exit
 #include "../../src/base/escape.c"
 
@@ -169,30 +169,34 @@ write_file(const uint8_t *part, size_t len)
 static void
 judge_options(const struct options *opt)
 {
-	if (opt->nnames < 0 || opt->nnames > 32 || opt->naddresses < 1 ||
-	    opt->naddresses > 31 || opt->replicas < 0 || opt->capacity < 1 ||
+	if (opt->names.n < 0 || opt->names.n > 32 || opt->servers.n < 1 ||
+	    opt->servers.n > 31 || opt->replicas < 0 || opt->capacity < 1 ||
 	    opt->capacity > 1000 ||
 	    (opt->capacity > 1) != (opt->lock_mode == LOCK_SLOTTED) ||
 	    opt->conflict_status < 0 || opt->conflict_status > 255)
 		abort();
-	if (opt->ttl_ms < 100 || opt->ttl_ms > DURATION_MAX_MS ||
-	    opt->grace_ms < 0 || opt->node_timeout_ms < 1 || opt->wait_ms < 0 ||
-	    opt->at_least_ms < 0 || opt->at_most_ms < 0 ||
-	    opt->kill_after_ms < 0)
+	if (opt->settings.ttl_ms < 100 ||
+	    opt->settings.ttl_ms > DURATION_MAX_MS ||
+	    opt->settings.grace_ms < 0 || opt->settings.node_timeout_ms < 1 ||
+	    opt->wait_ms < 0 || opt->at_least_ms < 0 || opt->at_most_ms < 0 ||
+	    opt->settings.kill_after_ms < 0)
 		abort();
-	if (strlen(opt->prefix) > LOCK_NAME || strlen(opt->site) != 16 ||
-	    opt->name == NULL || opt->command == NULL)
+	if (strlen(opt->settings.prefix) > LOCK_NAME ||
+	    strlen(opt->site) != 16 || opt->names.joined == NULL ||
+	    opt->command == NULL)
 		abort();
-	for (int i = 0; i < opt->nnames; i++)
-		if (opt->names[i][0] == '\0' ||
-		    strlen(opt->names[i]) > LOCK_NAME ||
-		    (i > 0 && strcmp(opt->names[i - 1], opt->names[i]) >= 0))
+	for (int i = 0; i < opt->names.n; i++)
+		if (opt->names.name[i][0] == '\0' ||
+		    strlen(opt->names.name[i]) > LOCK_NAME ||
+		    (i > 0 &&
+			strcmp(opt->names.name[i - 1], opt->names.name[i]) >=
+			    0))
 			abort();
-	for (int i = 0; i < opt->naddresses; i++)
-		if (strstr(opt->addresses[i].text, SECRET) != NULL)
+	for (int i = 0; i < opt->servers.n; i++)
+		if (strstr(opt->servers.address[i].text, SECRET) != NULL)
 			abort();
 	if (opt->mode == MODE_RUN &&
-	    (opt->nnames == 0 || opt->command[0] == NULL))
+	    (opt->names.n == 0 || opt->command[0] == NULL))
 		abort();
 }
 
@@ -214,12 +218,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	set_environment(part, len);
 	write_file(data + size - rest, rest);
 
-	optind = 0;
 	lines = 0;
 	log_to(LOG_TO_STDERR);
 	log_set(LOG_NORMAL);
 	if (setjmp(ended) == 0) {
-		options_parse(&opt, argc, argv);
+		cmdline_parse(&opt, argv);
 		judge_options(&opt);
 	} else if (exit_status == EXIT_USAGE ? lines == 0 : exit_status != 0)
 		abort();

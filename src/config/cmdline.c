@@ -1,0 +1,306 @@
+/*
+ * The command line.  Values are checked in this room alone, once, with the name
+ * under which the user gave them; the rest of the program trusts struct
+ * options.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/die.h"
+#include "base/log.h"
+#include "config/cmdline.h"
+#include "config/help.h"
+#include "config/option_table.h"
+#include "protocol/quorum.h"
+
+#define GIVEN_MAX 64
+
+/* The options of this command line, each once, in their order. */
+struct given {
+	const struct option_row *option[GIVEN_MAX];
+	int n;
+};
+
+static bool
+is_given(const struct given *g, const char *name)
+{
+	for (int i = 0; i < g->n; i++)
+		if (strcmp(g->option[i]->name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Output that was asked for must arrive. */
+static _Noreturn void
+print_and_exit(const struct option_row *o)
+{
+	if (o->letter == 'h')
+		help_print(stdout);
+	else
+		puts("redlock-run " VERSION);
+	flush_output();
+	exit(0);
+}
+
+static void
+take(struct options *opt, struct given *g, const struct option_row *o,
+    char *value)
+{
+	if (o->set == NULL)
+		print_and_exit(o);
+	o->set(opt, o, value);
+	if (!is_given(g, o->name))
+		g->option[g->n++] = o;
+}
+
+/*
+ * Reads the options at *words, which begin with "--".  Returns the words that
+ * follow.  Its value, which may be a password, is in no message.
+ */
+static char **
+take_long(struct options *opt, struct given *g, char **words)
+{
+	char *word = *words++, *value;
+	size_t len = strcspn(word + 2, "=");
+	const struct option_row *o = option_of_word(word + 2, len);
+	const char *masked;
+
+	value = word[2 + len] == '=' ? word + 2 + len + 1 : NULL;
+	if (o == NULL || (o->argument == NULL && value != NULL)) {
+		/* Masked before it is cut, which may leave half of a URL. */
+		masked = quotable(word);
+		len = strcspn(masked, "=");
+		if (o != NULL)
+			usage_error("'%.*s': this option takes no value",
+			    (int)len, masked);
+		usage_error(
+		    "unknown or ambiguous option '%.*s'", (int)len, masked);
+	}
+	if (o->argument != NULL && value == NULL) {
+		value = *words;
+		if (value == NULL)
+			usage_error("option '%s' needs a value", word);
+		words++;
+	}
+	take(opt, g, o, value);
+	return words;
+}
+
+/* The same for a word of letters behind one "-". */
+static char **
+take_letters(struct options *opt, struct given *g, char **words)
+{
+	char *letters = *words++ + 1, *value;
+
+	for (; *letters != '\0'; letters++) {
+		const struct option_row *o = option_of_letter(*letters);
+
+		if (o == NULL)
+			usage_error("unknown option '-%c'", *letters);
+		if (o->argument == NULL) {
+			take(opt, g, o, NULL);
+			continue;
+		}
+		value = letters[1] != '\0' ? letters + 1 : *words;
+		if (value == NULL)
+			usage_error("option '-%c' needs a value", *letters);
+		if (value == *words)
+			words++;
+		take(opt, g, o, value);
+		break;
+	}
+	return words;
+}
+
+/* Returns the words behind the options. */
+static char **
+take_options(struct options *opt, struct given *g, char **words)
+{
+	for (char *word; (word = *words) != NULL;) {
+		if (strcmp(word, "--") == 0)
+			return words + 1;
+		if (word[0] != '-' || word[1] == '\0')
+			return words;
+		words = word[1] == '-' ? take_long(opt, g, words) :
+					 take_letters(opt, g, words);
+	}
+	return words;
+}
+
+/* "--status, --history or --check", from a set of modes. */
+static void
+join_modes(char *text, size_t size, unsigned int modes)
+{
+	size_t used = 0;
+
+	for (int mode = MODE_RUN + 1; modes >> mode != 0; mode++) {
+		unsigned int more = modes >> (mode + 1);
+
+		if ((modes >> mode & 1) == 0)
+			continue;
+		used += (size_t)snprintf(text + used, size - used, "--%s%s",
+		    option_of_mode((enum mode)mode),
+		    more == 0                    ? "" :
+			(more & (more - 1)) == 0 ? " or " :
+						   ", ");
+	}
+}
+
+/* Checks that each option is one of the mode. */
+static void
+check_given(const struct options *opt, const struct given *g)
+{
+	char modes[128];
+
+	for (int i = 0; i < g->n; i++) {
+		const struct option_row *o = g->option[i];
+
+		if (o->modes >> opt->mode & 1)
+			continue;
+		if (o->modes >> MODE_RUN & 1)
+			usage_error("--%s does not go with --%s", o->name,
+			    option_of_mode(opt->mode));
+		join_modes(modes, sizeof(modes), o->modes);
+		usage_error("--%s goes with %s", o->name, modes);
+	}
+}
+
+static void
+check_together(const struct given *g, const char *one, const char *other)
+{
+	if (is_given(g, one) && is_given(g, other))
+		usage_error("--%s and --%s do not go together", one, other);
+}
+
+/* --watch draws, and reads keys. */
+static void
+check_terminal(void)
+{
+	const char *term = getenv("TERM");
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		usage_error("--watch draws on a terminal, and standard %s is "
+			    "none; --status alone prints once",
+		    isatty(STDOUT_FILENO) ? "input" : "output");
+	if (term == NULL || *term == '\0' || strcmp(term, "dumb") == 0)
+		usage_error("--watch draws on a terminal, and TERM=%s is not "
+			    "one that can be drawn on; --status alone prints "
+			    "once",
+		    term == NULL ? "" : term);
+}
+
+static void
+check_run(const struct options *opt)
+{
+	if (opt->names.n == 0)
+		usage_error("which lock? -k NAME is missing");
+	if (opt->command[0] == NULL)
+		usage_error("which command? COMMAND is missing");
+	/* It would be a name in messages and in Redis. */
+	if (strstr(opt->command[0], "://") != NULL ||
+	    address_has_password(opt->command[0]))
+		usage_error("'%s' is a URL and no command; -r names a server",
+		    quotable(opt->command[0]));
+}
+
+static void
+check_query(const struct options *opt)
+{
+	if (opt->command[0] != NULL)
+		usage_error("'%s': --%s runs no command",
+		    quotable(opt->command[0]), option_of_mode(opt->mode));
+	if (opt->mode == MODE_BREAK && opt->names.n == 0)
+		usage_error("which lock? -k NAME is missing");
+	if (opt->mode == MODE_BREAK && opt->names.n > 1)
+		usage_error("--break takes one lock at a time");
+	if (opt->token != NULL && opt->token[0] == '\0')
+		usage_error("--token: '' is no token, as --break and "
+			    "--status -v print them");
+	if (opt->watch)
+		check_terminal();
+}
+
+/* What the options of a command line are together, before any setting. */
+static void
+check_options(struct options *opt, const struct given *g)
+{
+	check_given(opt, g);
+	check_together(g, "watch", "json");
+	if (opt->mode == MODE_RUN)
+		check_run(opt);
+	else
+		check_query(opt);
+	check_together(g, "quiet", "verbose");
+	check_together(g, "shared", "slots");
+	if (opt->capacity > 1)
+		opt->lock_mode = LOCK_SLOTTED;
+}
+
+static void
+check_prefix(const struct options *opt)
+{
+	const char *prefix = opt->settings.prefix;
+
+	if ((opt->mode == MODE_STATUS || opt->mode == MODE_HISTORY) &&
+	    opt->names.n == 0 && prefix[0] == '\0')
+		usage_error("--%s with an empty prefix needs -k: every key "
+			    "would be a lock",
+		    option_of_mode(opt->mode));
+	for (int i = 0; i < opt->names.n; i++)
+		if (names_shadow(prefix, opt->names.name[i]))
+			usage_error("-k: '%s' is all in braces; with --prefix "
+				    "'%s' it would have the queue of the lock "
+				    "without them",
+			    quotable(opt->names.name[i]), prefix);
+}
+
+/* Nothing that a server must remember may last longer than its grace. */
+static void
+check_graces(const struct options *opt)
+{
+	const struct settings *s = &opt->settings;
+
+	if (opt->mode != MODE_RUN && opt->mode != MODE_CHECK)
+		return;
+	settings_check_grace(s, settings_find(s, SETTING_TTL).name, s->ttl_ms);
+	settings_check_grace(s, "--at-least", opt->at_least_ms);
+}
+
+static void
+read_settings(struct options *opt)
+{
+	int n;
+
+	settings_load(&opt->settings);
+	servers_read(&opt->servers, &opt->settings);
+	n = opt->servers.n;
+	settings_read(&opt->settings, n);
+	check_graces(opt);
+	check_prefix(opt);
+	if (n % 2 == 0)
+		info("%d servers are no safer than %d: a majority of them is "
+		     "%d",
+		    n, n - 1, quorum_of(n));
+	servers_fingerprint(&opt->servers, opt->settings.prefix, opt->site);
+}
+
+void
+cmdline_parse(struct options *opt, char **argv)
+{
+	struct given given = { .n = 0 };
+
+	options_init(opt);
+	opt->argv = argv;
+	opt->command = take_options(opt, &given, argv + 1);
+	check_options(opt, &given);
+	log_set(opt->quiet   ? LOG_QUIET :
+		opt->verbose ? LOG_VERBOSE :
+			       LOG_NORMAL);
+	read_settings(opt);
+	/* The user of a query reads its errors where its output is. */
+	if (opt->mode != MODE_RUN)
+		log_to(LOG_TO_STDERR);
+	names_join(&opt->names);
+}

@@ -1,0 +1,13 @@
+/* The command line. */
+#ifndef CMDLINE_H
+#define CMDLINE_H
+
+#include "config/options.h"
+
+/*
+ * Fills *opt from argv, the environment and files.  Exits for -h, -V and any
+ * usage error; no server has been asked anything then.
+ */
+void cmdline_parse(struct options *opt, char **argv);
+
+#endif

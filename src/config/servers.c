@@ -1,0 +1,219 @@
+/*
+ * The servers.  The built-in one is used only if nothing names another: a
+ * configuration file that is there but cannot be read has ended the program.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "config/servers.h"
+#include "redis/tls.h"
+
+void
+servers_add(struct servers *servers, const char *origin, const char *url)
+{
+	struct address *a;
+	const char *why;
+
+	if (servers->n == LOCK_SERVERS)
+		usage_error("%s: more than %d servers", origin, LOCK_SERVERS);
+	servers->address = xreallocarray(servers->address,
+	    (size_t)(servers->n + 1), sizeof(*servers->address));
+	a = &servers->address[servers->n];
+	why = address_parse(a, url);
+	if (why != NULL)
+		usage_error("%s: '%s' %s", origin, quotable(url), why);
+	for (int i = 0; i < servers->n; i++)
+		if (address_same(a, &servers->address[i]))
+			usage_error("%s: '%s' is named twice; each server has "
+				    "one vote",
+			    origin, quotable(url));
+	servers->origin[servers->n++] = origin;
+}
+
+static void
+add_default(struct servers *servers, const struct settings *s)
+{
+	servers->is_default = true;
+	snprintf(servers->hint, sizeof(servers->hint),
+	    " (the built-in default; -r, REDLOCK_REDIS or %.100s name another)",
+	    s->file.path);
+	servers_add(servers, "-r", ADDRESS_DEFAULT);
+}
+
+/* Adds the URLs in a variable, which blanks separate. */
+static void
+add_all(struct servers *servers, struct setting variable)
+{
+	char *copy = xstrdup(variable.value), *word, *rest = copy;
+
+	while ((word = strsep(&rest, " \t\n")) != NULL)
+		if (*word != '\0')
+			servers_add(servers, variable.name, word);
+	free(copy);
+	if (servers->n == 0)
+		usage_error("%s names no server", variable.name);
+}
+
+static void
+find_servers(struct servers *servers, const struct settings *s)
+{
+	struct setting variable = settings_above_file(s, SETTING_REDIS);
+	const struct conffile *c = &s->file;
+
+	if (servers->n > 0)
+		return;
+	if (variable.value != NULL) {
+		add_all(servers, variable);
+		return;
+	}
+	for (int i = 0; i < c->n; i++)
+		if (strcmp(c->settings[i].name, "redis") == 0)
+			servers_add(servers, c->settings[i].where,
+			    c->settings[i].value);
+	if (servers->n == 0)
+		add_default(servers, s);
+}
+
+/* Reads the first line of a file into a buffer of ADDRESS_SECRET bytes. */
+static void
+read_password(struct setting file, char *password)
+{
+	char buf[ADDRESS_SECRET + 2];
+	struct stat st;
+
+	if (conffile_read(file.value, buf, sizeof(buf), &st) == -1)
+		usage_error("%s: '%s' cannot be read: %s", file.name,
+		    quotable(file.value), strerror(errno));
+	if (st.st_mode & S_IROTH)
+		usage_error("%s: '%s' can be read by others; chmod 600 it",
+		    file.name, quotable(file.value));
+	buf[strcspn(buf, "\r\n")] = '\0';
+	if (buf[0] == '\0')
+		usage_error("%s: '%s' holds no password in its first line",
+		    file.name, quotable(file.value));
+	if (strlen(buf) >= ADDRESS_SECRET)
+		usage_error("%s: '%s' holds a password that is longer than "
+			    "%d bytes",
+		    file.name, quotable(file.value), ADDRESS_SECRET - 1);
+	memcpy(password, buf, strlen(buf) + 1);
+}
+
+/* The password for URLs without one; empty if there is none. */
+static void
+find_password(const struct settings *s, char *password)
+{
+	struct setting file = settings_above_file(s, SETTING_PASSWORD_FILE);
+	struct setting word = settings_above_file(s, SETTING_PASSWORD);
+
+	if (file.value == NULL && word.value == NULL) {
+		file = settings_in_file(s, SETTING_PASSWORD_FILE);
+		word = settings_in_file(s, SETTING_PASSWORD);
+		if (file.value != NULL && word.value != NULL)
+			usage_error("%s: there is a password-file as well; "
+				    "one of them is enough",
+			    word.name);
+	}
+	password[0] = '\0';
+	if (file.value != NULL)
+		read_password(file, password);
+	else if (word.value != NULL) {
+		if (strlen(word.value) >= ADDRESS_SECRET)
+			usage_error("%s is longer than %d bytes", word.name,
+			    ADDRESS_SECRET - 1);
+		memcpy(password, word.value, strlen(word.value) + 1);
+	}
+}
+
+static void
+fill_passwords(struct servers *servers, const struct settings *s)
+{
+	char password[ADDRESS_SECRET];
+
+	find_password(s, password);
+	for (int i = 0; i < servers->n; i++) {
+		struct address *a = &servers->address[i];
+
+		if (a->password[0] == '\0')
+			memcpy(a->password, password, sizeof(password));
+		if (a->user[0] != '\0' && a->password[0] == '\0')
+			usage_error("%s: '%s' has a user but no password, nor "
+				    "is there one elsewhere (a password alone "
+				    "is written redis://:PASSWORD@host)",
+			    servers->origin[i], a->text);
+	}
+}
+
+/* A setting that the TLS module quotes as it is: a URL may have a password. */
+static const char *
+tls_setting(const struct settings *settings, enum setting_key key)
+{
+	struct setting s = settings_find(settings, key);
+
+	if (s.value != NULL &&
+	    (strstr(s.value, "://") != NULL || address_has_password(s.value)))
+		usage_error("%s: '%s' is a URL", s.name, quotable(s.value));
+	return s.value;
+}
+
+/* Loads what TLS needs, if any URL wants it. */
+static void
+load_tls(const struct servers *servers, const struct settings *s)
+{
+	const struct tls_files files = {
+		.ca = tls_setting(s, SETTING_TLS_CA),
+		.cert = tls_setting(s, SETTING_TLS_CERT),
+		.key = tls_setting(s, SETTING_TLS_KEY),
+		.server_name = tls_setting(s, SETTING_TLS_SERVER_NAME),
+	};
+	bool wanted = false;
+	char why[TLS_WHY];
+
+	for (int i = 0; i < servers->n; i++)
+		wanted = wanted || servers->address[i].tls;
+	if (wanted && tls_load(&files, why) == -1)
+		usage_error("%s", why);
+}
+
+void
+servers_read(struct servers *servers, const struct settings *s)
+{
+	find_servers(servers, s);
+	fill_passwords(servers, s);
+	load_tls(servers, s);
+}
+
+/* FNV-1a, as in draft-eastlake-fnv. */
+static uint64_t
+fnv1a(uint64_t hash, const char *text)
+{
+	do {
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+	} while (*text++ != '\0');
+	return hash;
+}
+
+void
+servers_fingerprint(
+    const struct servers *servers, const char *prefix, char site[SERVERS_SITE])
+{
+	const uint64_t basis = UINT64_C(14695981039346656037);
+	uint64_t hash = 0;
+
+	for (int i = 0; i < servers->n; i++)
+		hash += fnv1a(basis, servers->address[i].text);
+	hash = fnv1a(hash ^ basis, prefix);
+	snprintf(site, SERVERS_SITE, "%016" PRIx64, hash);
+}
+
+void
+servers_release(struct servers *servers)
+{
+	free(servers->address);
+	servers->address = NULL;
+}

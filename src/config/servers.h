@@ -1,0 +1,41 @@
+/* The servers that the user names, with their passwords. */
+#ifndef SERVERS_H
+#define SERVERS_H
+
+#include <stdbool.h>
+
+#include "config/settings.h"
+#include "protocol/quorum.h"
+#include "redis/url.h"
+
+#define SERVERS_SITE 17
+#define SERVERS_HINT 192
+
+struct servers {
+	struct address *address;
+	const char *origin[LOCK_SERVERS]; /* of each, for messages */
+	int n;
+	bool is_default;         /* nobody named one: */
+	char hint[SERVERS_HINT]; /* follows its errors, or empty */
+};
+
+/* Adds a server.  origin says where it is named.  Exits for a usage error. */
+void servers_add(struct servers *, const char *origin, const char *url);
+
+/*
+ * Fills in what the command line leaves open, from the environment, the
+ * configuration file, or as the default: servers, passwords and what TLS needs.
+ * Exits for any mistake in a value that is used.
+ */
+void servers_read(struct servers *, const struct settings *);
+
+/*
+ * Writes the fingerprint of servers and prefix, in hexadecimal.  The order of
+ * the servers makes no difference.
+ */
+void servers_fingerprint(
+    const struct servers *, const char *prefix, char site[SERVERS_SITE]);
+
+void servers_release(struct servers *);
+
+#endif
