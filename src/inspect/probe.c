@@ -155,8 +155,8 @@ time_replied(struct query_server *s, size_t i, const struct reply *a)
 }
 
 /*
- * Tries each right with the key of a lock and with an auxiliary key.  No lock can
- * have ":~" in its name, so neither key exists.
+ * Tries each right with the key of a lock and with an auxiliary key.  No lock
+ * can have ":~" in its name, so neither key exists.
  */
 static int
 send_right(struct query_server *s, size_t i)

@@ -15,7 +15,7 @@
 const char *const ending_names[] = { NULL, "exited", "killed", "at-most",
 	"lost", "not-run", "died", "running" };
 
-/* Returns what follows name (" x=") in text, up to a blank or the end; NULL if absent. */
+/* Returns the value of a field, whose name is as " x="; NULL if absent. */
 static const char *
 field(const char *text, size_t len, const char *name, size_t *value_len)
 {

@@ -30,7 +30,7 @@ enum ending {
 	ENDED_RUNNING
 };
 
-/* The word for an ending in the history and in --json; NULL for ENDED_UNKNOWN. */
+/* The word for an ending, in Redis and in JSON; NULL for ENDED_UNKNOWN. */
 extern const char *const ending_names[];
 
 /* The last event of a run that a server has recorded. */
@@ -60,7 +60,7 @@ struct runs {
 void runs_add(struct runs *, int server, int64_t at_ms, const char *word,
     const char *text, size_t len);
 
-/* After the last entry: on this server the run with that token holds the lock. */
+/* After all entries: the run with that token holds the lock on the server. */
 void runs_holds(struct runs *, int server, const char *token);
 
 /*

@@ -17,7 +17,7 @@ enum { LOCK, STATE, HOLDER, COMMAND, HELD, LEASE, WAITING, FENCE, COLUMNS };
 static const char *const state_names[] = { "unknown", "free", "held", "shared",
 	"rest" };
 
-/* The age of a lease by the server's clock; -1 for a foreign value or a cooldown. */
+/* The age of a lease by the server's clock; -1 if it has none. */
 static int64_t
 held_ms(const struct lock_info *l, const struct holder *h)
 {

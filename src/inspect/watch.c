@@ -1,8 +1,8 @@
 /*
- * Queries the servers once a second and draws the result.  The query's loop also
- * serves keys, signals and the timer, so they work while a server delays a
- * round; seconds that pass meanwhile are skipped.  If the others are a majority,
- * a silent server may delay us for at most a third of the time.
+ * Queries the servers once a second and draws the result.  The query's loop
+ * also serves keys, signals and the timer, so they work while a server delays
+ * a round; seconds that pass meanwhile are skipped.  If the others are a
+ * majority, a silent server may delay us for at most a third of the time.
  */
 #include <errno.h>
 #include <poll.h>
