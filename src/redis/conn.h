@@ -20,7 +20,6 @@
 #include "redis/topology.h"
 #include "redis/url.h"
 
-#define CONN_RUN_ID 48
 #define CONN_ARGS   16 /* keys and arguments of a script, at most */
 #define CONN_WHY    256
 
