@@ -125,7 +125,7 @@ query_send(
 			if (query_server_step(s))
 				continue;
 			done = false;
-			if (s->conn.state == CONN_DOWN || s->conn.hop)
+			if (s->conn.state == CONN_DOWN || s->conn.redirect.due)
 				wake = 0;
 			else if (s->end_ms < wake)
 				wake = s->end_ms;

@@ -315,9 +315,9 @@ excused(struct server *s)
 {
 	const struct lease *l = s->lease;
 
-	if (s->excused_ms != 0 || s->conn.active_ms < s->give_up_ms)
+	if (s->excused_ms != 0 || s->conn.link.active_ms < s->give_up_ms)
 		return false;
-	s->give_up_ms = s->conn.active_ms + l->node_timeout_ms;
+	s->give_up_ms = s->conn.link.active_ms + l->node_timeout_ms;
 	s->excused_ms = s->give_up_ms;
 	return true;
 }
@@ -435,7 +435,7 @@ server_step(struct server *s, int64_t now)
 
 	conn_sweep(&s->conn);
 	if (s->opened && s->conn.state != CONN_DOWN &&
-	    loop_seen_ms(s->conn.loop) >= s->give_up_ms && !excused(s))
+	    loop_seen_ms(s->conn.link.loop) >= s->give_up_ms && !excused(s))
 		server_unanswered(s);
 	if (s->opened && s->conn.state == CONN_DOWN) {
 		s->opened = false;

@@ -1,40 +1,16 @@
 /*
- * One of two files that include hiredis (reply.c is the other); written to
- * what 0.14 and 1.x share.
- *
- * hiredis frees a connection by itself whenever it fails, so conn->ac becomes
- * NULL in exactly one place, the cleanup hook, which runs before every free.
- * No connect callback is set: freeing inside one is a use-after-free in
- * 0.14.1, and a failed connect answers the first request anyway.
- *
  * A connection may be one of several on the way: a Sentinel names the master,
- * a cluster's node the one that has the slot.  To go on from one to the next is
- * a hop, made by conn_sweep(); meanwhile the node is CONN_HANDSHAKE, and what a
- * cluster has not executed is sent again where it belongs.
+ * a cluster's node the one that has the slot.  conn_sweep() goes on from one to
+ * the next; meanwhile the state is CONN_HANDSHAKE.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <hiredis/async.h>
-#include <hiredis/hiredis.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/types.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "redis/conn.h"
 #include "redis/error.h"
-#include "redis/handshake.h"
-
-#define HOPS 8 /* that a request may take */
-
-/* The tag of ASKING; those of the handshake are above it. */
-#define TAG_ASKING (HANDSHAKE_AUTH - 1)
 
 static void
 set_why(struct conn *c, enum reply_kind kind, const char *why)
@@ -43,155 +19,164 @@ set_why(struct conn *c, enum reply_kind kind, const char *why)
 	snprintf(c->why, sizeof(c->why), "%s", why);
 }
 
-/* The connection is of no use, and is dropped before the next turn. */
-static void
-abort_later(struct conn *c, enum reply_kind kind, const char *why)
-{
-	set_why(c, kind, why);
-	c->doomed = true;
-}
-
-/* hiredis wants to read or write: it says so here, poll() sees it. */
-static void
-add_read_cb(void *arg)
-{
-	((struct conn *)arg)->watch.events |= POLLIN;
-}
-
-static void
-del_read_cb(void *arg)
-{
-	((struct conn *)arg)->watch.events &= (short)~POLLIN;
-}
-
-static void
-add_write_cb(void *arg)
-{
-	((struct conn *)arg)->watch.events |= POLLOUT;
-}
-
-static void
-del_write_cb(void *arg)
-{
-	((struct conn *)arg)->watch.events &= (short)~POLLOUT;
-}
-
-/* Nobody sends them on any more. */
+/* Requests that no other server gets any more. */
 static void
 drop_moved(struct conn *c)
 {
-	struct reply a = { .kind = REPLY_LOST, .text = c->why };
+	struct reply reply = { .kind = REPLY_LOST, .text = c->why };
 
-	while (c->nmoved > 0) {
-		struct pending_request *r = &c->moved[--c->nmoved];
+	while (!pending_empty(&c->redirect.moved)) {
+		struct pending_request r = pending_take(&c->redirect.moved);
 
-		a.tag = r->tag;
-		a.sent_ms = r->sent_ms;
-		free(r->bytes);
-		c->reply_cb(c->arg, &a);
+		reply.tag = r.tag;
+		reply.sent_ms = r.sent_ms;
+		free(r.bytes);
+		c->reply_cb(c->arg, &reply);
 	}
 }
 
-/* No connection, and none on its way; why says why. */
+/* There is no connection, and none on its way, for the reason in c->why. */
 static void
 down(struct conn *c)
 {
 	c->state = CONN_DOWN;
-	c->hop = false;
+	c->redirect.due = false;
 	drop_moved(c);
 }
 
-/* Whether TLS was meant to be spoken, and nothing came. */
-static bool
-handshaking(const struct conn *c)
-{
-	return c->ssl != NULL && !tls_module()->ready(c->ssl);
-}
-
-static enum reply_kind
-tls_kind(enum tls_trouble trouble)
-{
-	return trouble == TLS_REFUSED ? REPLY_DENIED : REPLY_LOST;
-}
-
-/* What TLS had to do with the end of the connection, or hiredis. */
+/* The link has closed, or could not be opened; its reason is ours. */
 static void
-explain(struct conn *c)
+link_closed_cb(void *arg)
 {
-	static const char connecting[] = "SSL_connect failed: ";
-	const char *errstr = c->ac->c.errstr;
-	char why[TLS_WHY];
-	enum tls_trouble trouble = TLS_FINE;
+	struct conn *c = arg;
+	const struct link *l = &c->link;
 
-	if (c->ssl != NULL)
-		trouble = tls_module()->trouble(c->ssl, why);
-	if (trouble == TLS_REFUSED)
-		c->established = false;
-	if (c->why[0] != '\0')
-		return;
-	if (trouble != TLS_FINE)
-		set_why(c, tls_kind(trouble), why);
-	else if (strncmp(errstr, connecting, sizeof(connecting) - 1) == 0)
-		set_why(c, REPLY_LOST, errstr + sizeof(connecting) - 1);
-	else if (errstr[0] != '\0' && c->established && !c->heard &&
-	    c->ssl == NULL && c->address.nat > 0)
+	c->established = l->established && !c->handshake.at_sentinel;
+	set_why(c, l->failure, l->why);
+	if (l->broken && c->established && !l->heard && !c->address.tls &&
+	    c->address.nat > 0)
 		/* Its alert may have been lost. */
 		snprintf(c->why, sizeof(c->why),
 		    "%.200s (if it speaks TLS, it needs a rediss:// URL)",
-		    errstr);
-	else
-		set_why(c, REPLY_LOST,
-		    errstr[0] != '\0' ? errstr : "the connection was closed");
+		    l->why);
+	down(c);
 }
 
-/* Whether it leads to the server itself, and that has accepted it. */
+static void
+begin_handshake(struct conn *c, bool at_sentinel)
+{
+	handshake_init(&c->handshake, &c->address, at_sentinel,
+	    c->ask_info ? &c->info : NULL);
+}
+
+/* Once the handshake is done, what another node did not execute is sent. */
+static void
+continue_handshake(struct conn *c)
+{
+	struct handshake_request r;
+
+	if (handshake_next(&c->handshake, &r))
+		link_send(&c->link, r.tag, r.argc, r.argv, false);
+	if (c->handshake.state == HANDSHAKE_DONE) {
+		c->state = CONN_READY;
+		redirect_resend(&c->redirect, &c->link);
+	}
+}
+
+static void
+take_handshake_reply(struct conn *c, const struct reply *reply)
+{
+	struct handshake *h = &c->handshake;
+
+	switch (handshake_reply(h, reply, clock_now_ms())) {
+	case HANDSHAKE_RUNNING:
+		continue_handshake(c);
+		break;
+	case HANDSHAKE_DONE:
+		break;
+	case HANDSHAKE_REDIRECTED:
+		redirect_to(&c->redirect, &h->master);
+		break;
+	case HANDSHAKE_FAILED:
+		link_abort(&c->link, h->failure, h->why);
+		break;
+	}
+}
+
+/* Whether another server may be the master now, at the same URL. */
 static bool
-accepted(const struct conn *c, const redisAsyncContext *ac)
+demoted(const struct conn *c, const struct reply *reply)
 {
-	return (ac->c.flags & REDIS_CONNECTED) != 0 &&
-	    !c->handshake.at_sentinel && !handshaking(c);
+	return reply->kind == REPLY_ERROR &&
+	    (c->address.kind == ADDRESS_SENTINEL ||
+		(c->address.nat > 0 &&
+		    !resolve_is_address(c->address.at[0].host))) &&
+	    (strstr(reply->text, "READONLY") != NULL ||
+		strncmp(reply->text, "UNBLOCKED", 9) == 0);
 }
 
-/* The connection is about to be freed, by whomever. */
+/* A reply to a request of the owner's. */
 static void
-cleanup_cb(void *arg)
+take_reply(struct conn *c, struct pending_request *r, const struct reply *reply)
+{
+	if (reply->kind == REPLY_OK) {
+		c->untried = c->nips;
+		c->good = true;
+	} else if (reply->kind != REPLY_LOST &&
+	    redirect_take(&c->redirect, r, reply->text, c->at.host)) {
+		c->state = CONN_HANDSHAKE;
+		return;
+	} else if (error_wants_eval(reply)) {
+		c->no_evalsha =
+		    c->no_evalsha || !error_forgot_script(reply->text);
+		c->script = NULL;
+	}
+	c->reply_cb(c->arg, reply);
+	if (demoted(c, reply))
+		link_abort(&c->link, reply->kind, reply->text);
+}
+
+static void
+link_reply_cb(void *arg, struct pending_request *r, const struct reply *reply)
 {
 	struct conn *c = arg;
 
-	c->established = accepted(c, c->ac);
-	explain(c);
-	c->ac = NULL;
-	c->ssl = NULL;
-	c->doomed = false;
-	loop_remove(c->loop, &c->watch);
-	if (!c->hopping)
-		down(c);
+	if (reply->tag >= 0)
+		take_reply(c, r, reply);
+	else if (reply->kind == REPLY_LOST)
+		return; /* link_closed_cb() follows */
+	else if (reply->tag != REDIRECT_ASKING)
+		take_handshake_reply(c, reply);
+	else if (reply->kind == REPLY_DENIED)
+		link_abort(&c->link, reply->kind, reply->text);
 }
 
-/*
- * Readable, writable or broken.  Either half may free the connection, so ac
- * is looked at again after each.
- */
 static void
-socket_cb(void *arg, short revents)
+connect_to(struct conn *c, const struct target *to)
+{
+	if (link_open(&c->link, c->address.path, to, c->address.tls) == -1) {
+		c->again = errno == EAGAIN;
+		link_closed_cb(c);
+		return;
+	}
+	c->state = CONN_HANDSHAKE;
+	continue_handshake(c);
+}
+
+/* topology_redirect() has found a target, or why there is none. */
+static void
+found_cb(void *arg, const struct target *to, const char *why)
 {
 	struct conn *c = arg;
-	char why[TLS_WHY];
 
-	c->active_ms = clock_now_ms();
-	/* hiredis may connect() again, and the server's last words are gone. */
-	if ((revents & (POLLERR | POLLHUP)) && c->ssl != NULL)
-		tls_module()->trouble(c->ssl, why);
-	if ((revents & POLLOUT) && c->ac != NULL)
-		redisAsyncHandleWrite(c->ac);
-	if ((revents & (POLLIN | POLLERR | POLLHUP)) && c->ac != NULL)
-		redisAsyncHandleRead(c->ac);
-	if (c->ac != NULL && c->ac->c.reader->len > REPLY_MAX)
-		abort_later(c, REPLY_LOST, "it sends a reply that is too long");
+	if (to != NULL) {
+		c->untried += to->more;
+		connect_to(c, to);
+		return;
+	}
+	set_why(c, REPLY_LOST, why);
+	down(c);
 }
-
-static void found_cb(void *, const struct place *, const char *);
-static void hiredis_reply_cb(struct redisAsyncContext *, void *, void *);
 
 void
 conn_init(struct conn *c, struct loop *loop, const struct address *address,
@@ -199,11 +184,9 @@ conn_init(struct conn *c, struct loop *loop, const struct address *address,
 {
 	memset(c, 0, sizeof(*c));
 	c->address = *address;
-	c->loop = loop;
 	c->reply_cb = reply_cb;
 	c->arg = arg;
-	c->watch =
-	    (struct loop_watch){ .fd = -1, .ready_cb = socket_cb, .arg = c };
+	link_init(&c->link, loop, link_reply_cb, link_closed_cb, c);
 	topology_init(&c->topology, loop, &c->address, found_cb, c);
 	set_why(c, REPLY_LOST, "not connected yet");
 }
@@ -222,260 +205,17 @@ conn_resolve(struct conn *c)
 	return c->nips > 0 ? 0 : -1;
 }
 
-static int
-send_words(struct conn *c, int tag, int argc, const char *const argv[])
-{
-	const char **words = (const char **)(uintptr_t)argv;
-	long long len = 0;
-	char *bytes = NULL;
-	int sent;
-
-	if (pending_full(&c->pending) || c->ac == NULL)
-		return -1;
-	if (tag >= 0 && c->address.kind == ADDRESS_CLUSTER) {
-		len = redisFormatCommandArgv(&bytes, argc, words, NULL);
-		sent = len < 0 ? REDIS_ERR :
-				 redisAsyncFormattedCommand(c->ac,
-				     hiredis_reply_cb, c, bytes, (size_t)len);
-	} else
-		sent = redisAsyncCommandArgv(
-		    c->ac, hiredis_reply_cb, c, argc, words, NULL);
-	if (sent != REDIS_OK) {
-		free(bytes);
-		return -1;
-	}
-	pending_add(&c->pending,
-	    (struct pending_request){ .tag = tag,
-		.sent_ms = clock_now_ms(),
-		.bytes = bytes,
-		.len = (size_t)len });
-	return 0;
-}
-
-/*
- * What was asked elsewhere is asked here, in its order, as if it were now.  What
- * cannot be is answered with the end of the connection.
- */
+/* Goes on to where a server has sent us. */
 static void
-send_moved(struct conn *c)
+follow_redirect(struct conn *c)
 {
-	const char *const asking[] = { "ASKING" };
-	int sent = 0;
-
-	for (; sent < c->nmoved; sent++) {
-		struct pending_request *r = &c->moved[sent];
-
-		if (r->asking)
-			send_words(c, TAG_ASKING, 1, asking);
-		if (pending_full(&c->pending) ||
-		    redisAsyncFormattedCommand(c->ac, hiredis_reply_cb, c,
-			r->bytes, r->len) != REDIS_OK) {
-			abort_later(
-			    c, REPLY_LOST, "it could not be asked again");
-			break;
-		}
-		pending_add(&c->pending, *r);
-	}
-	c->nmoved -= sent;
-	memmove(
-	    c->moved, c->moved + sent, (size_t)c->nmoved * sizeof(*c->moved));
-}
-
-static void
-begin_handshake(struct conn *c, bool at_sentinel)
-{
-	handshake_init(&c->handshake, &c->address, at_sentinel,
-	    c->ask_info ? &c->info : NULL);
-}
-
-/* Once the handshake is done, what another node did not execute is sent here. */
-static void
-continue_handshake(struct conn *c)
-{
-	struct handshake_request r;
-
-	if (handshake_next(&c->handshake, &r))
-		send_words(c, r.tag, r.argc, r.argv);
-	if (c->handshake.state == HANDSHAKE_DONE) {
-		c->state = CONN_READY;
-		send_moved(c);
-	}
-}
-
-static void
-take_handshake_reply(struct conn *c, const struct reply *reply)
-{
-	struct handshake *h = &c->handshake;
-
-	switch (handshake_reply(h, reply, clock_now_ms())) {
-	case HANDSHAKE_RUNNING:
-		continue_handshake(c);
-		break;
-	case HANDSHAKE_DONE:
-		break;
-	case HANDSHAKE_REDIRECTED:
-		c->sent_on = h->master;
-		c->hop = true;
-		break;
-	case HANDSHAKE_FAILED:
-		abort_later(c, h->failure, h->why);
-		break;
-	}
-}
-
-/* Whether the cluster wants it to be asked elsewhere, where it is sent then. */
-static bool
-moved(struct conn *c, struct pending_request *r, const char *error)
-{
-	if (c->address.kind != ADDRESS_CLUSTER || r->tag < 0 ||
-	    r->redirects == HOPS ||
-	    topology_moved(error, c->at.host, &c->sent_on, &r->asking) == -1)
-		return false;
-	r->redirects++;
-	c->moved[c->nmoved++] = *r;
-	c->state = CONN_HANDSHAKE;
-	c->hop = true;
-	return true;
-}
-
-/* Whether another server may be the master now, at the same URL. */
-static bool
-demoted(const struct conn *c, const char *error)
-{
-	return (c->address.kind == ADDRESS_SENTINEL ||
-		   (c->address.nat > 0 &&
-		       !resolve_is_address(c->address.at[0].host))) &&
-	    (strstr(error, "READONLY") != NULL ||
-		strncmp(error, "UNBLOCKED", 9) == 0);
-}
-
-/* Each request ends here once; reply is NULL if the connection was lost. */
-static void
-hiredis_reply_cb(struct redisAsyncContext *ac, void *reply, void *arg)
-{
-	struct conn *c = arg;
-	const redisReply *r = reply;
-	struct pending_request request = pending_take(&c->pending);
-	struct reply a = {
-		.value = r, .tag = request.tag, .sent_ms = request.sent_ms
-	};
-
-	if (r == NULL) {
-		/* hiredis quotes the byte that it cannot read. */
-		if (a.tag == HANDSHAKE_AUTH && ac->err == REDIS_ERR_PROTOCOL)
-			set_why(c, REPLY_LOST, "malformed reply to AUTH");
-		a.kind = REPLY_LOST;
-		a.text = c->why[0] != '\0' ? c->why : ac->c.errstr;
-	} else if (r->type == REDIS_REPLY_ERROR) {
-		c->heard = true;
-		if (moved(c, &request, r->str))
-			return;
-		a.kind = error_kind(r->str);
-		a.text =
-		    a.tag == HANDSHAKE_AUTH ? error_of_auth(r->str) : r->str;
-		if (error_wants_eval(&a)) {
-			c->no_evalsha =
-			    c->no_evalsha || !error_forgot_script(r->str);
-			c->script = NULL;
-		}
-	} else {
-		a.kind = REPLY_OK;
-		a.size = reply_cost(&c->budget);
-		c->heard = true;
-		if (a.tag >= 0) {
-			c->untried = c->nips;
-			c->good = true;
-		}
-	}
-	free(request.bytes);
-	if (a.tag >= 0) {
-		c->reply_cb(c->arg, &a);
-		if (a.kind == REPLY_ERROR && demoted(c, a.text))
-			abort_later(c, a.kind, a.text);
-	} else if (a.tag == TAG_ASKING) {
-		if (a.kind == REPLY_DENIED)
-			abort_later(c, a.kind, a.text);
-	} else if (a.kind != REPLY_LOST)
-		take_handshake_reply(c, &a);
-}
-
-/* Begins a connection to where it says; or down() and why not. */
-static void
-connect_to(struct conn *c, const struct place *p)
-{
-	const int on = 1;
-	bool local = c->address.path[0] != '\0';
-	enum tls_trouble trouble;
-	char why[TLS_WHY];
-	redisAsyncContext *ac;
-
-	c->active_ms = clock_now_ms();
-	errno = 0;
-	ac = local ? redisAsyncConnectUnix(c->address.path) :
-		     redisAsyncConnect(p->ip, p->port);
-	if (ac == NULL || ac->err != 0) {
-		/* A unix socket whose backlog is full. */
-		c->again = errno == EAGAIN;
-		set_why(
-		    c, REPLY_LOST, ac == NULL ? strerror(ENOMEM) : ac->errstr);
-		if (ac != NULL)
-			redisAsyncFree(ac);
-		down(c);
-		return;
-	}
-	fcntl(ac->c.fd, F_SETFD, FD_CLOEXEC);
-	if (!local)
-		setsockopt(ac->c.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (c->address.tls &&
-	    (c->ssl = tls_start(&ac->c, p->name, &trouble, why)) == NULL) {
-		set_why(c, tls_kind(trouble), why);
-		redisAsyncFree(ac);
-		down(c);
-		return;
-	}
-	reply_limit(&c->budget, &c->pending, ac->c.reader);
-	ac->ev.data = c;
-	ac->ev.addRead = add_read_cb;
-	ac->ev.delRead = del_read_cb;
-	ac->ev.addWrite = add_write_cb;
-	ac->ev.delWrite = del_write_cb;
-	ac->ev.cleanup = cleanup_cb;
-	c->ac = ac;
-	c->state = CONN_HANDSHAKE;
-	c->watch.fd = ac->c.fd;
-	c->watch.events = POLLIN;
-	if (loop_add(c->loop, &c->watch) == -1) {
-		conn_close(c, strerror(errno));
-		return;
-	}
-	continue_handshake(c);
-}
-
-static void
-found_cb(void *arg, const struct place *p, const char *why)
-{
-	struct conn *c = arg;
-
-	if (p != NULL) {
-		c->untried += p->more;
-		connect_to(c, p);
-		return;
-	}
-	set_why(c, REPLY_LOST, why);
-	down(c);
-}
-
-/* On to where we have been sent. */
-static void
-follow(struct conn *c)
-{
-	struct place place = { .port = 0 };
+	struct target target = { .port = 0 };
 
 	c->state = CONN_HANDSHAKE;
-	c->at = c->sent_on;
-	switch (topology_redirect(&c->topology, &c->sent_on, &place)) {
+	c->at = c->redirect.to;
+	switch (topology_redirect(&c->topology, &c->redirect.to, &target)) {
 	case 1:
-		connect_to(c, &place);
+		connect_to(c, &target);
 		break;
 	case -1:
 		set_why(c, REPLY_LOST, strerror(errno));
@@ -484,25 +224,12 @@ follow(struct conn *c)
 	}
 }
 
-static void
-hop(struct conn *c)
-{
-	c->hop = false;
-	c->hopping = true;
-	redisAsyncFree(c->ac);
-	c->hopping = c->established = false;
-	c->script = NULL;
-	c->why[0] = '\0';
-	begin_handshake(c, false);
-	follow(c);
-}
-
 void
 conn_open(struct conn *c)
 {
-	struct place place = { .port = 0 };
+	struct target target = { .port = 0 };
 	char why[RESOLVE_WHY];
-	bool known = c->good && c->sent_on.port != 0 &&
+	bool known = c->good && c->redirect.to.port != 0 &&
 	    c->address.kind == ADDRESS_CLUSTER;
 
 	c->why[0] = '\0';
@@ -512,19 +239,19 @@ conn_open(struct conn *c)
 		c->untried--;
 	begin_handshake(c, c->address.kind == ADDRESS_SENTINEL);
 	if (known) {
-		follow(c);
+		follow_redirect(c);
 		return;
 	}
 	if (c->address.path[0] == '\0' &&
-	    topology_next(&c->topology, &place, why) == -1) {
+	    topology_next(&c->topology, &target, why) == -1) {
 		set_why(c, REPLY_LOST, why);
 		c->at.port = 0;
 		return;
 	}
 	c->nips = c->topology.nips > 0 ? c->topology.nips : 1;
-	snprintf(c->at.host, sizeof(c->at.host), "%s", place.ip);
-	c->at.port = place.port;
-	connect_to(c, &place);
+	snprintf(c->at.host, sizeof(c->at.host), "%s", target.ip);
+	c->at.port = target.port;
+	connect_to(c, &target);
 }
 
 bool
@@ -532,8 +259,7 @@ conn_redirect(struct conn *c, const struct endpoint *to)
 {
 	if (c->at.port == to->port && strcmp(c->at.host, to->host) == 0)
 		return true;
-	c->sent_on = *to;
-	c->hop = true;
+	redirect_to(&c->redirect, to);
 	c->state = CONN_HANDSHAKE;
 	return false;
 }
@@ -541,13 +267,13 @@ conn_redirect(struct conn *c, const struct endpoint *to)
 bool
 conn_connected(const struct conn *c)
 {
-	return c->ac != NULL && accepted(c, c->ac);
+	return !c->handshake.at_sentinel && link_connected(&c->link);
 }
 
 int64_t
 conn_unanswered_ms(const struct conn *c)
 {
-	return pending_since_ms(&c->pending);
+	return pending_since_ms(&c->link.pending);
 }
 
 char *
@@ -587,50 +313,42 @@ conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
 void
 conn_close(struct conn *c, const char *why)
 {
+	bool awaited = c->topology.awaited;
+
 	if (c->state == CONN_DOWN)
 		return;
-	if (c->why[0] == '\0' && why != NULL && handshaking(c)) {
-		c->failure = REPLY_LOST;
-		snprintf(c->why, sizeof(c->why),
-		    "%.200s to the TLS handshake (does this port speak TLS?)",
-		    why);
-	} else if (c->why[0] == '\0' && why != NULL && c->topology.awaited) {
-		c->failure = REPLY_LOST;
+	topology_cancel(&c->topology);
+	if (c->link.ac != NULL) {
+		link_close(&c->link, why);
+		link_closed_cb(c);
+		return;
+	}
+	set_why(c, REPLY_LOST, why != NULL ? why : "closed");
+	if (why != NULL && awaited)
 		snprintf(c->why, sizeof(c->why),
 		    "%.60s from the resolver about %.150s", why, c->at.host);
-	} else if (c->why[0] == '\0')
-		set_why(c, REPLY_LOST, why != NULL ? why : "closed");
-	topology_cancel(&c->topology);
-	if (c->ac != NULL)
-		redisAsyncFree(c->ac);
-	else
-		down(c);
+	down(c);
 }
 
 void
 conn_sweep(struct conn *c)
 {
-	if (c->doomed)
-		conn_close(c, NULL);
-	else if (c->hop && pending_empty(&c->pending))
-		hop(c);
+	link_sweep(&c->link);
+	if (!c->redirect.due || !pending_empty(&c->link.pending))
+		return;
+	c->redirect.due = false;
+	link_close(&c->link, NULL);
+	c->established = false;
+	c->script = NULL;
+	begin_handshake(c, false);
+	follow_redirect(c);
 }
 
 void
 conn_finish(struct conn *c)
 {
-	char discarded[4096];
-
-	if (!conn_connected(c))
-		return;
-	redisAsyncHandleWrite(c->ac);
-	if (c->ac == NULL)
-		return;
-	/* Closed with something unread, the connection would be reset. */
-	while (
-	    recv(c->ac->c.fd, discarded, sizeof(discarded), MSG_DONTWAIT) > 0)
-		continue;
-	shutdown(c->ac->c.fd, SHUT_WR);
+	if (conn_connected(c))
+		link_finish(&c->link);
 }
 
 void
@@ -643,7 +361,9 @@ conn_release(struct conn *c)
 int
 conn_command(struct conn *c, int tag, int argc, const char *const argv[])
 {
-	return c->state != CONN_READY ? -1 : send_words(c, tag, argc, argv);
+	return c->state != CONN_READY ? -1 :
+					link_send(&c->link, tag, argc, argv,
+					    c->address.kind == ADDRESS_CLUSTER);
 }
 
 int

@@ -1,9 +1,8 @@
 /*
- * One Redis server: connect, ask, answer or no answer.  All that the rest of
- * the program knows of hiredis and its lifetime rules ends here.
- *
- * A node decides nothing: it tells its owner what came, from inside
- * loop_turn(), and the owner acts afterwards.
+ * One Redis server at a URL: opens connections to it, whichever of its addresses
+ * and of the servers behind it that takes, and sends requests.  It decides
+ * nothing: its owner gets each reply from inside loop_turn(), and acts
+ * afterwards.
  */
 #ifndef CONN_H
 #define CONN_H
@@ -14,24 +13,22 @@
 
 #include "base/loop.h"
 #include "redis/handshake.h"
-#include "redis/pending.h"
+#include "redis/link.h"
+#include "redis/redirect.h"
 #include "redis/reply.h"
-#include "redis/tls.h"
 #include "redis/topology.h"
 #include "redis/url.h"
 
-#define CONN_ARGS   16 /* keys and arguments of a script, at most */
-#define CONN_WHY    256
+#define CONN_ARGS 16 /* keys and arguments of a script, at most */
+#define CONN_WHY  256
 
 enum conn_state {
 	CONN_DOWN,      /* no connection; conn->why says why */
-	CONN_HANDSHAKE, /* on the way: connecting, AUTH and SELECT, asking */
+	CONN_HANDSHAKE, /* on the way there */
 	CONN_READY      /* requests may be sent */
 };
 
 typedef void conn_reply_cb(void *arg, const struct reply *);
-
-struct redisAsyncContext;
 
 /* A script, and its SHA-1 in hexadecimal, by which EVALSHA names it. */
 struct script {
@@ -41,38 +38,26 @@ struct script {
 
 struct conn {
 	struct address address;
-	struct loop *loop;
-	struct loop_watch watch;
 	conn_reply_cb *reply_cb;
 	void *arg;
+	bool ask_info; /* each connection asks for INFO server */
 
 	enum conn_state state;
 	enum reply_kind failure; /* while CONN_DOWN: of what kind */
 	char why[CONN_WHY];      /* and in words */
+	bool again;              /* it failed, but is worth another try */
 
 	struct topology topology;
-	int nips;                /* addresses of the URL's hosts */
-	int untried;             /* those not tried since the last success */
-	struct endpoint sent_on; /* where another node has sent us */
-	struct endpoint at;      /* the one that we are connected to */
-	bool good;               /* the server has answered a request */
-	bool heard;              /* it has answered anything, ever */
-	bool hop;                /* go on to sent_on once all is answered */
-	bool hopping;
+	int nips;                 /* addresses of the URL's hosts */
+	int untried;              /* those not tried since the last success */
+	struct endpoint at;       /* the one that we are connected to */
+	struct redirect redirect; /* where that has sent us */
 
-	struct redisAsyncContext *ac; /* NULL when down */
-	bool doomed;                  /* to be freed before the next turn */
-	bool again;                   /* failed, but is worth another try */
-	bool ask_info;                /* each connection asks for INFO server */
-	int64_t active_ms;            /* when its socket was served last */
-	bool established;             /* the last connection was accepted */
+	struct link link;
+	bool established; /* the server accepted the last connection */
+	bool good;        /* and has replied to a request */
 	struct handshake handshake;
 	struct server_info info;
-	struct ssl_st *ssl; /* NULL: no TLS */
-	struct pending pending;
-	struct pending_request moved[PENDING_MAX]; /* to be sent elsewhere */
-	int nmoved;
-	struct reply_budget budget;
 	const struct script *script; /* the last one sent on this connection */
 	bool no_evalsha;             /* the server does not permit it */
 };
@@ -82,10 +67,9 @@ void conn_init(struct conn *, struct loop *, const struct address *,
     conn_reply_cb *, void *arg);
 
 /*
- * Looks up the hosts' addresses.  May block for as long as a resolver does,
- * so it comes before anything that depends on time.  Returns 0, or -1 with
- * conn->why.  A name is looked up again, in a thread, when a connection is
- * opened later.
+ * Looks up the hosts' addresses.  It may block for as long as a resolver does,
+ * so call it before anything that depends on time.  Returns 0, or -1 with
+ * conn->why.  When a connection is opened later, a thread looks a name up again.
  */
 int conn_resolve(struct conn *);
 
@@ -98,8 +82,8 @@ int conn_resolve(struct conn *);
 void conn_open(struct conn *);
 
 /*
- * Whether a ready node of a cluster is connected to that one of its servers; if
- * not, it goes there, and is not ready until it is.
+ * Whether a ready connection leads to that node of its cluster; if not, it goes
+ * there, and is not ready until it does.
  */
 bool conn_redirect(struct conn *, const struct endpoint *to);
 
@@ -107,18 +91,18 @@ bool conn_redirect(struct conn *, const struct endpoint *to);
 bool conn_connected(const struct conn *);
 
 /*
- * Copies to buf why something has failed, in words for somebody who knows but
- * the URL: which of the servers behind it that was, and what another kind of
- * URL would be for.  Words that say so already stay as they are.
+ * Copies to buf why a request or a connection failed, for a reader who knows the
+ * URL alone: names the server behind it, or the kind of URL that was needed.
+ * Words that have been explained already stay as they are.
  */
 char *conn_explain(const struct conn *, const char *why, char buf[CONN_WHY]);
 
-/* When the first of what it has not answered was sent, or CLOCK_NEVER. */
+/* When the oldest request without a reply was sent, or CLOCK_NEVER. */
 int64_t conn_unanswered_ms(const struct conn *);
 
 /*
- * Drops the connection; requests on their way get REPLY_LOST, and why, which
- * may be NULL, is kept.  Not for use in callbacks.
+ * Closes the connection.  Requests without a reply get REPLY_LOST; why, which may
+ * be NULL, becomes conn->why.  Not for use in callbacks.
  */
 void conn_close(struct conn *, const char *why);
 
@@ -128,18 +112,19 @@ void conn_close(struct conn *, const char *why);
  */
 void conn_finish(struct conn *);
 
-/* Drops the connection and frees what conn_resolve() took. */
+/* Closes the connection and frees what conn_resolve() took. */
 void conn_release(struct conn *);
 
 /*
  * Sends EVAL with script and argc arguments, the first nkeys of them keys; or
  * EVALSHA, if this connection was last sent the same script.  The arguments
- * are copied, the script stays.  Returns 0, or -1 if the node is not ready or
- * too much is on its way.  The answer carries tag, which is not negative.
+ * are copied, the script stays in place.  Returns 0, or -1 if the connection is
+ * not ready or PENDING_MAX requests have no reply.  The reply carries tag, which
+ * is not negative.
  *
- * A release that follows its acquire unanswered must be short: Redis reads 16
- * kB at a time, and drops the rest of the requests if it cannot write the
- * answers to the first of them because we are gone.
+ * A release that is sent before its acquire has a reply must be short: Redis
+ * reads 16 kB at a time, and drops the requests behind them if it cannot write
+ * the replies to the first because we are gone.
  */
 int conn_eval(struct conn *, int tag, const struct script *script, int nkeys,
     int argc, const char *const argv[]);
@@ -148,8 +133,8 @@ int conn_eval(struct conn *, int tag, const struct script *script, int nkeys,
 int conn_command(struct conn *, int tag, int argc, const char *const argv[]);
 
 /*
- * Before each turn of the loop: frees a connection that broke a limit, and goes
- * on to where another sent us.  Not for use in callbacks.
+ * Before each turn of the loop: closes a connection that a callback gave up, and
+ * follows a redirection.  Not for use in callbacks.
  */
 void conn_sweep(struct conn *);
 

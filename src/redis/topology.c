@@ -1,5 +1,5 @@
 /*
- * Knows no connection and no hiredis: it is asked for a place and answers with
+ * Knows no connection and no hiredis: it is asked for a target and answers with
  * one.  A lookup that goes on while the last known addresses are tried again
  * costs nobody anything; only a name that we are sent on to is waited for.
  */
@@ -26,19 +26,19 @@ keep(struct topology *t, int i, const struct resolved *found)
 }
 
 static void
-set_place(struct place *p, const struct endpoint *at, const char *ip)
+set_target(struct target *target, const struct endpoint *at, const char *ip)
 {
-	snprintf(p->name, sizeof(p->name), "%s", at->host);
-	snprintf(p->ip, sizeof(p->ip), "%.63s", ip);
-	p->port = at->port;
-	p->more = false;
+	snprintf(target->name, sizeof(target->name), "%s", at->host);
+	snprintf(target->ip, sizeof(target->ip), "%.63s", ip);
+	target->port = at->port;
+	target->more = false;
 }
 
 static void
 looked_up_cb(void *arg, const char *host, const struct resolved *found)
 {
 	struct topology *t = arg;
-	struct place place = { .port = 0 };
+	struct target target = { .port = 0 };
 
 	for (int i = 0; i < t->address->nat; i++)
 		if (strcmp(t->address->at[i].host, host) == 0)
@@ -48,16 +48,17 @@ looked_up_cb(void *arg, const char *host, const struct resolved *found)
 	t->awaited = false;
 	/* Who comes again for the same name was not served by the last. */
 	if (found->n > 0) {
-		set_place(&place, &t->target, found->ips[t->turn % found->n]);
-		place.more = ++t->turn < found->n;
+		set_target(
+		    &target, &t->redirected, found->ips[t->turn % found->n]);
+		target.more = ++t->turn < found->n;
 	}
-	t->found_cb(t->arg, found->n > 0 ? &place : NULL, found->why);
+	t->found_cb(t->arg, found->n > 0 ? &target : NULL, found->why);
 }
 
 void
 topology_init(struct topology *t, struct loop *loop,
     const struct address *address,
-    void (*found_cb)(void *arg, const struct place *, const char *why),
+    void (*found_cb)(void *arg, const struct target *, const char *why),
     void *arg)
 {
 	memset(t, 0, sizeof(*t));
@@ -124,7 +125,7 @@ refresh(struct topology *t, int i)
 }
 
 int
-topology_next(struct topology *t, struct place *p, char why[RESOLVE_WHY])
+topology_next(struct topology *t, struct target *target, char why[RESOLVE_WHY])
 {
 	const struct address *a = t->address;
 
@@ -143,19 +144,19 @@ topology_next(struct topology *t, struct place *p, char why[RESOLVE_WHY])
 		t->host = (t->host + 1) % a->nat;
 		t->ip = 0;
 	}
-	set_place(p, &a->at[t->host], t->hosts[t->host].found.ips[t->ip]);
+	set_target(target, &a->at[t->host], t->hosts[t->host].found.ips[t->ip]);
 	return 0;
 }
 
 int
 topology_redirect(
-    struct topology *t, const struct endpoint *to, struct place *p)
+    struct topology *t, const struct endpoint *to, struct target *target)
 {
-	if (strcmp(t->target.host, to->host) != 0)
+	if (strcmp(t->redirected.host, to->host) != 0)
 		t->turn = 0;
-	t->target = *to;
+	t->redirected = *to;
 	if (resolve_is_address(to->host)) {
-		set_place(p, to, to->host);
+		set_target(target, to, to->host);
 		return 1;
 	}
 	/* One that takes longer than we wait is not begun again and again. */

@@ -15,7 +15,7 @@
 #include "redis/url.h"
 
 /* Where a connection leads. */
-struct place {
+struct target {
 	char name[ADDRESS_HOST]; /* as a certificate would have it */
 	char ip[RESOLVE_IP];
 	int port;
@@ -34,21 +34,22 @@ struct topology {
 	int host, ip;       /* the last that was tried */
 	int nips;           /* addresses of them all */
 	struct resolver resolver;
-	struct endpoint target; /* where we are sent on to; port 0: nowhere */
+	struct endpoint
+	    redirected; /* where we are sent on to; port 0: nowhere */
 	char looking[ADDRESS_HOST]; /* the name that is being looked up */
 	bool awaited;               /* for the target */
 	int turn;                   /* of the target's addresses */
-	void (*found_cb)(void *arg, const struct place *, const char *why);
+	void (*found_cb)(void *arg, const struct target *, const char *why);
 	void *arg;
 };
 
 /*
- * address stays in place.  found_cb is called from loop_turn() with the place
- * that topology_redirect() had to look up, or NULL and why there is none.
+ * address stays in place.  found_cb is called from loop_turn() with the
+ * target that topology_redirect() had to look up, or NULL and why there is none.
  * topology_release() undoes it.
  */
 void topology_init(struct topology *, struct loop *, const struct address *,
-    void (*found_cb)(void *arg, const struct place *, const char *why),
+    void (*found_cb)(void *arg, const struct target *, const char *why),
     void *arg);
 void topology_release(struct topology *);
 
@@ -63,14 +64,14 @@ int topology_resolve(struct topology *, char why[RESOLVE_WHY]);
  * that was long ago.  Returns -1 if none is known, with why; the lookup may
  * change that.
  */
-int topology_next(struct topology *, struct place *, char why[RESOLVE_WHY]);
+int topology_next(struct topology *, struct target *, char why[RESOLVE_WHY]);
 
 /*
- * Where those have sent us.  Returns 1 with the place, 0 if it has to be looked
+ * Where those have sent us.  Returns 1 with the target, 0 if it has to be looked
  * up (found_cb follows), or -1 with errno.
  */
 int
-topology_redirect(struct topology *, const struct endpoint *, struct place *);
+topology_redirect(struct topology *, const struct endpoint *, struct target *);
 
 /* No lookup is waited for any more. */
 void topology_cancel(struct topology *);

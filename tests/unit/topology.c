@@ -127,12 +127,12 @@ begin(const char *url)
 static void
 next_is(const char *ip, int port)
 {
-	struct place place;
+	struct target target;
 	char why[RESOLVE_WHY];
 
-	SAME_INT(topology_next(&topology, &place, why), 0);
-	SAME_TEXT(place.ip, ip);
-	SAME_INT(place.port, port);
+	SAME_INT(topology_next(&topology, &target, why), 0);
+	SAME_TEXT(target.ip, ip);
+	SAME_INT(target.port, port);
 }
 
 static void
@@ -212,13 +212,13 @@ addresses_kept(void)
 static void
 none_known(void)
 {
-	struct place place;
+	struct target target;
 	char why[RESOLVE_WHY] = "";
 
 	begin("redis://127.0.0.1:7");
 	topology.hosts[0].found = (struct resolved){ .why = "h: unknown" };
 	topology.nips = 0;
-	SAME_INT(topology_next(&topology, &place, why), -1);
+	SAME_INT(topology_next(&topology, &target, why), -1);
 	SAME_TEXT(why, "h: unknown");
 	found("127.0.0.1", "10.0.0.1", NULL);
 	next_is("10.0.0.1", 7);
@@ -229,23 +229,23 @@ static void
 redirected(void)
 {
 	const struct endpoint v4 = { "10.0.0.1", 7 }, v6 = { "fe80::1", 8 };
-	struct place place;
+	struct target target;
 
 	begin("redis+cluster://127.0.0.1:7");
-	SAME_INT(topology_redirect(&topology, &v4, &place), 1);
-	SAME_TEXT(place.ip, "10.0.0.1");
-	SAME_INT(place.port, 7);
-	SAME_INT(topology_redirect(&topology, &v6, &place), 1);
-	SAME_TEXT(place.ip, "fe80::1");
-	SAME_TEXT(place.name, "fe80::1");
-	SAME_INT(place.port, 8);
+	SAME_INT(topology_redirect(&topology, &v4, &target), 1);
+	SAME_TEXT(target.ip, "10.0.0.1");
+	SAME_INT(target.port, 7);
+	SAME_INT(topology_redirect(&topology, &v6, &target), 1);
+	SAME_TEXT(target.ip, "fe80::1");
+	SAME_TEXT(target.name, "fe80::1");
+	SAME_INT(target.port, 8);
 	topology_release(&topology);
 }
 
-static struct place told;
+static struct target told;
 
 static void
-told_cb(void *arg, const struct place *p, const char *why)
+told_cb(void *arg, const struct target *p, const char *why)
 {
 	(void)arg;
 	(void)why;
@@ -269,7 +269,7 @@ redirected_in_turn(void)
 {
 	begin("redis+cluster://127.0.0.1:7");
 	topology.found_cb = told_cb;
-	topology.target = (struct endpoint){ "h", 9 };
+	topology.redirected = (struct endpoint){ "h", 9 };
 	sent_to("10.0.0.1", true);
 	sent_to("10.0.0.2", false);
 	sent_to("10.0.0.1", false);

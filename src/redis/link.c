@@ -1,0 +1,335 @@
+/*
+ * Written to what hiredis 0.14 and 1.x share.
+ *
+ * hiredis frees a connection by itself whenever it fails, so link->ac becomes
+ * NULL in exactly one place, the cleanup hook, which runs before every free.
+ * No connect callback is set: freeing inside one is a use-after-free in
+ * 0.14.1, and a failed connect answers the first request anyway.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <hiredis/async.h>
+#include <hiredis/hiredis.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "redis/error.h"
+#include "redis/handshake.h"
+#include "redis/link.h"
+#include "redis/tls.h"
+#include "redis/topology.h"
+
+static void
+set_why(struct link *l, enum reply_kind kind, const char *why)
+{
+	l->failure = kind;
+	snprintf(l->why, sizeof(l->why), "%s", why);
+}
+
+void
+link_abort(struct link *l, enum reply_kind kind, const char *why)
+{
+	set_why(l, kind, why);
+	l->doomed = true;
+}
+
+/* hiredis wants to read or write: these tell poll(). */
+static void
+add_read_cb(void *arg)
+{
+	((struct link *)arg)->watch.events |= POLLIN;
+}
+
+static void
+del_read_cb(void *arg)
+{
+	((struct link *)arg)->watch.events &= (short)~POLLIN;
+}
+
+static void
+add_write_cb(void *arg)
+{
+	((struct link *)arg)->watch.events |= POLLOUT;
+}
+
+static void
+del_write_cb(void *arg)
+{
+	((struct link *)arg)->watch.events &= (short)~POLLOUT;
+}
+
+/* Whether the TLS handshake is not over. */
+static bool
+tls_awaited(const struct link *l)
+{
+	return l->ssl != NULL && !tls_module()->ready(l->ssl);
+}
+
+static enum reply_kind
+tls_kind(enum tls_trouble trouble)
+{
+	return trouble == TLS_REFUSED ? REPLY_DENIED : REPLY_LOST;
+}
+
+/* Finds out what ended the connection: we, TLS or the socket. */
+static void
+explain_end(struct link *l)
+{
+	static const char connecting[] = "SSL_connect failed: ";
+	const char *errstr = l->ac->c.errstr;
+	char why[TLS_WHY];
+	enum tls_trouble trouble = TLS_FINE;
+
+	if (l->ssl != NULL)
+		trouble = tls_module()->trouble(l->ssl, why);
+	if (trouble == TLS_REFUSED)
+		l->established = false;
+	if (l->why[0] != '\0')
+		return;
+	if (trouble != TLS_FINE)
+		set_why(l, tls_kind(trouble), why);
+	else if (strncmp(errstr, connecting, sizeof(connecting) - 1) == 0)
+		set_why(l, REPLY_LOST, errstr + sizeof(connecting) - 1);
+	else {
+		l->broken = errstr[0] != '\0';
+		set_why(l, REPLY_LOST,
+		    l->broken ? errstr : "the connection was closed");
+	}
+}
+
+/* hiredis is about to free the connection, or we are. */
+static void
+cleanup_cb(void *arg)
+{
+	struct link *l = arg;
+
+	l->established = link_connected(l);
+	explain_end(l);
+	l->ac = NULL;
+	l->ssl = NULL;
+	l->doomed = false;
+	loop_remove(l->loop, &l->watch);
+	if (!l->closing)
+		l->closed_cb(l->arg);
+}
+
+/*
+ * The socket is readable, writable or broken.  Either half may free the
+ * connection, so ac is looked at again after each.
+ */
+static void
+socket_cb(void *arg, short revents)
+{
+	struct link *l = arg;
+	char why[TLS_WHY];
+
+	l->active_ms = clock_now_ms();
+	/* hiredis may connect() again, and the server's last words are gone. */
+	if ((revents & (POLLERR | POLLHUP)) && l->ssl != NULL)
+		tls_module()->trouble(l->ssl, why);
+	if ((revents & POLLOUT) && l->ac != NULL)
+		redisAsyncHandleWrite(l->ac);
+	if ((revents & (POLLIN | POLLERR | POLLHUP)) && l->ac != NULL)
+		redisAsyncHandleRead(l->ac);
+	if (l->ac != NULL && l->ac->c.reader->len > REPLY_MAX)
+		link_abort(l, REPLY_LOST, "it sends a reply that is too long");
+}
+
+void
+link_init(struct link *l, struct loop *loop,
+    void (*reply_cb)(void *arg, struct pending_request *, const struct reply *),
+    void (*closed_cb)(void *arg), void *arg)
+{
+	memset(l, 0, sizeof(*l));
+	l->loop = loop;
+	l->reply_cb = reply_cb;
+	l->closed_cb = closed_cb;
+	l->arg = arg;
+	l->watch =
+	    (struct loop_watch){ .fd = -1, .ready_cb = socket_cb, .arg = l };
+}
+
+/* Each request ends here once; value is NULL if the connection was lost. */
+static void
+hiredis_reply_cb(struct redisAsyncContext *ac, void *value, void *arg)
+{
+	struct link *l = arg;
+	const redisReply *r = value;
+	struct pending_request request = pending_take(&l->pending);
+	bool auth = request.tag == HANDSHAKE_AUTH;
+	struct reply reply = {
+		.value = r, .tag = request.tag, .sent_ms = request.sent_ms
+	};
+
+	if (r == NULL) {
+		/* hiredis quotes the byte that it cannot read. */
+		if (auth && ac->err == REDIS_ERR_PROTOCOL)
+			set_why(l, REPLY_LOST, "malformed reply to AUTH");
+		reply.kind = REPLY_LOST;
+		reply.text = l->why[0] != '\0' ? l->why : ac->c.errstr;
+	} else if (r->type == REDIS_REPLY_ERROR) {
+		l->heard = true;
+		reply.kind = error_kind(r->str);
+		reply.text = auth ? error_of_auth(r->str) : r->str;
+	} else {
+		l->heard = true;
+		reply.kind = REPLY_OK;
+		reply.size = reply_cost(&l->budget);
+	}
+	l->reply_cb(l->arg, &request, &reply);
+	free(request.bytes);
+}
+
+/* A connection that hiredis has begun is watched from now on. */
+static int
+watch(struct link *l, redisAsyncContext *ac)
+{
+	reply_limit(&l->budget, &l->pending, ac->c.reader);
+	ac->ev.data = l;
+	ac->ev.addRead = add_read_cb;
+	ac->ev.delRead = del_read_cb;
+	ac->ev.addWrite = add_write_cb;
+	ac->ev.delWrite = del_write_cb;
+	ac->ev.cleanup = cleanup_cb;
+	l->ac = ac;
+	l->watch.fd = ac->c.fd;
+	l->watch.events = POLLIN;
+	if (loop_add(l->loop, &l->watch) == 0)
+		return 0;
+	link_close(l, strerror(errno));
+	errno = 0;
+	return -1;
+}
+
+int
+link_open(struct link *l, const char *path, const struct target *to, bool tls)
+{
+	const int on = 1;
+	enum tls_trouble trouble;
+	char why[TLS_WHY];
+	redisAsyncContext *ac;
+	int error;
+
+	l->why[0] = '\0';
+	l->established = l->broken = false;
+	l->active_ms = clock_now_ms();
+	errno = 0;
+	ac = path[0] != '\0' ? redisAsyncConnectUnix(path) :
+			       redisAsyncConnect(to->ip, to->port);
+	if (ac == NULL || ac->err != 0) {
+		error = errno;
+		set_why(
+		    l, REPLY_LOST, ac == NULL ? strerror(ENOMEM) : ac->errstr);
+		if (ac != NULL)
+			redisAsyncFree(ac);
+		errno = error;
+		return -1;
+	}
+	fcntl(ac->c.fd, F_SETFD, FD_CLOEXEC);
+	if (path[0] == '\0')
+		setsockopt(ac->c.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (tls &&
+	    (l->ssl = tls_start(&ac->c, to->name, &trouble, why)) == NULL) {
+		set_why(l, tls_kind(trouble), why);
+		redisAsyncFree(ac);
+		errno = 0;
+		return -1;
+	}
+	return watch(l, ac);
+}
+
+bool
+link_connected(const struct link *l)
+{
+	return l->ac != NULL && (l->ac->c.flags & REDIS_CONNECTED) != 0 &&
+	    !tls_awaited(l);
+}
+
+int
+link_send(
+    struct link *l, int tag, int argc, const char *const argv[], bool keep)
+{
+	const char **words = (const char **)(uintptr_t)argv;
+	long long len = 0;
+	char *bytes = NULL;
+	int sent;
+
+	if (pending_full(&l->pending) || l->ac == NULL)
+		return -1;
+	if (keep) {
+		len = redisFormatCommandArgv(&bytes, argc, words, NULL);
+		sent = len < 0 ? REDIS_ERR :
+				 redisAsyncFormattedCommand(l->ac,
+				     hiredis_reply_cb, l, bytes, (size_t)len);
+	} else
+		sent = redisAsyncCommandArgv(
+		    l->ac, hiredis_reply_cb, l, argc, words, NULL);
+	if (sent != REDIS_OK) {
+		free(bytes);
+		return -1;
+	}
+	pending_add(&l->pending,
+	    (struct pending_request){ .tag = tag,
+		.sent_ms = clock_now_ms(),
+		.bytes = bytes,
+		.len = (size_t)len });
+	return 0;
+}
+
+int
+link_resend(struct link *l, const struct pending_request *r)
+{
+	if (pending_full(&l->pending) ||
+	    redisAsyncFormattedCommand(
+		l->ac, hiredis_reply_cb, l, r->bytes, r->len) != REDIS_OK)
+		return -1;
+	pending_add(&l->pending, *r);
+	return 0;
+}
+
+void
+link_sweep(struct link *l)
+{
+	if (l->doomed)
+		redisAsyncFree(l->ac);
+}
+
+void
+link_close(struct link *l, const char *why)
+{
+	if (l->ac == NULL)
+		return;
+	if (l->why[0] == '\0' && why != NULL && tls_awaited(l)) {
+		l->failure = REPLY_LOST;
+		snprintf(l->why, sizeof(l->why),
+		    "%.200s to the TLS handshake (does this port speak TLS?)",
+		    why);
+	} else if (l->why[0] == '\0')
+		set_why(l, REPLY_LOST, why != NULL ? why : "closed");
+	l->closing = true;
+	redisAsyncFree(l->ac);
+	l->closing = false;
+}
+
+void
+link_finish(struct link *l)
+{
+	char discarded[4096];
+
+	redisAsyncHandleWrite(l->ac);
+	if (l->ac == NULL)
+		return;
+	/* Closed with something unread, the connection would be reset. */
+	while (
+	    recv(l->ac->c.fd, discarded, sizeof(discarded), MSG_DONTWAIT) > 0)
+		continue;
+	shutdown(l->ac->c.fd, SHUT_WR);
+}
