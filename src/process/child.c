@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -41,7 +42,8 @@ child_init(struct child *c, const char *token, bool only_command)
 }
 
 enum child_spawned
-child_spawn(struct child *c, char *const argv[], const struct signals *s)
+child_spawn(struct child *c, char *const argv[], char pid_text[CHILD_PID_TEXT],
+    const struct signals *s)
 {
 	volatile int error = 0;
 	pid_t pid;
@@ -56,6 +58,8 @@ child_spawn(struct child *c, char *const argv[], const struct signals *s)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != c->tree.self)
 			_exit(0); /* we died first: nobody will see */
+		/* Into memory that our parent shares until exec. */
+		snprintf(pid_text, CHILD_PID_TEXT, "%d", (int)getpid());
 		signals_restore(s);
 		execvp(argv[0], argv);
 		error = errno;

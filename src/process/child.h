@@ -39,6 +39,8 @@ struct child {
 	bool lingers; /* some have lived on for 5 s after COMMAND */
 };
 
+#define CHILD_PID_TEXT 16
+
 enum child_spawned { CHILD_STARTED, CHILD_NO_FORK, CHILD_NO_EXEC };
 
 /*
@@ -49,11 +51,13 @@ int child_init(struct child *, const char *token, bool only_command);
 
 /*
  * Starts argv with the signal mask and dispositions in s and the environment
- * as it stands, in a group of its own unless there is a terminal.  COMMAND
+ * as it stands, in a group of its own unless there is a terminal.  Before that
+ * COMMAND's pid is written to pid_text, which may be part of the environment.
+ * COMMAND
  * dies with us from its first instruction on.  On failure errno says why.
  */
-enum child_spawned
-child_spawn(struct child *, char *const argv[], const struct signals *s);
+enum child_spawned child_spawn(struct child *, char *const argv[],
+    char pid_text[CHILD_PID_TEXT], const struct signals *s);
 
 /* After SIGCHLD: reaps every process that has exited. */
 void child_reap(struct child *);

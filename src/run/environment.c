@@ -1,10 +1,23 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "process/child.h"
 #include "protocol/key.h"
 #include "run/environment.h"
+
+#define COMMAND_PID "REDLOCK_COMMAND_PID="
+
+/* Part of the environment: COMMAND's pid is known only once COMMAND exists. */
+static char command_pid[sizeof(COMMAND_PID) + CHILD_PID_TEXT] = COMMAND_PID;
+
+char *
+environment_command_pid(void)
+{
+	return command_pid + strlen(COMMAND_PID);
+}
 
 int
 environment_export(
@@ -37,5 +50,7 @@ environment_export(
 		if (unsetenv(vars[i].name) == -1 ||
 		    setenv(vars[i].name, vars[i].value, 1) == -1)
 			return -1;
+	if (unsetenv("REDLOCK_COMMAND_PID") == -1 || putenv(command_pid) != 0)
+		return -1;
 	return 0;
 }

@@ -12,4 +12,10 @@
 int environment_export(
     const struct locks *, const struct owner *, const char *site);
 
+/*
+ * After environment_export(): the room for COMMAND's pid in the environment,
+ * CHILD_PID_TEXT bytes.
+ */
+char *environment_command_pid(void);
+
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/exitcode.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "inspect/lockinfo.h"
 #include "lock/lockset.h"
 #include "process/proc.h"
@@ -33,15 +34,29 @@ listed(const char *names, const char *name)
 	return false;
 }
 
+/* The pid of the outer run's COMMAND, which that run puts there; 0: none. */
+static pid_t
+inherited_command(void)
+{
+	const char *text = getenv("REDLOCK_COMMAND_PID");
+	int64_t pid = 0;
+
+	if (text != NULL)
+		number_parse(text, strlen(text), INT32_MAX, &pid);
+	return (pid_t)pid;
+}
+
 /*
- * Whether the run waits for this process: is_command_process() in child.c, from below.
- * The line of parents leads to it, and is in its session somewhere; else we
- * are a daemon's.
+ * Returns whether the run waits for this process.  This is
+ * is_command_process() of tree.c, seen from below: the line of parents leads
+ * to the run and passes COMMAND, COMMAND's session or the run's.  Otherwise we
+ * belong to a daemon.
  */
 static bool
 waits_for_us(const struct owner *run)
 {
 	pid_t pid = getpid(), parent = getppid(), session = getsid(run->pid);
+	pid_t command = inherited_command(), sid;
 	bool foreign = true;
 	struct owner us;
 	struct proc up;
@@ -50,7 +65,10 @@ waits_for_us(const struct owner *run)
 	if (strcmp(run->host, us.host) != 0 || session == -1)
 		return false;
 	for (;;) {
-		foreign = foreign && getsid(pid) != session;
+		sid = getsid(pid);
+		if (sid == session ||
+		    (command != 0 && (pid == command || sid == command)))
+			foreign = false;
 		if (parent == run->pid)
 			return !foreign;
 		if (parent <= 1 || !procs_visible() ||
@@ -79,35 +97,63 @@ check_mode(const struct options *opt, enum lock_mode mode, int capacity)
 		    opt->names.joined, capacity, capacity);
 }
 
+/*
+ * Splits names: those that the outer run has asked for as well go to
+ * inherited, one of the others to *other.
+ */
+static void
+inherit_names(const struct names *names, const char *outer,
+    struct names *inherited, const char **other)
+{
+	inherited->n = 0;
+	*other = NULL;
+	for (int i = 0; i < names->n; i++)
+		if (listed(outer, names->name[i]))
+			inherited->name[inherited->n++] = names->name[i];
+		else
+			*other = names->name[i];
+}
+
+/* This process becomes COMMAND, a process of the outer run. */
+static _Noreturn void
+become_command(const struct options *opt, const struct signals *s)
+{
+	char parent[16];
+
+	snprintf(parent, sizeof(parent), "%d", (int)getppid());
+	if (setenv("REDLOCK_PID", parent, 1) == -1)
+		die(EXIT_OS, "%s: %s was not run: its environment: %s",
+		    opt->names.joined, opt->command[0], strerror(errno));
+	signals_discard_pipe();
+	signals_restore(s);
+	execvp(opt->command[0], opt->command);
+	die(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC,
+	    "%s: %s was not run: %s", opt->names.joined, opt->command[0],
+	    strerror(errno));
+}
+
 void
 nested_run(const struct options *opt, const struct signals *s)
 {
 	const char *names = getenv("REDLOCK_KEY");
 	const char *token = getenv("REDLOCK_TOKEN");
 	const char *site = getenv("REDLOCK_SITE");
-	const char *held[LOCKS_MAX], *other = NULL;
+	const char *held[LOCKS_MAX], *other;
 	enum lock_mode mode;
 	int capacity;
 	struct options inherited = *opt;
 	struct owner run;
-	char parent[16];
 
 	if (names == NULL || token == NULL || !owner_is_token(token) ||
 	    site == NULL || strcmp(site, opt->site) != 0)
 		return;
 	inherited.names.name = held;
-	inherited.names.n = 0;
-	for (int i = 0; i < opt->names.n; i++)
-		if (listed(names, opt->names.name[i]))
-			held[inherited.names.n++] = opt->names.name[i];
-		else
-			other = opt->names.name[i];
+	inherit_names(&opt->names, names, &inherited.names, &other);
 	if (inherited.names.n == 0)
 		return;
 	if (!status_holds(&inherited, token, &run, &mode, &capacity)) {
-		notice(
-		    "%s: inherited REDLOCK_TOKEN is stale; acquiring the lock "
-		    "normally",
+		notice("%s: inherited REDLOCK_TOKEN is stale; acquiring the "
+		       "lock normally",
 		    opt->names.joined);
 		return;
 	}
@@ -130,14 +176,5 @@ nested_run(const struct options *opt, const struct signals *s)
 		notice("%s: held already; --at-least and --at-most have no "
 		       "effect inside",
 		    opt->names.joined);
-	snprintf(parent, sizeof(parent), "%d", (int)getppid());
-	if (setenv("REDLOCK_PID", parent, 1) == -1)
-		die(EXIT_OS, "%s: %s was not run: its environment: %s",
-		    opt->names.joined, opt->command[0], strerror(errno));
-	signals_discard_pipe();
-	signals_restore(s);
-	execvp(opt->command[0], opt->command);
-	die(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC,
-	    "%s: %s was not run: %s", opt->names.joined, opt->command[0],
-	    strerror(errno));
+	become_command(opt, s);
 }

@@ -197,7 +197,8 @@ start(struct run *run, int *status)
 		    opt->names.joined, run->owner.command, strerror(errno));
 		return false;
 	}
-	switch (child_spawn(&run->child, opt->command, &run->signals)) {
+	switch (child_spawn(&run->child, opt->command,
+	    environment_command_pid(), &run->signals)) {
 	case CHILD_STARTED:
 		info("%s: %s started, pid %d", opt->names.joined,
 		    run->owner.command, (int)run->child.tree.pid);

@@ -118,7 +118,7 @@ options_of_man() {
 	unset REDLOCK_RUN
 	env -u REDLOCK_REDIS -u REDLOCK_CONFIG "$run_path" --config /dev/null \
 	    -r "$REDLOCK_REDIS" -k k -- env |
-		grep -oE '^REDLOCK_[A-Z]+' | sort >found
+		grep -oE '^REDLOCK_[A-Z_]+' | sort >found
 	diff found <(sed -n "/^inherits/,/^\.Sh SIGNALS/p" "$man" |
 		sed -nE 's/^\.It Ev ([A-Z_]+)$/\1/p' | sort)
 }

@@ -172,18 +172,19 @@ with_child() {
 	ends_with 5
 }
 
-@test "COMMAND inherits our environment unchanged, and finds the five variables in it" {
+@test "COMMAND inherits our environment unchanged, and finds the six variables in it" {
 	local -a odd=(A=1 'B=two words' $'C=two\nlines' $'D=\xff\xfe' E=
 	    REDISCLI_AUTH=secret REDLOCK_NODE_TIMEOUT=1s
 	    "REDLOCK_REDIS=$REDLOCK_REDIS" "PATH=$PATH")
 	local dir=$BATS_TEST_TMPDIR
 	env -i "${odd[@]}" env -0 | sort -z >"$dir/direct"
 	redis config set requirepass secret
-	env -i "${odd[@]}" REDLOCK_TOKEN=old REDLOCK_PID=1 REDLOCK_KEY=old \
+	env -i "${odd[@]}" REDLOCK_TOKEN=old REDLOCK_PID=1 REDLOCK_COMMAND_PID=1 \
+	    REDLOCK_KEY=old \
 	    REDLOCK_FENCE=0 REDLOCK_SITE=old \
 	    "$REDLOCK_RUN" -k a -- env -0 3>&- 4>&- | sort -z >"$dir/all"
 	redis config set requirepass ''
-	grep -zvE '^REDLOCK_(KEY|TOKEN|FENCE|PID|SITE)=' <"$dir/all" >"$dir/locked"
+	grep -zvE '^REDLOCK_(KEY|TOKEN|FENCE|PID|COMMAND_PID|SITE)=' <"$dir/all" >"$dir/locked"
 	diff -u --text "$dir/direct" "$dir/locked"
 	tr '\0' '\n' <"$dir/all" >"$dir/lines"
 	[[ $(grep -c '^REDLOCK_KEY=' "$dir/lines") == 1 ]]
@@ -196,8 +197,9 @@ with_child() {
 	not grep -qx 'REDLOCK_SITE=old' "$dir/lines"
 }
 
-@test "REDLOCK_PID is COMMAND's parent" {
+@test "REDLOCK_PID is COMMAND's parent, REDLOCK_COMMAND_PID is COMMAND" {
 	redlock -k a -- sh -c '[ "$REDLOCK_PID" = "$PPID" ]'
+	redlock -k a -- sh -c '[ "$REDLOCK_COMMAND_PID" = "$$" ]'
 }
 
 @test "COMMAND gets the signal mask and dispositions that we were started with" {

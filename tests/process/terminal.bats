@@ -134,6 +134,18 @@ redlock_pid() {
 	done
 }
 
+@test "a COMMAND that begins a session of its own: a run inside it is no daemon" {
+	dialogue <<-'END'
+		type redlock-run -k a -- setsid sh -c 'redlock-run -k a -w 60 -- touch inside; :'
+		see @@
+		check test -e inside
+		type redlock-run -k a -- setsid sh -c 'setsid -w redlock-run -k a -w 60 -- touch deeper; :'
+		see @@
+		check test -e deeper
+	END
+	free
+}
+
 @test "a window that changes its size reaches COMMAND once" {
 	dialogue <<-'END'
 		type redlock-run -k a -- witness log 15 0
