@@ -83,7 +83,7 @@ take_ticket(struct lock *l, int64_t now)
 		/* A single server has us in its queue with that ticket. */
 		if (l->lease.quorum > 1 &&
 		    (s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED))
-			s->next_ms = now;
+			s->pace.next_ms = now;
 	}
 }
 
@@ -103,15 +103,15 @@ waiters_ahead(struct lock *l, int64_t now)
 	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (s->vote == VOTE_GRANTED && s->granted_ms > won_ms)
-			won_ms = s->granted_ms;
+		if (s->vote == VOTE_GRANTED && s->key.granted_ms > won_ms)
+			won_ms = s->key.granted_ms;
 	}
 	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 		enum vote vote = server_vote(s);
 
 		if ((vote == VOTE_GRANTED || vote == VOTE_REFUSED) &&
-		    s->waiter_ahead && s->sent_ms > won_ms) {
+		    s->queue.waiter_ahead && s->sent_ms > won_ms) {
 			only = s;
 			told++;
 		}
@@ -157,7 +157,7 @@ raise_fence(struct lock *l)
 		if (s->fence == l->lease.fence)
 			fenced++;
 		else if (s->conn.state == CONN_READY)
-			s->next_ms = 0;
+			s->pace.next_ms = 0;
 	}
 	return fenced;
 }
@@ -233,11 +233,12 @@ change_slot(struct lock *l, int64_t now)
 	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (s->vote == VOTE_GRANTED || s->in_flight == REQUEST_ACQUIRE)
+		if (s->vote == VOTE_GRANTED ||
+		    s->in_flight.kind == REQUEST_ACQUIRE)
 			server_restart(s);
 		else if (s->vote == VOTE_REFUSED) {
 			s->vote = VOTE_PENDING;
-			s->next_ms = now;
+			s->pace.next_ms = now;
 		}
 	}
 	return true;
@@ -258,7 +259,7 @@ update_no_quorum(struct lock *l, bool no_quorum, int64_t now)
 		struct server *s = &l->servers[i];
 
 		if (s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED)
-			s->next_ms = now;
+			s->pace.next_ms = now;
 	}
 }
 
@@ -275,7 +276,7 @@ ask_again(struct lock *l, int64_t now)
 
 		if (s->vote != VOTE_GRANTED || s->sent_ms >= now)
 			continue;
-		s->next_ms = now;
+		s->pace.next_ms = now;
 		if (now >= l->lease.wait_end_ms)
 			s->vote = VOTE_PENDING;
 	}
@@ -305,7 +306,7 @@ replicated(struct lock *l, int64_t now)
 		if (s->replicas >= l->lease.replicas)
 			n++;
 		else
-			s->next_ms = 0;
+			s->pace.next_ms = 0;
 	}
 	return n >= l->lease.quorum;
 }
@@ -437,9 +438,9 @@ last_call(struct lock *l, int64_t now)
 		if (s->vote != VOTE_REFUSED)
 			continue;
 		s->vote = VOTE_PENDING;
-		s->next_ms = now;
-		if (s->in_flight == REQUEST_WAIT)
-			s->give_up_ms = now;
+		s->pace.next_ms = now;
+		if (s->in_flight.kind == REQUEST_WAIT)
+			s->in_flight.give_up_ms = now;
 	}
 }
 
@@ -462,9 +463,9 @@ lock_outcome(struct lock *l)
 		struct server *s = &l->servers[i];
 
 		/* From now on a silent connection is given up. */
-		if (s->in_flight != REQUEST_NONE &&
-		    s->give_up_ms == CLOCK_NEVER)
-			s->give_up_ms =
+		if (s->in_flight.kind != REQUEST_NONE &&
+		    s->in_flight.give_up_ms == CLOCK_NEVER)
+			s->in_flight.give_up_ms =
 			    clock_now_ms() + l->lease.node_timeout_ms;
 	}
 	return outcome;

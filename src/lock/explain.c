@@ -19,8 +19,9 @@ lock_state(const struct lock *l)
 	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (s->odd != NULL ||
-		    (s->vote != VOTE_REFUSED && s->released != VOTE_REFUSED))
+		if (s->numbers.odd != NULL ||
+		    (s->vote != VOTE_REFUSED &&
+			s->release.vote != VOTE_REFUSED))
 			continue;
 		refusals++;
 		if (view == NULL || s->view.taken)
@@ -39,18 +40,18 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 {
 	char who[OWNER_WHO];
 	bool ending = l->lease.held && l->lease.phase == PHASE_RELEASE &&
-	    (s->releases > 0 || s->key != KEY_NONE);
+	    (s->release.sent > 0 || s->key.state != KEY_NONE);
 	const char *why = s->why;
 
-	if (s->odd != NULL && !ending) {
-		snprintf(text, COMPLAINT, "%s", s->odd);
+	if (s->numbers.odd != NULL && !ending) {
+		snprintf(text, COMPLAINT, "%s", s->numbers.odd);
 		return text;
 	}
-	switch (ending ? s->released : s->vote) {
+	switch (ending ? s->release.vote : s->vote) {
 	case VOTE_GRANTED:
 		if (!l->lease.held && s->fence < l->lease.fence)
 			why = "it could not be told the fence";
-		else if (!ending && s->untrusted_since_ms != 0)
+		else if (!ending && s->key.untrusted_since_ms != 0)
 			why = "it lost the lock, and its vote does not count "
 			      "yet";
 		else if (l->lease.replicating &&
@@ -69,7 +70,7 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 		break;
 	case VOTE_PENDING:
 		/* What was wrong before the release is over. */
-		if (ending && s->in_flight == REQUEST_RELEASE)
+		if (ending && s->in_flight.kind == REQUEST_RELEASE)
 			why = "no answer yet";
 		break;
 	case VOTE_UNAVAILABLE:
@@ -124,7 +125,7 @@ lock_agreed(const struct lock *l, bool released, char buf[LOCK_WHY])
 	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if ((released ? s->released : s->vote) == VOTE_GRANTED &&
+		if ((released ? s->release.vote : s->vote) == VOTE_GRANTED &&
 		    used < LOCK_WHY)
 			used += (size_t)snprintf(buf + used, LOCK_WHY - used,
 			    "%s%s", used > 0 ? ", " : "", s->conn.address.text);

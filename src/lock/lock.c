@@ -21,7 +21,7 @@ lock_deadline_ms(const struct lock *l)
 	int64_t valid_ms[LOCK_SERVERS] = { 0 };
 
 	for (int i = 0; i < l->lease.nservers; i++)
-		if (l->servers[i].odd == NULL)
+		if (l->servers[i].numbers.odd == NULL)
 			valid_ms[i] = l->servers[i].valid_ms;
 	return quorum_largest(valid_ms, l->lease.nservers, l->lease.quorum);
 }
@@ -34,8 +34,9 @@ refresh_cb(void *arg, struct server *s)
 	int64_t confirmed_ms[LOCK_SERVERS] = { 0 };
 
 	for (int i = 0; i < l->lease.nservers; i++)
-		if (l->servers[i].odd == NULL && l->servers[i].valid_ms > 0)
-			confirmed_ms[i] = l->servers[i].confirmed_ms;
+		if (l->servers[i].numbers.odd == NULL &&
+		    l->servers[i].valid_ms > 0)
+			confirmed_ms[i] = l->servers[i].key.confirmed_ms;
 	s->duplicate = lock_duplicate(l, s);
 	l->lease.deadline_ms = lock_deadline_ms(l);
 	l->lease.confirmed_ms =
@@ -52,15 +53,15 @@ lock_step(struct lock *l)
 
 	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
-		int64_t excused_ms = s->excused_ms;
+		int64_t excused_ms = s->in_flight.excused_ms;
 
 		t = server_step(s, now);
 		if (t < wake)
 			wake = t;
-		if (s->excused_ms > excused_ms &&
+		if (s->in_flight.excused_ms > excused_ms &&
 		    l->lease.phase != PHASE_HOLD &&
-		    s->excused_ms > l->phase_end_ms)
-			l->phase_end_ms = s->excused_ms;
+		    s->in_flight.excused_ms > l->phase_end_ms)
+			l->phase_end_ms = s->in_flight.excused_ms;
 	}
 	return wake;
 }
@@ -192,8 +193,8 @@ lock_renew(struct lock *l)
 {
 	for (int i = 0; i < l->lease.nservers && l->lease.phase == PHASE_HOLD;
 	     i++)
-		if (l->servers[i].key == KEY_OURS)
-			l->servers[i].next_ms = 0;
+		if (l->servers[i].key.state == KEY_OURS)
+			l->servers[i].pace.next_ms = 0;
 }
 
 void
@@ -215,7 +216,7 @@ lock_cancel(struct lock *l)
 static bool
 told(const struct server *s)
 {
-	return s->releases > 0 && s->conn.state == CONN_READY &&
+	return s->release.sent > 0 && s->conn.state == CONN_READY &&
 	    conn_connected(&s->conn);
 }
 
@@ -248,18 +249,18 @@ stragglers_end_ms(const struct lock *l)
 	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (s->released != VOTE_PENDING || !server_may_have_ours(s))
+		if (s->release.vote != VOTE_PENDING || !server_may_have_ours(s))
 			continue;
 		if (!told(s))
 			t = l->release.begun_ms + STRAGGLE_MS;
-		else if (s->behind_ms == CLOCK_NEVER)
+		else if (s->release.behind_ms == CLOCK_NEVER)
 			continue;
-		else if (s->heard)
-			t = s->behind_ms + STRAGGLE_MS;
+		else if (s->link.heard)
+			t = s->release.behind_ms + STRAGGLE_MS;
 		else if (slowest_ms >= 0)
-			t = s->opened_ms + 4 * slowest_ms + 2;
+			t = s->link.opened_ms + 4 * slowest_ms + 2;
 		else
-			t = s->opened_ms + STRAGGLE_MS;
+			t = s->link.opened_ms + STRAGGLE_MS;
 		if (t > end_ms)
 			end_ms = t;
 	}
@@ -285,7 +286,8 @@ lock_begin_release(struct lock *l, int64_t rest_ms, const char *end_record)
 		struct server *s = &l->servers[i];
 
 		/* Without COMMAND those that were silent are not waited for. */
-		if (server_begin_release(s, now) && (l->lease.held || s->heard))
+		if (server_begin_release(s, now) &&
+		    (l->lease.held || s->link.heard))
 			l->release.expected++;
 	}
 }
@@ -305,10 +307,10 @@ release_result(const struct lock *l, bool *decided)
 	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (s->releases == 0 || s->released == VOTE_PENDING)
+		if (s->release.sent == 0 || s->release.vote == VOTE_PENDING)
 			continue;
 		answered++;
-		if (s->released == VOTE_GRANTED) {
+		if (s->release.vote == VOTE_GRANTED) {
 			yes++;
 			counted += !l->lease.held || s->valid_ms > 0;
 		}

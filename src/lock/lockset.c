@@ -80,7 +80,7 @@ locks_failing(const struct locks *ls)
 
 		for (int j = 0; j < l->lease.nservers; j++)
 			well += server_vote(&l->servers[j]) == VOTE_GRANTED &&
-			    l->servers[j].untrusted_since_ms == 0;
+			    l->servers[j].key.untrusted_since_ms == 0;
 		if (well < l->lease.quorum)
 			return l;
 	}

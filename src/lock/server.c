@@ -34,7 +34,7 @@ server_init(struct server *s, const struct lease *lease, struct loop *loop,
 	s->refresh_cb = refresh_cb;
 	s->arg = arg;
 	s->slowest_ms = -1;
-	s->give_up_ms = CLOCK_NEVER;
+	s->in_flight.give_up_ms = CLOCK_NEVER;
 	s->try = 1;
 	conn_init(&s->conn, loop, address, server_reply_cb, s);
 	s->conn.ask_info = lease->nservers > 1 || lease->grace_ms > 0;
@@ -65,9 +65,9 @@ server_next_request(const struct server *s, int64_t now)
 		    REQUEST_ACQUIRE :
 		    REQUEST_NONE;
 	case PHASE_HOLD:
-		if (s->key == KEY_OURS)
+		if (s->key.state == KEY_OURS)
 			return REQUEST_RENEW;
-		if (s->maybe_queued && s->vote == VOTE_REFUSED)
+		if (s->queue.maybe && s->vote == VOTE_REFUSED)
 			return REQUEST_LEAVE;
 		/*
 		 * A vote that may come later, or a key to be put back: only
@@ -101,7 +101,8 @@ send_script(struct server *s, const char *part, int n, const char *const args[])
 	snprintf(slot, sizeof(slot), "%d", l->slot);
 	memcpy(argv + 6, args, (size_t)n * sizeof(*args));
 	argv[6 + n] = part;
-	return conn_eval(&s->conn, ++s->sequence, &script_lock, 2, 7 + n, argv);
+	return conn_eval(
+	    &s->conn, ++s->in_flight.sequence, &script_lock, 2, 7 + n, argv);
 }
 
 /* One server hands the lock over; several could disagree to whom. */
@@ -154,7 +155,7 @@ send_release(struct server *s, bool leave)
 static int
 send_wait(struct server *s)
 {
-	int64_t ms = s->block_ms - clock_now_ms();
+	int64_t ms = s->pace.block_ms - clock_now_ms();
 	char key[LOCK_KEY + OWNER_TOKEN + 8], seconds[24];
 	const char *const argv[] = { "BLPOP", key, seconds };
 
@@ -162,7 +163,7 @@ send_wait(struct server *s)
 	    s->lease->owner->token);
 	snprintf(seconds, sizeof(seconds), "%" PRId64 ".%03" PRId64, ms / 1000,
 	    ms % 1000);
-	return conn_command(&s->conn, ++s->sequence, 3, argv);
+	return conn_command(&s->conn, ++s->in_flight.sequence, 3, argv);
 }
 
 /*
@@ -179,7 +180,7 @@ send_wait_replicas(struct server *s)
 
 	snprintf(replicas, sizeof(replicas), "%d", l->replicas);
 	snprintf(ms, sizeof(ms), "%" PRId64, (l->node_timeout_ms + 1) / 2);
-	return conn_command(&s->conn, ++s->sequence, 3, argv);
+	return conn_command(&s->conn, ++s->in_flight.sequence, 3, argv);
 }
 
 static int
@@ -196,8 +197,8 @@ send_acquire(struct server *s)
 	/* After a long wait an old proposal is less than a lost counter was. */
 	if (clock_wall_us() > *l->proposal_us + PROPOSAL_US)
 		*l->proposal_us = clock_wall_us();
-	s->healing = l->phase == PHASE_HOLD;
-	s->sent_ticket = l->ticket != 0;
+	s->in_flight.heals = l->phase == PHASE_HOLD;
+	s->queue.sent_ticket = l->ticket != 0;
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, *l->proposal_us);
 	snprintf(ticket, sizeof(ticket), "%" PRId64, l->ticket);
@@ -217,7 +218,8 @@ send_renew(struct server *s)
 	const struct lease *l = s->lease;
 	char ttl[24], fence[24], start[RECORD] = "";
 	bool starts = l->started && !s->recorded;
-	const char *const args[] = { ttl, fence, s->leaves ? "1" : "0", start };
+	const char *const args[] = { ttl, fence,
+		s->in_flight.leaves ? "1" : "0", start };
 
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
@@ -242,14 +244,15 @@ server_send(struct server *s, enum request_kind kind)
 	case REQUEST_REPLICAS:
 		return send_wait_replicas(s);
 	case REQUEST_RENEW:
-		s->leaves = s->lease->phase == PHASE_HOLD && s->maybe_queued;
+		s->in_flight.leaves =
+		    s->lease->phase == PHASE_HOLD && s->queue.maybe;
 		return send_renew(s);
 	case REQUEST_LEAVE:
 		sent = send_release(s, true);
 		s->try++;
 		return sent;
 	case REQUEST_RELEASE:
-		s->releases++;
+		s->release.sent++;
 		return send_release(s, true);
 	case REQUEST_NONE:
 		break;
@@ -262,11 +265,11 @@ static void
 give_back(struct server *s, bool leave)
 {
 	send_release(s, leave);
-	s->in_flight = REQUEST_NONE;
-	s->give_up_ms =
+	s->in_flight.kind = REQUEST_NONE;
+	s->in_flight.give_up_ms =
 	    CLOCK_NEVER; /* the next request has a time of its own */
-	s->key = KEY_NONE;
-	s->valid_ms = s->untrusted_since_ms = 0;
+	s->key.state = KEY_NONE;
+	s->valid_ms = s->key.untrusted_since_ms = 0;
 	s->try++;
 }
 
@@ -275,12 +278,12 @@ server_restart(struct server *s)
 {
 	if (s->conn.state == CONN_READY)
 		give_back(s, false);
-	if (s->key == KEY_OURS)
-		s->key = KEY_MAYBE;
-	s->valid_ms = s->untrusted_since_ms = 0;
+	if (s->key.state == KEY_OURS)
+		s->key.state = KEY_MAYBE;
+	s->valid_ms = s->key.untrusted_since_ms = 0;
 	s->try++;
 	s->vote = VOTE_PENDING;
-	s->next_ms = clock_now_ms();
+	s->pace.next_ms = clock_now_ms();
 }
 
 void
@@ -291,8 +294,8 @@ server_yield(struct server *s)
 	give_back(s, false);
 	s->vote = VOTE_REFUSED;
 	s->view.taken = false;
-	s->waiter_ahead = false;
-	s->next_ms = clock_now_ms() + clock_jitter(POLL_MS);
+	s->queue.waiter_ahead = false;
+	s->pace.next_ms = clock_now_ms() + clock_jitter(POLL_MS);
 }
 
 /* Why it says nothing; while the lock is held, that is its last word. */
@@ -315,10 +318,11 @@ excused(struct server *s)
 {
 	const struct lease *l = s->lease;
 
-	if (s->excused_ms != 0 || s->conn.link.active_ms < s->give_up_ms)
+	if (s->in_flight.excused_ms != 0 ||
+	    s->conn.link.active_ms < s->in_flight.give_up_ms)
 		return false;
-	s->give_up_ms = s->conn.link.active_ms + l->node_timeout_ms;
-	s->excused_ms = s->give_up_ms;
+	s->in_flight.give_up_ms = s->conn.link.active_ms + l->node_timeout_ms;
+	s->in_flight.excused_ms = s->in_flight.give_up_ms;
 	return true;
 }
 
@@ -329,7 +333,7 @@ server_unanswered(struct server *s)
 	const struct lease *l = s->lease;
 	char text[DURATION_TEXT], why[CONN_WHY];
 
-	if (s->in_flight == REQUEST_WAIT) {
+	if (s->in_flight.kind == REQUEST_WAIT) {
 		/* Nothing can be asked on a connection that is blocked. */
 		conn_close(&s->conn, NULL);
 		return;
@@ -337,10 +341,10 @@ server_unanswered(struct server *s)
 	snprintf(why, sizeof(why), "no answer within %s",
 	    duration_format(l->node_timeout_ms, text));
 	note_failure(s, why);
-	if (s->in_flight == REQUEST_ACQUIRE && conn_connected(&s->conn)) {
+	if (s->in_flight.kind == REQUEST_ACQUIRE && conn_connected(&s->conn)) {
 		/* It may be executed yet: its release must follow it here. */
 		if (l->phase != PHASE_HOLD && l->wait_end_ms == 0) {
-			s->give_up_ms = CLOCK_NEVER;
+			s->in_flight.give_up_ms = CLOCK_NEVER;
 			return;
 		}
 		give_back(s,
@@ -373,30 +377,30 @@ server_down(struct server *s, int64_t now)
 	const struct conn *n = &s->conn;
 
 	/* The next request shows what is wrong with the server, if anything. */
-	if (s->in_flight != REQUEST_WAIT)
+	if (s->in_flight.kind != REQUEST_WAIT)
 		note_failure(s, n->why);
-	if (s->in_flight == REQUEST_ACQUIRE && n->established)
+	if (s->in_flight.kind == REQUEST_ACQUIRE && n->established)
 		server_may_hold(s);
 	/* WAIT knows only of what was written on its own connection. */
 	if (l->replicas > 0 && l->phase == PHASE_ACQUIRE &&
 	    s->vote == VOTE_GRANTED)
 		s->vote = VOTE_PENDING;
-	s->in_flight = REQUEST_NONE;
-	s->give_up_ms = CLOCK_NEVER;
-	if (s->reopen || n->untried > 0) {
-		s->reopen = false;
-		s->next_ms = now;
+	s->in_flight.kind = REQUEST_NONE;
+	s->in_flight.give_up_ms = CLOCK_NEVER;
+	if (s->link.reopen || n->untried > 0) {
+		s->link.reopen = false;
+		s->pace.next_ms = now;
 	} else if (l->phase == PHASE_HOLD)
-		s->next_ms = now + reopen_after_ms(s);
-	else if (s->key != KEY_NONE || n->again ||
-	    (l->phase == PHASE_RELEASE && s->maybe_queued))
-		s->next_ms = now + clock_jitter(RETRY_MS);
+		s->pace.next_ms = now + reopen_after_ms(s);
+	else if (s->key.state != KEY_NONE || n->again ||
+	    (l->phase == PHASE_RELEASE && s->queue.maybe))
+		s->pace.next_ms = now + clock_jitter(RETRY_MS);
 	else {
 		server_failed(s,
 		    n->failure == REPLY_DENIED ? VOTE_FORBIDDEN :
 						 VOTE_UNAVAILABLE,
 		    n->why);
-		s->next_ms = now + clock_jitter(REOPEN_MS);
+		s->pace.next_ms = now + clock_jitter(REOPEN_MS);
 	}
 }
 
@@ -406,12 +410,12 @@ server_open(struct server *s, int64_t now)
 	int64_t limit = s->lease->node_timeout_ms;
 
 	/* Several addresses share the time that there is. */
-	s->give_up_ms =
+	s->in_flight.give_up_ms =
 	    now + limit / (s->conn.untried > 1 ? s->conn.untried : 1);
-	s->opened = true;
-	s->opened_ms = now;
-	s->heard = false;
-	s->excused_ms = 0;
+	s->link.opened = true;
+	s->link.opened_ms = now;
+	s->link.heard = false;
+	s->in_flight.excused_ms = 0;
 	conn_open(&s->conn);
 }
 
@@ -422,7 +426,7 @@ server_open(struct server *s, int64_t now)
 static int64_t
 floor_ms(const struct server *s)
 {
-	return s->paced_ms - BURST * PACE_MS;
+	return s->pace.paced_ms - BURST * PACE_MS;
 }
 
 /* One server's turn.  Returns when it wants the next one. */
@@ -434,26 +438,27 @@ server_step(struct server *s, int64_t now)
 	bool leaving;
 
 	conn_sweep(&s->conn);
-	if (s->opened && s->conn.state != CONN_DOWN &&
-	    loop_seen_ms(s->conn.link.loop) >= s->give_up_ms && !excused(s))
+	if (s->link.opened && s->conn.state != CONN_DOWN &&
+	    loop_seen_ms(s->conn.link.loop) >= s->in_flight.give_up_ms &&
+	    !excused(s))
 		server_unanswered(s);
-	if (s->opened && s->conn.state == CONN_DOWN) {
-		s->opened = false;
+	if (s->link.opened && s->conn.state == CONN_DOWN) {
+		s->link.opened = false;
 		server_down(s, now);
 	}
 	s->refresh_cb(s->arg, s);
 	kind = server_next_request(s, now);
-	if (s->in_flight != REQUEST_NONE || kind == REQUEST_NONE)
-		return s->opened ? s->give_up_ms : CLOCK_NEVER;
+	if (s->in_flight.kind != REQUEST_NONE || kind == REQUEST_NONE)
+		return s->link.opened ? s->in_flight.give_up_ms : CLOCK_NEVER;
 	/* A holder leaves the queue at once: others take it for a candidate. */
-	leaving = l->phase == PHASE_HOLD && s->maybe_queued &&
+	leaving = l->phase == PHASE_HOLD && s->queue.maybe &&
 	    kind != REQUEST_ACQUIRE && s->conn.state == CONN_READY &&
 	    s->vote != VOTE_UNAVAILABLE && s->vote != VOTE_FORBIDDEN;
-	if (now < s->next_ms && !leaving) {
+	if (now < s->pace.next_ms && !leaving) {
 		if (l->phase != PHASE_ACQUIRE || l->ticket == 0 ||
-		    s->block_ms <= now || s->vote != VOTE_REFUSED ||
+		    s->pace.block_ms <= now || s->vote != VOTE_REFUSED ||
 		    s->conn.state != CONN_READY)
-			return s->next_ms;
+			return s->pace.next_ms;
 		kind = REQUEST_WAIT;
 	}
 	if (now < floor_ms(s))
@@ -464,38 +469,39 @@ server_step(struct server *s, int64_t now)
 			return now; /* judged in the next turn */
 	}
 	if (s->conn.state != CONN_READY)
-		return s->give_up_ms;
+		return s->in_flight.give_up_ms;
 	if (server_send(s, kind) == -1) {
 		/* No memory for it; there may be some soon. */
-		s->block_ms = 0;
-		return s->next_ms = now + clock_jitter(RETRY_MS);
+		s->pace.block_ms = 0;
+		return s->pace.next_ms = now + clock_jitter(RETRY_MS);
 	}
-	s->in_flight = kind;
-	s->paced_ms = (s->paced_ms > now ? s->paced_ms : now) + PACE_MS;
+	s->in_flight.kind = kind;
+	s->pace.paced_ms =
+	    (s->pace.paced_ms > now ? s->pace.paced_ms : now) + PACE_MS;
 	if (kind == REQUEST_WAIT)
-		s->give_up_ms = s->next_ms;
+		s->in_flight.give_up_ms = s->pace.next_ms;
 	else if (conn_connected(&s->conn))
-		s->give_up_ms = now + l->node_timeout_ms;
-	return s->give_up_ms;
+		s->in_flight.give_up_ms = now + l->node_timeout_ms;
+	return s->in_flight.give_up_ms;
 }
 
 bool
 server_begin_release(struct server *s, int64_t now)
 {
-	if (s->in_flight == REQUEST_ACQUIRE) {
+	if (s->in_flight.kind == REQUEST_ACQUIRE) {
 		if (conn_connected(&s->conn) || server_may_have_ours(s))
 			server_may_hold(s);
 		else
 			conn_close(&s->conn, s->why[0] != '\0' ? s->why : NULL);
-	} else if (s->in_flight == REQUEST_WAIT ||
-	    s->in_flight == REQUEST_REPLICAS)
+	} else if (s->in_flight.kind == REQUEST_WAIT ||
+	    s->in_flight.kind == REQUEST_REPLICAS)
 		conn_close(&s->conn, NULL); /* it is blocked */
-	s->behind_ms = conn_unanswered_ms(&s->conn);
-	s->in_flight = REQUEST_NONE;
-	s->give_up_ms = CLOCK_NEVER;
-	s->next_ms = now;
-	s->releases = 0;
-	s->released = VOTE_PENDING;
+	s->release.behind_ms = conn_unanswered_ms(&s->conn);
+	s->in_flight.kind = REQUEST_NONE;
+	s->in_flight.give_up_ms = CLOCK_NEVER;
+	s->pace.next_ms = now;
+	s->release.sent = 0;
+	s->release.vote = VOTE_PENDING;
 	if (server_may_have_ours(s))
 		return true;
 	if (s->lease->started && s->recorded && s->conn.state == CONN_READY)
@@ -506,23 +512,24 @@ server_begin_release(struct server *s, int64_t now)
 void
 server_again(struct server *s)
 {
-	if (s->in_flight != REQUEST_NONE) {
-		s->in_flight = REQUEST_NONE;
+	if (s->in_flight.kind != REQUEST_NONE) {
+		s->in_flight.kind = REQUEST_NONE;
 		conn_finish(&s->conn);
 		conn_close(&s->conn, NULL);
 	}
 	s->try++;
-	s->vote = s->released = VOTE_PENDING;
-	if (s->key == KEY_OURS)
-		s->key = KEY_MAYBE;
-	s->healing = s->sent_ticket = s->recorded = s->waiter_ahead = false;
-	s->valid_ms = s->untrusted_since_ms = s->confirmed_ms = s->granted_ms =
-	    0;
-	s->block_ms = s->poll_ms = s->next_ms = 0;
+	s->vote = s->release.vote = VOTE_PENDING;
+	if (s->key.state == KEY_OURS)
+		s->key.state = KEY_MAYBE;
+	s->in_flight.heals = s->queue.sent_ticket = s->recorded =
+	    s->queue.waiter_ahead = false;
+	s->valid_ms = s->key.untrusted_since_ms = s->key.confirmed_ms =
+	    s->key.granted_ms = 0;
+	s->pace.block_ms = s->pace.poll_ms = s->pace.next_ms = 0;
 	s->fence = 0;
 	s->slot = 0;
-	s->replicas = s->releases = 0;
-	s->odd = NULL;
-	s->give_up_ms = CLOCK_NEVER;
+	s->replicas = s->release.sent = 0;
+	s->numbers.odd = NULL;
+	s->in_flight.give_up_ms = CLOCK_NEVER;
 	s->why[0] = '\0';
 }

@@ -17,70 +17,92 @@
 #define BEAT_TIMEOUTS    2     /* and after which a candidate counts as dead */
 #define HEARTBEAT_MS     15000 /* without a word a waiter counts as dead */
 
+enum request_kind {
+	REQUEST_NONE,
+	REQUEST_ACQUIRE,
+	REQUEST_WAIT,     /* to be woken */
+	REQUEST_REPLICAS, /* how many have our vote */
+	REQUEST_RENEW,
+	REQUEST_LEAVE, /* the queue, and what we may have of a vote */
+	REQUEST_RELEASE
+};
+
+enum vote {
+	VOTE_PENDING,
+	VOTE_GRANTED,
+	VOTE_REFUSED,
+	VOTE_UNAVAILABLE,
+	VOTE_FORBIDDEN
+};
+
+enum key_state {
+	KEY_NONE,  /* our value is not there */
+	KEY_MAYBE, /* it may be: nothing rules that out */
+	KEY_OURS   /* the last reply granted it */
+};
+
 /* A server and its part in the lock. */
 struct server {
 	const struct lease *lease;
-	void (*refresh_cb)(
-	    void *arg, struct server *); /* brings *lease up to date */
+	/* Brings *lease and ->duplicate up to date. */
+	void (*refresh_cb)(void *arg, struct server *);
 	void *arg;
 	struct conn conn;
-	enum request_kind {
-		REQUEST_NONE,
-		REQUEST_ACQUIRE,
-		REQUEST_WAIT,     /* to be woken */
-		REQUEST_REPLICAS, /* how many have our vote */
-		REQUEST_RENEW,
-		REQUEST_LEAVE, /* the queue, and what we may have of a vote */
-		REQUEST_RELEASE
+	struct {
+		bool opened; /* and its end not yet seen */
+		bool heard;  /* it has carried a reply */
+		bool reopen; /* one has worked: reopen at once */
+		int64_t opened_ms;
+	} link; /* the connection */
+	struct {
+		enum request_kind kind;
+		int sequence;       /* the number of the last request */
+		int64_t give_up_ms; /* when it counts as unanswered */
+		int64_t excused_ms; /* until when it has more time, since we
+				       had not run; 0: it has not */
+		bool heals;         /* the acquire was sent while held */
+		bool leaves;        /* the renewal leaves the queue */
 	} in_flight;
-	int64_t give_up_ms;   /* when what was asked counts as unanswered */
-	int64_t next_ms;      /* when something is to be asked again */
-	int64_t paced_ms;     /* when all requests so far had their PACE_MS */
-	int64_t valid_ms;     /* v_i */
-	int64_t confirmed_ms; /* when what was last answered "yours" was sent */
-	int64_t
-	    untrusted_since_ms; /* since when our key is there but does not count;
-				0: it does */
-	int64_t granted_ms;     /* when it became ours */
-	int slot;               /* that it granted; 0: none */
-	const struct server *duplicate; /* the same server at another address */
-	int64_t slowest_ms;             /* reply so far; -1: none */
-	int64_t fence;                  /* its counter, while it is ours */
-	int64_t ahead_us;   /* its wall clock, as acquire told it, less ours */
-	const char *odd;    /* why its numbers cannot be right, or NULL */
-	int replicas;       /* that have it, at least */
-	unsigned int try;   /* the attempt that our value here is of */
-	int sequence;       /* the number of the last question */
-	int64_t excused_ms; /* until when it has more time, since we had not
- run; 0: it has not */
-	enum key {
-		KEY_NONE,  /* our value is not there */
-		KEY_MAYBE, /* it may be: nothing rules that out */
-		KEY_OURS   /* the last reply granted it */
+	struct {
+		int64_t next_ms;  /* when the next request is due */
+		int64_t paced_ms; /* when all so far had their PACE_MS */
+		int64_t block_ms; /* in the queue: until when it may keep us
+				     blocked */
+		int64_t poll_ms;  /* under a holder that wakes nobody */
+	} pace;
+	unsigned int try; /* the attempt that our value here is of */
+	struct {
+		enum key_state state;
+		int64_t granted_ms;         /* when it became ours */
+		int64_t confirmed_ms;       /* when the last request that was
+					 granted was sent */
+		int64_t untrusted_since_ms; /* since when our key is there but
+					       does not count; 0: it does */
 	} key;
-	bool maybe_queued; /* nothing rules out that we are in its queue */
-	bool healing;      /* the acquire on its way was sent while held */
-	bool leaves;       /* the renewal on its way leaves the queue */
-	bool sent_ticket;  /* the last acquire had our ticket */
-	bool opened;       /* a connection was begun, its end not yet seen */
-	bool heard;        /* it has answered on this connection */
-	bool reopen;       /* the connection has worked: reopen at once */
-	int64_t opened_ms;
-	int64_t behind_ms; /* what the release is behind of was sent */
-	int64_t sent_ms;   /* the last question that was answered */
-	int64_t block_ms; /* while we wait: until when it may keep us blocked */
-	int64_t poll_ms;  /* under a holder that wakes nobody */
-	bool waiter_ahead; /* a living waiter has an earlier ticket than ours */
-	int releases;      /* times that a release was sent */
-	bool recorded;     /* it was told that the run starts */
-	enum vote {
-		VOTE_PENDING,
-		VOTE_GRANTED,
-		VOTE_REFUSED,
-		VOTE_UNAVAILABLE,
-		VOTE_FORBIDDEN
-	} vote,
-	    released;           /* on acquire or renewal; on the release */
+	int64_t valid_ms; /* v_i */
+	int64_t fence;    /* its counter, while the key is ours */
+	int slot;         /* that it granted; 0: none */
+	int replicas;     /* that have the key, at least */
+	bool recorded;    /* it was sent the start of the run */
+	struct {
+		bool maybe;        /* nothing rules out that we are in it */
+		bool sent_ticket;  /* the last acquire had our ticket */
+		bool waiter_ahead; /* a living waiter has an earlier one */
+	} queue;
+	struct {
+		int64_t ahead_us; /* its wall clock, as acquire reported it,
+				     less ours */
+		const char *odd;  /* why its numbers cannot be right, or NULL */
+	} numbers;
+	const struct server *duplicate; /* the same server at another address */
+	int64_t sent_ms; /* when the last request that it answered was sent */
+	int64_t slowest_ms; /* reply so far; -1: none */
+	enum vote vote;     /* on acquire or renewal */
+	struct {
+		enum vote vote;
+		int sent;          /* times */
+		int64_t behind_ms; /* when what is before it was sent */
+	} release;
 	char why[CONN_WHY];     /* of the last failure */
 	struct lock_state view; /* of the last refusal */
 };
@@ -89,14 +111,14 @@ struct server {
 static inline bool
 server_may_have_ours(const struct server *s)
 {
-	return s->key != KEY_NONE || s->maybe_queued;
+	return s->key.state != KEY_NONE || s->queue.maybe;
 }
 
 /* Its vote, where it has a vote. */
 static inline enum vote
 server_vote(const struct server *s)
 {
-	return s->odd != NULL &&
+	return s->numbers.odd != NULL &&
 		(s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED) ?
 	    VOTE_UNAVAILABLE :
 	    s->vote;

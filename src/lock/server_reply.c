@@ -26,7 +26,7 @@ void
 server_failed(struct server *s, enum vote vote, const char *why)
 {
 	if (s->lease->phase == PHASE_RELEASE)
-		s->released = vote;
+		s->release.vote = vote;
 	else
 		s->vote = vote;
 	conn_explain(&s->conn, why, s->why);
@@ -47,22 +47,22 @@ static void
 server_malformed(struct server *s, const struct reply *a)
 {
 	server_failed(s, VOTE_UNAVAILABLE, "its answer makes no sense");
-	s->next_ms = a->sent_ms + retry_after_ms(s);
+	s->pace.next_ms = a->sent_ms + retry_after_ms(s);
 }
 
 bool
 server_queues(const struct server *s)
 {
-	return !s->healing &&
+	return !s->in_flight.heals &&
 	    (s->lease->quorum > 1 || s->lease->wait_end_ms != 0);
 }
 
 void
 server_may_hold(struct server *s)
 {
-	if (s->key == KEY_NONE)
-		s->key = KEY_MAYBE;
-	s->maybe_queued = s->maybe_queued || server_queues(s);
+	if (s->key.state == KEY_NONE)
+		s->key.state = KEY_MAYBE;
+	s->queue.maybe = s->queue.maybe || server_queues(s);
 }
 
 /* Whether it has been up for as long as any lease lasts. */
@@ -82,8 +82,9 @@ static bool
 is_duplicate(const struct server *s, const struct server *duplicate)
 {
 	return duplicate != NULL &&
-	    (s->opened_ms > duplicate->opened_ms ||
-		(s->opened_ms == duplicate->opened_ms && s > duplicate));
+	    (s->link.opened_ms > duplicate->link.opened_ms ||
+		(s->link.opened_ms == duplicate->link.opened_ms &&
+		    s > duplicate));
 }
 
 /*
@@ -96,11 +97,11 @@ vote_trusted(const struct server *s)
 {
 	const struct server *duplicate = s->duplicate;
 
-	return s->untrusted_since_ms == 0 ||
+	return s->key.untrusted_since_ms == 0 ||
 	    (past_restart_grace(s) && !is_duplicate(s, duplicate) &&
 		(duplicate == NULL || duplicate->valid_ms <= clock_now_ms()) &&
 		(s->lease->phase == PHASE_ACQUIRE ||
-		    s->lease->confirmed_ms > s->untrusted_since_ms));
+		    s->lease->confirmed_ms > s->key.untrusted_since_ms));
 }
 
 /* "Yours": the lease counts from when the question was sent. */
@@ -110,23 +111,23 @@ server_granted(struct server *s, const struct reply *a)
 	const struct lease *l = s->lease;
 	int64_t now = clock_now_ms();
 
-	if (s->key != KEY_OURS)
-		s->granted_ms = now;
-	s->key = KEY_OURS;
+	if (s->key.state != KEY_OURS)
+		s->key.granted_ms = now;
+	s->key.state = KEY_OURS;
 	s->replicas = 0;
 	s->vote = VOTE_GRANTED;
-	s->confirmed_ms = a->sent_ms;
-	s->next_ms = l->phase == PHASE_ACQUIRE && l->contest ?
+	s->key.confirmed_ms = a->sent_ms;
+	s->pace.next_ms = l->phase == PHASE_ACQUIRE && l->contest ?
 	    now + clock_jitter(POLL_MS) :
-	    a->sent_ms + l->ttl_ms / (s->untrusted_since_ms == 0 ? 3 : 10);
+	    a->sent_ms + l->ttl_ms / (s->key.untrusted_since_ms == 0 ? 3 : 10);
 	/* Once D has passed, nothing that is heard later brings it back. */
 	if ((l->phase == PHASE_HOLD && now >= l->deadline_ms) ||
 	    !vote_trusted(s))
 		return;
-	if (s->untrusted_since_ms != 0)
+	if (s->key.untrusted_since_ms != 0)
 		info("%s: %s: its vote counts now", l->name,
 		    s->conn.address.text);
-	s->untrusted_since_ms = 0;
+	s->key.untrusted_since_ms = 0;
 	s->valid_ms = a->sent_ms + lease_valid_ms(l->ttl_ms);
 }
 
@@ -147,31 +148,32 @@ await_turn(struct server *s)
 	struct owner holder;
 	bool wakes = owner_parse(&holder, v->value, v->len) == 0;
 
-	s->block_ms = 0;
-	s->next_ms = now + clock_jitter(POLL_MS);
+	s->pace.block_ms = 0;
+	s->pace.next_ms = now + clock_jitter(POLL_MS);
 	if (now >= l->wait_end_ms)
 		return;
 	/* It has us in its queue by its own clock yet. */
-	if (l->ticket != 0 && !s->sent_ticket) {
-		s->next_ms = now;
+	if (l->ticket != 0 && !s->queue.sent_ticket) {
+		s->pace.next_ms = now;
 		return;
 	}
-	if (!s->waiter_ahead && (v->best_ms == -2 || v->queued))
+	if (!s->queue.waiter_ahead && (v->best_ms == -2 || v->queued))
 		return;
-	if (!s->waiter_ahead && !wakes) {
-		s->poll_ms = s->poll_ms == 0 ? FOREIGN_MS : 2 * s->poll_ms;
-		if (s->poll_ms > FOREIGN_MAX_MS)
-			s->poll_ms = FOREIGN_MAX_MS;
-		s->next_ms = now + s->poll_ms;
+	if (!s->queue.waiter_ahead && !wakes) {
+		s->pace.poll_ms =
+		    s->pace.poll_ms == 0 ? FOREIGN_MS : 2 * s->pace.poll_ms;
+		if (s->pace.poll_ms > FOREIGN_MAX_MS)
+			s->pace.poll_ms = FOREIGN_MAX_MS;
+		s->pace.next_ms = now + s->pace.poll_ms;
 		return;
 	}
-	s->poll_ms = 0;
-	s->block_ms = now + REFRESH_MS - REFRESH_MS / 10 +
+	s->pace.poll_ms = 0;
+	s->pace.block_ms = now + REFRESH_MS - REFRESH_MS / 10 +
 	    clock_wall_us() % (REFRESH_MS / 5);
-	s->next_ms = s->block_ms + LATE_MS + l->node_timeout_ms;
-	if ((!s->waiter_ahead || v->queued || v->best_ms == -2) &&
-	    v->best_ms != -1 && ends < s->next_ms)
-		s->next_ms = ends;
+	s->pace.next_ms = s->pace.block_ms + LATE_MS + l->node_timeout_ms;
+	if ((!s->queue.waiter_ahead || v->queued || v->best_ms == -2) &&
+	    v->best_ms != -1 && ends < s->pace.next_ms)
+		s->pace.next_ms = ends;
 }
 
 static void
@@ -179,18 +181,19 @@ server_refused(struct server *s, const struct reply *a)
 {
 	const struct lease *l = s->lease;
 
-	if (s->key == KEY_OURS)
+	if (s->key.state == KEY_OURS)
 		info("%s: %s: the lock is not ours there any more", l->name,
 		    s->conn.address.text);
-	s->key = KEY_NONE;
+	s->key.state = KEY_NONE;
 	s->vote = VOTE_REFUSED;
-	s->valid_ms = s->untrusted_since_ms = 0;
+	s->valid_ms = s->key.untrusted_since_ms = 0;
 	if (l->phase == PHASE_ACQUIRE)
 		await_turn(s);
-	else if (!s->healing && !s->view.taken)
-		s->next_ms = 0; /* a key that is gone is put back at once */
+	else if (!s->in_flight.heals && !s->view.taken)
+		s->pace.next_ms =
+		    0; /* a key that is gone is put back at once */
 	else
-		s->next_ms = a->sent_ms + l->ttl_ms / 3;
+		s->pace.next_ms = a->sent_ms + l->ttl_ms / 3;
 }
 
 /* It has made our key, but might have forgotten that it was another's. */
@@ -244,7 +247,7 @@ time_told(struct server *s, const struct reply *a, long long now_us)
 {
 	if (now_us < 0 || now_us >= FENCE_END)
 		return false;
-	s->ahead_us = now_us - a->sent_ms * 1000;
+	s->numbers.ahead_us = now_us - a->sent_ms * 1000;
 	return true;
 }
 
@@ -253,19 +256,20 @@ acquire_answered(struct server *s, const struct reply *a)
 {
 	const struct lease *l = s->lease;
 	const struct server *duplicate = s->duplicate;
-	bool made = s->key != KEY_OURS; /* by this acquire, or by one like it */
+	bool made =
+	    s->key.state != KEY_OURS; /* by this acquire, or by one like it */
 
 	server_may_hold(s);
 	if (reply_int(a, 0) == 1 && fence_fits(reply_int(a, 1)) &&
 	    slot_fits(l, reply_int(a, 3)) && time_told(s, a, reply_int(a, 4))) {
 		s->fence = reply_int(a, 1);
-		s->waiter_ahead = reply_int(a, 2) != 0;
+		s->queue.waiter_ahead = reply_int(a, 2) != 0;
 		if (l->nservers == 1)
-			s->maybe_queued = false;
+			s->queue.maybe = false;
 		s->slot = (int)reply_int(a, 3);
 		if (!past_restart_grace(s) ||
-		    (made && (s->healing || duplicate != NULL)))
-			s->untrusted_since_ms = clock_now_ms();
+		    (made && (s->in_flight.heals || duplicate != NULL)))
+			s->key.untrusted_since_ms = clock_now_ms();
 		if (made && duplicate != NULL && l->phase == PHASE_HOLD)
 			warn("%s: %s and %s are the same server; it has one "
 			     "vote",
@@ -275,7 +279,7 @@ acquire_answered(struct server *s, const struct reply *a)
 		if (l->phase == PHASE_ACQUIRE && !past_restart_grace(s))
 			say_young(s);
 	} else if (refusal_read(s, a) == 0 && time_told(s, a, s->view.now_us)) {
-		s->waiter_ahead = reply_int(a, 7) != 0;
+		s->queue.waiter_ahead = reply_int(a, 7) != 0;
 		server_refused(s, a);
 	} else
 		server_malformed(s, a);
@@ -284,12 +288,13 @@ acquire_answered(struct server *s, const struct reply *a)
 static void
 renew_answered(struct server *s, const struct reply *a)
 {
-	s->healing = false;
+	s->in_flight.heals = false;
 	if (reply_int(a, 0) == 1 && fence_fits(reply_int(a, 1))) {
-		if (s->untrusted_since_ms == 0 && is_duplicate(s, s->duplicate))
-			s->untrusted_since_ms = clock_now_ms();
+		if (s->key.untrusted_since_ms == 0 &&
+		    is_duplicate(s, s->duplicate))
+			s->key.untrusted_since_ms = clock_now_ms();
 		s->fence = reply_int(a, 1);
-		s->maybe_queued = s->maybe_queued && !s->leaves;
+		s->queue.maybe = s->queue.maybe && !s->in_flight.leaves;
 		server_granted(s, a);
 		info("%s: %s: renewed in %" PRId64 "ms", s->lease->name,
 		    s->conn.address.text, clock_now_ms() - a->sent_ms);
@@ -318,23 +323,23 @@ replicas_answered(struct server *s, const struct reply *a)
 	    s->replicas, l->replicas,
 	    duration_format((l->node_timeout_ms + 1) / 2, text));
 	server_failed(s, VOTE_UNAVAILABLE, why);
-	s->next_ms = clock_now_ms() + retry_after_ms(s);
+	s->pace.next_ms = clock_now_ms() + retry_after_ms(s);
 }
 
 static void
 release_answered(struct server *s, const struct reply *a)
 {
 	/* Without COMMAND, or in the queue alone, nothing can be lost. */
-	if (reply_int(a, 0) == 1 || s->releases > 1 || s->key == KEY_NONE ||
-	    !s->lease->held)
-		s->released = VOTE_GRANTED;
+	if (reply_int(a, 0) == 1 || s->release.sent > 1 ||
+	    s->key.state == KEY_NONE || !s->lease->held)
+		s->release.vote = VOTE_GRANTED;
 	else if (refusal_read(s, a) == 0) {
-		s->released = VOTE_REFUSED;
+		s->release.vote = VOTE_REFUSED;
 		s->valid_ms = 0;
 	} else
 		server_malformed(s, a);
-	s->key = KEY_NONE;
-	s->maybe_queued = false;
+	s->key.state = KEY_NONE;
+	s->queue.maybe = false;
 }
 
 /*
@@ -351,9 +356,9 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 	if (!moving && !error_wants_eval(a))
 		return false;
 	if (kind == REQUEST_RELEASE)
-		s->releases--;
+		s->release.sent--;
 	conn_explain(&s->conn, a->text, s->why);
-	s->next_ms = clock_now_ms() + clock_jitter(POLL_MS);
+	s->pace.next_ms = clock_now_ms() + clock_jitter(POLL_MS);
 	return true;
 }
 
@@ -361,38 +366,38 @@ void
 server_reply_cb(void *arg, const struct reply *a)
 {
 	struct server *s = arg;
-	enum request_kind kind = s->in_flight;
+	enum request_kind kind = s->in_flight.kind;
 	int64_t took_ms = clock_now_ms() - a->sent_ms;
 
-	if (kind == REQUEST_NONE || a->tag != s->sequence ||
+	if (kind == REQUEST_NONE || a->tag != s->in_flight.sequence ||
 	    a->kind == REPLY_LOST)
 		return; /* server_down() sees to a lost connection */
 	s->refresh_cb(s->arg, s);
-	s->in_flight = REQUEST_NONE;
+	s->in_flight.kind = REQUEST_NONE;
 	s->sent_ms = a->sent_ms;
-	s->excused_ms = 0;
-	s->give_up_ms = CLOCK_NEVER;
+	s->in_flight.excused_ms = 0;
+	s->in_flight.give_up_ms = CLOCK_NEVER;
 	if (tries_again(s, kind, a))
 		return;
 	if (a->kind != REPLY_OK) {
 		server_failed(s,
 		    a->kind == REPLY_DENIED ? VOTE_FORBIDDEN : VOTE_UNAVAILABLE,
 		    a->text);
-		s->next_ms = a->sent_ms + retry_after_ms(s);
+		s->pace.next_ms = a->sent_ms + retry_after_ms(s);
 		/* A script may fail after its first write. */
 		if (kind == REQUEST_ACQUIRE)
 			server_may_hold(s);
 		else if (kind == REQUEST_RELEASE) {
-			s->key = KEY_NONE;
-			s->maybe_queued = false;
+			s->key.state = KEY_NONE;
+			s->queue.maybe = false;
 		}
 		return;
 	}
-	if (!s->heard)
+	if (!s->link.heard)
 		info("%s: %s: connected, first answer after %" PRId64 "ms",
 		    s->lease->name, s->conn.address.text,
-		    clock_now_ms() - s->opened_ms);
-	s->reopen = s->heard = true;
+		    clock_now_ms() - s->link.opened_ms);
+	s->link.reopen = s->link.heard = true;
 	if (took_ms > s->slowest_ms)
 		s->slowest_ms = took_ms;
 	switch (kind) {
@@ -400,7 +405,7 @@ server_reply_cb(void *arg, const struct reply *a)
 		acquire_answered(s, a);
 		break;
 	case REQUEST_WAIT:
-		s->next_ms = 0;
+		s->pace.next_ms = 0;
 		break;
 	case REQUEST_REPLICAS:
 		replicas_answered(s, a);
@@ -410,9 +415,9 @@ server_reply_cb(void *arg, const struct reply *a)
 		break;
 	case REQUEST_LEAVE:
 		s->vote = VOTE_REFUSED;
-		s->key = KEY_NONE;
-		s->maybe_queued = false;
-		s->valid_ms = s->untrusted_since_ms = 0;
+		s->key.state = KEY_NONE;
+		s->queue.maybe = false;
+		s->valid_ms = s->key.untrusted_since_ms = 0;
 		break;
 	case REQUEST_RELEASE:
 		release_answered(s, a);

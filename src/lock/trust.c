@@ -52,7 +52,7 @@ judge_times(struct lock *l)
 
 	for (int i = 0; i < l->lease.nservers; i++)
 		if (has_told(&l->servers[i]))
-			sorted[n++] = l->servers[i].ahead_us;
+			sorted[n++] = l->servers[i].numbers.ahead_us;
 	if (n == 0)
 		return 0;
 	qsort(sorted, (size_t)n, sizeof(*sorted), ascending_cb);
@@ -62,8 +62,9 @@ judge_times(struct lock *l)
 		struct server *s = &l->servers[i];
 
 		if (has_told(s) &&
-		    (s->ahead_us > low + DAY_US || s->ahead_us < high - DAY_US))
-			s->odd = bad_time;
+		    (s->numbers.ahead_us > low + DAY_US ||
+			s->numbers.ahead_us < high - DAY_US))
+			s->numbers.odd = bad_time;
 	}
 	return high;
 }
@@ -80,7 +81,7 @@ judge_ahead(struct lock *l, const int64_t told[], int64_t most, int64_t slack,
 		most = majority + slack;
 	for (int i = 0; i < l->lease.nservers; i++)
 		if (told[i] > most)
-			l->servers[i].odd = odd;
+			l->servers[i].numbers.odd = odd;
 }
 
 /*
@@ -111,7 +112,7 @@ lock_judge_numbers(struct lock *l)
 	int64_t ahead_us;
 
 	for (int i = 0; i < l->lease.nservers; i++)
-		l->servers[i].odd = NULL;
+		l->servers[i].numbers.odd = NULL;
 	if (l->lease.nservers == 1)
 		return;
 	ahead_us = judge_times(l);

@@ -1128,7 +1128,7 @@ keeps_its_votes(void)
 	SAME_INT(acquire(), LOCK_BUSY);
 	for (int i = 0; i < 5; i++)
 		SAME_INT(count(i, YIELD), 0);
-	SAME_INT(world.lock.servers[1].granted_ms, START + 10);
+	SAME_INT(world.lock.servers[1].key.granted_ms, START + 10);
 	lock_close(&world.lock);
 }
 
@@ -1317,7 +1317,7 @@ heals(void)
 		SAME_INT(acquire(), LOCK_HELD);
 		hold(rows[i].not_yet_ms);
 		SAME_INT(valid(2), 0);
-		CHECK(world.lock.servers[2].key == KEY_OURS);
+		CHECK(world.lock.servers[2].key.state == KEY_OURS);
 		hold(rows[i].not_yet_ms + 10);
 		SAME_INT(valid(2), rows[i].valid_ms);
 		CHECK(strncmp(sent(2),

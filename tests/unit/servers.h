@@ -259,7 +259,8 @@ informed(struct made_up *m)
 		    n->info.error, sizeof(n->info.error), "%s", m->info_error);
 	} else if (n->info.born_ms == 0) {
 		n->info.born_ms = world.now_ms - m->uptime_s * 1000;
-		snprintf(n->info.run_id, sizeof(n->info.run_id), "%s", m->run_id);
+		snprintf(
+		    n->info.run_id, sizeof(n->info.run_id), "%s", m->run_id);
 	}
 }
 
