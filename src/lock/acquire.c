@@ -1,67 +1,10 @@
 /*
- * How a lock is got: the votes are counted, a vote that is split is settled,
- * a fence is agreed on.  Like lock.c it knows the servers by what they said.
+ * How a lock is acquired: votes.c counts the votes and decides, this file does
+ * what is decided.
  */
-#include <string.h>
-
 #include "base/clock.h"
-#include "lock/lock.h"
+#include "lock/votes.h"
 #include "protocol/state.h"
-
-/* Whether two of the servers turn out to be one, under two names. */
-static bool
-same_server(struct lock *l)
-{
-	for (int i = 0; i < l->lease.nservers; i++) {
-		const struct server *s = &l->servers[i];
-		const struct server *duplicate = lock_duplicate(l, s);
-
-		if (duplicate == NULL)
-			continue;
-		l->same[0] = s->conn.address.text;
-		l->same[1] = duplicate->conn.address.text;
-		return true;
-	}
-	return false;
-}
-
-static bool
-same_owner(const struct lock_state *a, const struct lock_state *b)
-{
-	struct owner x, y;
-
-	if (a->readers > 0 && b->readers > 0)
-		return true; /* several may be the last of them */
-	if (owner_parse(&x, a->value, a->len) == 0 &&
-	    owner_parse(&y, b->value, b->len) == 0)
-		return strcmp(x.token, y.token) == 0;
-	return a->len == b->len && memcmp(a->value, b->value, a->len) == 0;
-}
-
-/*
- * Whether the refusals do not come to "busy" yet: several owners share the
- * votes, or one is still in the queue and so a candidate as we are.
- */
-static bool
-contested(const struct lock *l)
-{
-	const struct lock_state *first = NULL;
-
-	if (l->lease.quorum == 1)
-		return false; /* one vote cannot be split */
-	for (int i = 0; i < l->lease.nservers; i++) {
-		const struct lock_state *v = &l->servers[i].view;
-
-		if (server_vote(&l->servers[i]) != VOTE_REFUSED)
-			continue;
-		if (!v->taken || v->queued)
-			return true;
-		if (first != NULL && !same_owner(first, v))
-			return true;
-		first = v;
-	}
-	return false;
-}
 
 /*
  * The vote is split.  Our ticket is the latest that a server which refused us
@@ -81,9 +24,8 @@ take_ticket(struct lock *l, int64_t now)
 		    s->view.ticket_us > l->lease.ticket)
 			l->lease.ticket = s->view.ticket_us;
 		/* A single server has us in its queue with that ticket. */
-		if (l->lease.quorum > 1 &&
-		    (s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED))
-			s->pace.next_ms = now;
+		if (l->lease.quorum > 1 && server_has_voted(s))
+			server_hasten(s);
 	}
 }
 
@@ -135,113 +77,71 @@ yield_to_earlier(struct lock *l, int64_t now)
 			server_yield(&l->servers[i]);
 }
 
-/*
- * The fence of this tenure is the largest among the votes.  The servers that
- * have less get it written back, by a renewal and so only if the lock is
- * still ours there.  Returns how many votes have it.
- */
-static int
-raise_fence(struct lock *l)
+/* At least one node timeout more for what is to be asked now. */
+static void
+extend(struct lock *l, int64_t now)
 {
-	int fenced = 0;
-
-	for (int i = 0; i < l->lease.nservers; i++)
-		if (server_vote(&l->servers[i]) == VOTE_GRANTED &&
-		    l->servers[i].fence > l->lease.fence)
-			l->lease.fence = l->servers[i].fence;
-	for (int i = 0; i < l->lease.nservers; i++) {
-		struct server *s = &l->servers[i];
-
-		if (server_vote(s) != VOTE_GRANTED)
-			continue;
-		if (s->fence == l->lease.fence)
-			fenced++;
-		else if (s->conn.state == CONN_READY)
-			s->pace.next_ms = 0;
-	}
-	return fenced;
-}
-
-/* How many servers have a holder, who is no candidate. */
-static int
-firm_refusals(const struct lock *l)
-{
-	int n = 0;
-
-	for (int i = 0; i < l->lease.nservers; i++) {
-		const struct server *s = &l->servers[i];
-
-		if (server_vote(s) == VOTE_REFUSED && s->view.taken &&
-		    !s->view.queued)
-			n++;
-	}
-	return n;
-}
-
-/*
- * Another slot, which most servers name as free; 0 if none does.  The word of
- * one server counts once in a node timeout, so that it costs time at most.
- */
-static int
-free_slot(struct lock *l, int64_t now)
-{
-	int best = 0, most = 0;
-
-	for (int i = 0; i < l->lease.nservers; i++) {
-		const struct server *s = &l->servers[i];
-		int named = 0;
-
-		if (server_vote(s) != VOTE_REFUSED || s->view.best_ms != -2 ||
-		    s->view.best == l->lease.slot)
-			continue;
-		for (int j = 0; j < l->lease.nservers; j++)
-			named += server_vote(&l->servers[j]) == VOTE_REFUSED &&
-			    l->servers[j].view.best_ms == -2 &&
-			    l->servers[j].view.best == s->view.best;
-		if (named > most) {
-			most = named;
-			best = s->view.best;
-		}
-	}
-	if (most == 1 && l->lease.nservers > 2) {
-		if (now < l->contest.lone_slot_ms)
-			return 0;
-		l->contest.lone_slot_ms = now + l->lease.node_timeout_ms;
-	}
-	return best;
-}
-
-/*
- * This slot is somebody's.  If servers know one that is free, that is asked for
- * instead, of all: servers that choose by themselves choose different ones.
- * Without waiting each is tried once at most.
- */
-static bool
-change_slot(struct lock *l, int64_t now)
-{
-	int slot;
-
-	if (l->lease.mode != LOCK_SLOTTED || l->lease.nservers == 1 ||
-	    (slot = free_slot(l, now)) == 0)
-		return false;
-	if (now >= l->lease.wait_end_ms &&
-	    ++l->contest.changes > l->lease.capacity)
-		return false;
-	l->lease.slot = slot;
 	if (now + l->lease.node_timeout_ms > l->phase_end_ms)
 		l->phase_end_ms = now + l->lease.node_timeout_ms;
+}
+
+/*
+ * This slot is somebody's, another one is free: we ask all servers for that.
+ * Servers that choose by themselves choose different ones.
+ */
+static void
+change_slot(struct lock *l, const struct tally *t, int64_t now)
+{
+	if (t->lone_slot)
+		l->contest.lone_slot_ms = now + l->lease.node_timeout_ms;
+	l->contest.changes += !t->waits;
+	l->lease.slot = t->free_slot;
+	extend(l, now);
 	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (s->vote == VOTE_GRANTED ||
 		    s->in_flight.kind == REQUEST_ACQUIRE)
 			server_restart(s);
-		else if (s->vote == VOTE_REFUSED) {
-			s->vote = VOTE_PENDING;
-			s->pace.next_ms = now;
-		}
+		else if (s->vote == VOTE_REFUSED)
+			server_ask_anew(s);
 	}
-	return true;
+}
+
+/*
+ * Writes the fence of this tenure back to the grants that have a smaller one:
+ * by a renewal, so only if the key is still ours there.
+ */
+static void
+write_fence(struct lock *l)
+{
+	for (int i = 0; i < l->lease.nservers; i++) {
+		struct server *s = &l->servers[i];
+
+		if (server_vote(s) == VOTE_GRANTED &&
+		    s->fence != l->lease.fence && s->conn.state == CONN_READY)
+			server_hasten(s);
+	}
+}
+
+/*
+ * Asks whether the replicas have the grants.  That blocks a connection, so it
+ * is done only when nothing else is missing.
+ */
+static void
+ask_replicas(struct lock *l, int64_t now)
+{
+	if (!l->contest.extended)
+		extend(l, now);
+	l->lease.replicating = l->contest.extended = true;
+	for (int i = 0; i < l->lease.nservers; i++) {
+		struct server *s = &l->servers[i];
+
+		if (server_vote(s) == VOTE_GRANTED &&
+		    s->fence == l->lease.fence &&
+		    s->replicas < l->lease.replicas)
+			server_hasten(s);
+	}
 }
 
 /*
@@ -250,7 +150,7 @@ change_slot(struct lock *l, int64_t now)
  * ticket, until it can.
  */
 static void
-update_no_quorum(struct lock *l, bool no_quorum, int64_t now)
+update_no_quorum(struct lock *l, bool no_quorum)
 {
 	if (no_quorum == l->lease.no_quorum)
 		return;
@@ -258,8 +158,8 @@ update_no_quorum(struct lock *l, bool no_quorum, int64_t now)
 	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED)
-			s->pace.next_ms = now;
+		if (server_has_voted(s))
+			server_hasten(s);
 	}
 }
 
@@ -268,136 +168,23 @@ update_no_quorum(struct lock *l, bool no_quorum, int64_t now)
  * have does not make them younger: they come after the votes, once more.
  */
 static void
-ask_again(struct lock *l, int64_t now)
+ask_again(struct lock *l, const struct tally *t, int64_t now)
 {
+	if (!t->waits) {
+		l->contest.extended = true;
+		l->phase_end_ms = now + l->lease.node_timeout_ms;
+	}
 	l->lease.replicating = false;
 	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (s->vote != VOTE_GRANTED || s->sent_ms >= now)
 			continue;
-		s->pace.next_ms = now;
-		if (now >= l->lease.wait_end_ms)
-			s->vote = VOTE_PENDING;
-	}
-}
-
-/*
- * Whether the replicas of enough servers have what those have answered.  To
- * ask blocks a connection, so it is done only when nothing else is missing.
- */
-static bool
-replicated(struct lock *l, int64_t now)
-{
-	int n = 0;
-
-	if (l->lease.replicas == 0)
-		return true;
-	if (!l->contest.extended &&
-	    now + l->lease.node_timeout_ms > l->phase_end_ms)
-		l->phase_end_ms = now + l->lease.node_timeout_ms;
-	l->lease.replicating = l->contest.extended = true;
-	for (int i = 0; i < l->lease.nservers; i++) {
-		struct server *s = &l->servers[i];
-
-		if (server_vote(s) != VOTE_GRANTED ||
-		    s->fence != l->lease.fence)
-			continue;
-		if (s->replicas >= l->lease.replicas)
-			n++;
+		if (t->waits)
+			server_hasten(s);
 		else
-			s->pace.next_ms = 0;
+			server_ask_anew(s);
 	}
-	return n >= l->lease.quorum;
-}
-
-/* Whether the time for the answers is over, and all that came has been read. */
-static bool
-over(const struct lock *l)
-{
-	return loop_seen_ms(l->loop) >= l->phase_end_ms;
-}
-
-/* Whether a vote is older than any that we would have waited for. */
-static bool
-stood_still(const struct lock *l, int64_t now)
-{
-	for (int i = 0; i < l->lease.nservers; i++) {
-		const struct server *s = &l->servers[i];
-
-		if (server_vote(s) == VOTE_GRANTED &&
-		    now > s->sent_ms + l->lease.node_timeout_ms)
-			return true;
-	}
-	return false;
-}
-
-/*
- * There are enough votes; with the fence, on the replicas and in time, the
- * lock is held.
- */
-static enum lock_outcome
-judge_majority(struct lock *l, int64_t now)
-{
-	if (raise_fence(l) < l->lease.quorum || !replicated(l, now))
-		return over(l) ? LOCK_UNREACHABLE : LOCK_UNDECIDED;
-	if (lock_deadline_ms(l) - now >= l->lease.ttl_ms / 2)
-		return LOCK_HELD;
-	if (now < l->lease.wait_end_ms ||
-	    (stood_still(l, now) && !l->contest.extended)) {
-		if (now >= l->lease.wait_end_ms) {
-			l->contest.extended = true;
-			l->phase_end_ms = now + l->lease.node_timeout_ms;
-		}
-		ask_again(l, now);
-		return LOCK_UNDECIDED;
-	}
-	l->slow = true;
-	return LOCK_UNREACHABLE;
-}
-
-/* Enough votes, enough refusals, or too few servers left for either. */
-static enum lock_outcome
-judge_votes(struct lock *l, int64_t now)
-{
-	int count[VOTE_FORBIDDEN + 1] = { 0 }, minority, unable = 0, denied;
-	bool waits = now < l->lease.wait_end_ms;
-	bool split, excluded, heard;
-
-	if (l->cancelled)
-		return LOCK_CANCELLED;
-	if (same_server(l))
-		return LOCK_SAME_SERVER;
-	lock_judge_numbers(l);
-	for (int i = 0; i < l->lease.nservers; i++) {
-		count[server_vote(&l->servers[i])]++;
-		unable += l->servers[i].vote == VOTE_UNAVAILABLE;
-	}
-	if (count[VOTE_GRANTED] >= l->lease.quorum)
-		return judge_majority(l, now);
-	l->lease.replicating = false;
-	minority = l->lease.nservers - l->lease.quorum;
-	denied = count[VOTE_FORBIDDEN];
-	excluded = count[VOTE_REFUSED] > minority;
-	update_no_quorum(l, waits && unable + denied > minority, now);
-	l->lease.contest = contested(l);
-	heard = count[VOTE_GRANTED] + count[VOTE_REFUSED] >= l->lease.quorum;
-	split = l->lease.contest && heard;
-	if (firm_refusals(l) > minority && change_slot(l, now))
-		return LOCK_UNDECIDED;
-	if (excluded && !l->lease.contest && !waits)
-		return LOCK_BUSY;
-	if ((split || (waits && excluded && heard)) && l->lease.ticket == 0)
-		take_ticket(l, now);
-	else if (split && over(l))
-		return LOCK_BUSY;
-	else if (split)
-		yield_to_earlier(l, now);
-	else if (denied > minority)
-		return LOCK_DENIED;
-	else if (!waits && (over(l) || count[VOTE_PENDING] == 0))
-		return denied > 0 ? LOCK_DENIED : LOCK_UNREACHABLE;
-	return LOCK_UNDECIDED;
 }
 
 void
@@ -437,25 +224,30 @@ last_call(struct lock *l, int64_t now)
 
 		if (s->vote != VOTE_REFUSED)
 			continue;
-		s->vote = VOTE_PENDING;
-		s->pace.next_ms = now;
+		server_ask_anew(s);
 		if (s->in_flight.kind == REQUEST_WAIT)
 			s->in_flight.give_up_ms = now;
 	}
 }
 
-enum lock_outcome
-lock_outcome(struct lock *l)
+/* Keeps the addresses of the first two that lead to one server. */
+static void
+note_duplicates(struct lock *l)
 {
-	int64_t now = clock_now_ms();
-	enum lock_outcome outcome;
+	for (int i = l->lease.nservers - 1; i >= 0; i--) {
+		const struct server *s = &l->servers[i];
+		const struct server *duplicate = lock_duplicate(l, s);
 
-	if (l->lease.wait_end_ms != 0 && now >= l->lease.wait_end_ms &&
-	    !l->contest.last_called)
-		last_call(l, now);
-	outcome = judge_votes(l, now);
-	if (outcome != LOCK_HELD)
-		return outcome;
+		if (duplicate == NULL)
+			continue;
+		l->same[0] = s->conn.address.text;
+		l->same[1] = duplicate->conn.address.text;
+	}
+}
+
+static void
+begin_hold(struct lock *l, int64_t now)
+{
 	l->lease.phase = PHASE_HOLD;
 	l->lease.held = true;
 	l->lease.waited_ms = now - l->lease.begun_ms;
@@ -466,7 +258,76 @@ lock_outcome(struct lock *l)
 		if (s->in_flight.kind != REQUEST_NONE &&
 		    s->in_flight.give_up_ms == CLOCK_NEVER)
 			s->in_flight.give_up_ms =
-			    clock_now_ms() + l->lease.node_timeout_ms;
+			    now + l->lease.node_timeout_ms;
 	}
-	return outcome;
+}
+
+/* Does what was decided, and returns what it means for the lock. */
+static enum lock_outcome
+apply(struct lock *l, enum action action, const struct tally *t, int64_t now)
+{
+	switch (action) {
+	case AWAIT_REPLIES:
+		break;
+	case WRITE_FENCE:
+		write_fence(l);
+		break;
+	case ASK_REPLICAS:
+		write_fence(l);
+		ask_replicas(l, now);
+		break;
+	case ASK_AGAIN:
+		write_fence(l);
+		ask_again(l, t, now);
+		break;
+	case CHANGE_SLOT:
+		change_slot(l, t, now);
+		break;
+	case TAKE_TICKET:
+		take_ticket(l, now);
+		break;
+	case YIELD_VOTES:
+		yield_to_earlier(l, now);
+		break;
+	case HOLD_LOCK:
+		write_fence(l);
+		begin_hold(l, now);
+		return LOCK_HELD;
+	case END_BUSY:
+		return LOCK_BUSY;
+	case END_SLOW:
+		l->slow = true;
+		return LOCK_UNREACHABLE;
+	case END_UNREACHABLE:
+		return LOCK_UNREACHABLE;
+	case END_DENIED:
+		return LOCK_DENIED;
+	case END_SAME_SERVER:
+		note_duplicates(l);
+		return LOCK_SAME_SERVER;
+	case END_CANCELLED:
+		return LOCK_CANCELLED;
+	}
+	return LOCK_UNDECIDED;
+}
+
+enum lock_outcome
+lock_outcome(struct lock *l)
+{
+	int64_t now = clock_now_ms();
+	struct tally t;
+
+	if (l->lease.wait_end_ms != 0 && now >= l->lease.wait_end_ms &&
+	    !l->contest.last_called)
+		last_call(l, now);
+	lock_judge_numbers(l);
+	t = count_votes(l, now);
+	if (t.granted >= t.quorum)
+		l->lease.fence = t.fence;
+	else {
+		l->lease.replicating = false;
+		l->lease.contest = t.contested;
+		update_no_quorum(l, t.waits && t.unusable > t.minority);
+	}
+	return apply(l, decide(&t), &t, now);
 }

@@ -139,13 +139,6 @@ lock_was_slow(const struct lock *l)
 	return l->slow;
 }
 
-void
-lock_same_server(const struct lock *l, const char *urls[2])
-{
-	urls[0] = l->same[0];
-	urls[1] = l->same[1];
-}
-
 int
 lock_resolve(struct lock *l)
 {
@@ -188,13 +181,29 @@ lock_duplicate(const struct lock *l, const struct server *s)
 	return NULL;
 }
 
+bool
+lock_has_duplicates(const struct lock *l)
+{
+	for (int i = 0; i < l->lease.nservers; i++)
+		if (lock_duplicate(l, &l->servers[i]) != NULL)
+			return true;
+	return false;
+}
+
+void
+lock_same_server(const struct lock *l, const char *urls[2])
+{
+	urls[0] = l->same[0];
+	urls[1] = l->same[1];
+}
+
 void
 lock_renew(struct lock *l)
 {
 	for (int i = 0; i < l->lease.nservers && l->lease.phase == PHASE_HOLD;
 	     i++)
 		if (l->servers[i].key.state == KEY_OURS)
-			l->servers[i].pace.next_ms = 0;
+			server_hasten(&l->servers[i]);
 }
 
 void

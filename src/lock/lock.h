@@ -152,9 +152,13 @@ void lock_renew(struct lock *);
 /* The next outcome is LOCK_CANCELLED.  For callbacks. */
 void lock_cancel(struct lock *);
 
-/* Another server that turned out to be the same as s, or NULL. */
+/*
+ * Another server that turned out to be the same as s, or NULL; and whether
+ * there is such a pair.
+ */
 const struct server *
 lock_duplicate(const struct lock *, const struct server *s);
+bool lock_has_duplicates(const struct lock *);
 
 /*
  * trust.c: while the lock is asked for, decides anew which servers' numbers

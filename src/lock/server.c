@@ -45,7 +45,7 @@ static enum request_kind
 server_next_request(const struct server *s, int64_t now)
 {
 	const struct lease *l = s->lease;
-	bool answered = s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED;
+	bool answered = server_has_voted(s);
 
 	switch (l->phase) {
 	case PHASE_ACQUIRE:
@@ -271,6 +271,19 @@ give_back(struct server *s, bool leave)
 	s->key.state = KEY_NONE;
 	s->valid_ms = s->key.untrusted_since_ms = 0;
 	s->try++;
+}
+
+void
+server_hasten(struct server *s)
+{
+	s->pace.next_ms = clock_now_ms();
+}
+
+void
+server_ask_anew(struct server *s)
+{
+	s->vote = VOTE_PENDING;
+	server_hasten(s);
 }
 
 void

@@ -114,6 +114,13 @@ server_may_have_ours(const struct server *s)
 	return s->key.state != KEY_NONE || s->queue.maybe;
 }
 
+/* Whether its last reply was a vote. */
+static inline bool
+server_has_voted(const struct server *s)
+{
+	return s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED;
+}
+
 /* Its vote, where it has a vote. */
 static inline enum vote
 server_vote(const struct server *s)
@@ -138,6 +145,13 @@ void server_open(struct server *, int64_t now_ms);
 
 /* Does what is due; returns when it wants to be called again at the latest. */
 int64_t server_step(struct server *, int64_t now_ms);
+
+/*
+ * What is wanted of it has changed, so that its next request is due: whatever
+ * that is, or an acquire, until whose reply it has no vote.
+ */
+void server_hasten(struct server *);
+void server_ask_anew(struct server *);
 
 /*
  * Gives our vote here back, behind whatever is on its way, and stays in the

@@ -33,12 +33,6 @@ ascending_cb(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static bool
-has_told(const struct server *s)
-{
-	return s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED;
-}
-
 /*
  * Times count if they are within a day of the median, of both middle ones where
  * the number is even: two that differ have nobody to tell which is right.
@@ -51,7 +45,7 @@ judge_times(struct lock *l)
 	int n = 0;
 
 	for (int i = 0; i < l->lease.nservers; i++)
-		if (has_told(&l->servers[i]))
+		if (server_has_voted(&l->servers[i]))
 			sorted[n++] = l->servers[i].numbers.ahead_us;
 	if (n == 0)
 		return 0;
@@ -61,7 +55,7 @@ judge_times(struct lock *l)
 	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (has_told(s) &&
+		if (server_has_voted(s) &&
 		    (s->numbers.ahead_us > low + DAY_US ||
 			s->numbers.ahead_us < high - DAY_US))
 			s->numbers.odd = bad_time;

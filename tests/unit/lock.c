@@ -15,6 +15,7 @@
 #include "../../src/lock/server.c"
 #include "../../src/lock/lock.c"
 #include "../../src/lock/explain.c"
+#include "../../src/lock/votes.c"
 #include "../../src/lock/acquire.c"
 #include "../../src/lock/trust.c"
 #include "../../src/lock/lockset.c"

@@ -1,0 +1,202 @@
+/*
+ * What the votes come to, and what follows from that.  Like lock.c it knows the
+ * servers by their replies.
+ */
+#include <string.h>
+
+#include "lock/votes.h"
+#include "protocol/state.h"
+
+static bool
+same_owner(const struct lock_state *a, const struct lock_state *b)
+{
+	struct owner x, y;
+
+	if (a->readers > 0 && b->readers > 0)
+		return true; /* several may be the last of them */
+	if (owner_parse(&x, a->value, a->len) == 0 &&
+	    owner_parse(&y, b->value, b->len) == 0)
+		return strcmp(x.token, y.token) == 0;
+	return a->len == b->len && memcmp(a->value, b->value, a->len) == 0;
+}
+
+/*
+ * Whether the refusals do not come to "busy" yet: several owners share the
+ * votes, or one is still in the queue and so a candidate as we are.
+ */
+static bool
+contested(const struct lock *l)
+{
+	const struct lock_state *first = NULL;
+
+	if (l->lease.quorum == 1)
+		return false; /* one vote cannot be split */
+	for (int i = 0; i < l->lease.nservers; i++) {
+		const struct lock_state *v = &l->servers[i].view;
+
+		if (server_vote(&l->servers[i]) != VOTE_REFUSED)
+			continue;
+		if (!v->taken || v->queued)
+			return true;
+		if (first != NULL && !same_owner(first, v))
+			return true;
+		first = v;
+	}
+	return false;
+}
+
+/* How many refusals name this slot as free. */
+static int
+namings(const struct lock *l, int slot)
+{
+	int n = 0;
+
+	for (int i = 0; i < l->lease.nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		n += server_vote(s) == VOTE_REFUSED && s->view.best_ms == -2 &&
+		    s->view.best == slot;
+	}
+	return n;
+}
+
+/*
+ * Another slot, which most servers name as free; 0 if none does.  The word of
+ * one server counts once in a node timeout, so that it costs time at most.
+ */
+static int
+free_slot(const struct lock *l, int64_t now, bool *lone)
+{
+	int best = 0, most = 0;
+
+	*lone = false;
+	if (l->lease.mode != LOCK_SLOTTED || l->lease.nservers == 1)
+		return 0;
+	for (int i = 0; i < l->lease.nservers; i++) {
+		const struct server *s = &l->servers[i];
+		int n;
+
+		if (server_vote(s) != VOTE_REFUSED || s->view.best_ms != -2 ||
+		    s->view.best == l->lease.slot)
+			continue;
+		n = namings(l, s->view.best);
+		if (n > most) {
+			most = n;
+			best = s->view.best;
+		}
+	}
+	*lone = most == 1 && l->lease.nservers > 2;
+	return *lone && now < l->contest.lone_slot_ms ? 0 : best;
+}
+
+/* Whether a grant is older than any that we would have waited for. */
+static bool
+grant_is_stale(const struct lock *l, int64_t now)
+{
+	for (int i = 0; i < l->lease.nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if (server_vote(s) == VOTE_GRANTED &&
+		    now > s->sent_ms + l->lease.node_timeout_ms)
+			return true;
+	}
+	return false;
+}
+
+static void
+count_grants(const struct lock *l, struct tally *t)
+{
+	t->fence = l->lease.fence;
+	for (int i = 0; i < l->lease.nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if (server_vote(s) == VOTE_GRANTED && s->fence > t->fence)
+			t->fence = s->fence;
+	}
+	for (int i = 0; i < l->lease.nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if (server_vote(s) != VOTE_GRANTED || s->fence != t->fence)
+			continue;
+		t->fenced++;
+		t->replicated += s->replicas >= l->lease.replicas;
+	}
+}
+
+struct tally
+count_votes(const struct lock *l, int64_t now)
+{
+	const struct lease *w = &l->lease;
+	struct tally t = { .quorum = w->quorum,
+		.minority = w->nservers - w->quorum,
+		.contested = contested(l),
+		.cancelled = l->cancelled,
+		.same_server = lock_has_duplicates(l),
+		.waits = now < w->wait_end_ms,
+		.over = loop_seen_ms(l->loop) >= l->phase_end_ms,
+		.extended = l->contest.extended,
+		.has_ticket = w->ticket != 0,
+		.half_left = lock_deadline_ms(l) - now >= w->ttl_ms / 2,
+		.stale = grant_is_stale(l, now) };
+
+	for (int i = 0; i < w->nservers; i++) {
+		const struct server *s = &l->servers[i];
+		enum vote vote = server_vote(s);
+
+		t.granted += vote == VOTE_GRANTED;
+		t.refused += vote == VOTE_REFUSED;
+		t.pending += vote == VOTE_PENDING;
+		t.forbidden += vote == VOTE_FORBIDDEN;
+		t.unusable +=
+		    s->vote == VOTE_UNAVAILABLE || vote == VOTE_FORBIDDEN;
+		t.firm +=
+		    vote == VOTE_REFUSED && s->view.taken && !s->view.queued;
+	}
+	count_grants(l, &t);
+	t.free_slot = free_slot(l, now, &t.lone_slot);
+	/* Without waiting each slot is tried once at most. */
+	if (!t.waits && l->contest.changes >= w->capacity)
+		t.free_slot = 0;
+	return t;
+}
+
+/* There are enough grants; the fence, the replicas or time may be missing. */
+static enum action
+decide_majority(const struct tally *t)
+{
+	if (t->fenced < t->quorum)
+		return t->over ? END_UNREACHABLE : WRITE_FENCE;
+	if (t->replicated < t->quorum)
+		return t->over && t->extended ? END_UNREACHABLE : ASK_REPLICAS;
+	if (t->half_left)
+		return HOLD_LOCK;
+	return t->waits || (t->stale && !t->extended) ? ASK_AGAIN : END_SLOW;
+}
+
+enum action
+decide(const struct tally *t)
+{
+	bool heard = t->granted + t->refused >= t->quorum;
+	bool excluded = t->refused > t->minority;
+	bool split = t->contested && heard;
+
+	if (t->cancelled)
+		return END_CANCELLED;
+	if (t->same_server)
+		return END_SAME_SERVER;
+	if (t->granted >= t->quorum)
+		return decide_majority(t);
+	if (t->firm > t->minority && t->free_slot != 0)
+		return CHANGE_SLOT;
+	if (excluded && !t->contested && !t->waits)
+		return END_BUSY;
+	if ((split || (t->waits && excluded && heard)) && !t->has_ticket)
+		return TAKE_TICKET;
+	if (split)
+		return t->over ? END_BUSY : YIELD_VOTES;
+	if (t->forbidden > t->minority)
+		return END_DENIED;
+	if (!t->waits && (t->over || t->pending == 0))
+		return t->forbidden > 0 ? END_DENIED : END_UNREACHABLE;
+	return AWAIT_REPLIES;
+}

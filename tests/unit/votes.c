@@ -1,0 +1,182 @@
+/*
+ * What is decided from the votes of three servers.  Each row differs in one
+ * thing from the one before or from a group's first.
+ */
+#include "../../src/lock/votes.c"
+#include "tap.h"
+
+#define THREE .quorum = 2, .minority = 1
+
+struct row {
+	const char *what;
+	struct tally tally;
+	enum action action;
+};
+
+static void
+check(const struct row rows[], size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		enum action action = decide(&rows[i].tally);
+
+		if (action != rows[i].action)
+			tap_fail("%s: action %d, not %d", rows[i].what, action,
+			    rows[i].action);
+	}
+}
+
+#define CHECK_ROWS(rows) check(rows, sizeof(rows) / sizeof((rows)[0]))
+
+#define MAJORITY THREE, .granted = 2, .pending = 1
+
+static void
+majority(void)
+{
+	static const struct row rows[] = {
+		{ "nothing is missing",
+		    { MAJORITY, .fenced = 2, .replicated = 2,
+			.half_left = true },
+		    HOLD_LOCK },
+		{ "a minority refuses or forbids, too late, waiting or not",
+		    { THREE, .granted = 2, .forbidden = 1, .firm = 1,
+			.fenced = 2, .replicated = 2, .half_left = true,
+			.over = true, .waits = true },
+		    HOLD_LOCK },
+		{ "one grant has a smaller fence",
+		    { MAJORITY, .fenced = 1, .replicated = 1,
+			.half_left = true },
+		    WRITE_FENCE },
+		{ "nor does it get the fence in time",
+		    { MAJORITY, .fenced = 1, .replicated = 1, .half_left = true,
+			.over = true },
+		    END_UNREACHABLE },
+		{ "replicas are missing",
+		    { MAJORITY, .fenced = 2, .replicated = 1,
+			.half_left = true },
+		    ASK_REPLICAS },
+		{ "they get time of their own",
+		    { MAJORITY, .fenced = 2, .replicated = 1, .half_left = true,
+			.over = true },
+		    ASK_REPLICAS },
+		{ "but only once",
+		    { MAJORITY, .fenced = 2, .replicated = 1, .half_left = true,
+			.over = true, .extended = true },
+		    END_UNREACHABLE },
+		{ "the replies were slow",
+		    { MAJORITY, .fenced = 2, .replicated = 2 }, END_SLOW },
+		{ "a waiter has time for fresh grants",
+		    { MAJORITY, .fenced = 2, .replicated = 2, .waits = true },
+		    ASK_AGAIN },
+		{ "we stood still, not the servers",
+		    { MAJORITY, .fenced = 2, .replicated = 2, .stale = true },
+		    ASK_AGAIN },
+		{ "for the second time",
+		    { MAJORITY, .fenced = 2, .replicated = 2, .stale = true,
+			.extended = true },
+		    END_SLOW },
+	};
+
+	CHECK_ROWS(rows);
+}
+
+static void
+refusals(void)
+{
+	static const struct row rows[] = {
+		{ "one owner has a majority",
+		    { THREE, .refused = 2, .pending = 1, .firm = 2 },
+		    END_BUSY },
+		{ "a waiter takes a ticket",
+		    { THREE, .refused = 2, .pending = 1, .firm = 2,
+			.waits = true },
+		    TAKE_TICKET },
+		{ "and then waits",
+		    { THREE, .refused = 2, .pending = 1, .firm = 2,
+			.waits = true, .has_ticket = true },
+		    AWAIT_REPLIES },
+		{ "another slot is free",
+		    { THREE, .refused = 2, .pending = 1, .firm = 2,
+			.free_slot = 3 },
+		    CHANGE_SLOT },
+		{ "a candidate may give this one back",
+		    { THREE, .refused = 2, .pending = 1, .firm = 1,
+			.free_slot = 3 },
+		    END_BUSY },
+		{ "one refusal decides nothing",
+		    { THREE, .refused = 1, .pending = 2, .firm = 1 },
+		    AWAIT_REPLIES },
+	};
+
+	CHECK_ROWS(rows);
+}
+
+#define SPLIT THREE, .granted = 1, .refused = 1, .pending = 1, .contested = true
+
+static void
+split_votes(void)
+{
+	static const struct row rows[] = {
+		{ "candidates agree on an order", { SPLIT }, TAKE_TICKET },
+		{ "and give way to earlier ones", { SPLIT, .has_ticket = true },
+		    YIELD_VOTES },
+		{ "while there is time",
+		    { SPLIT, .has_ticket = true, .over = true }, END_BUSY },
+		{ "two servers are too few to call it a split vote",
+		    { THREE, .refused = 1, .unusable = 2, .contested = true },
+		    END_UNREACHABLE },
+		{ "refusals for different owners are no majority",
+		    { THREE, .refused = 2, .pending = 1, .contested = true,
+			.has_ticket = true },
+		    YIELD_VOTES },
+	};
+
+	CHECK_ROWS(rows);
+}
+
+static void
+failures(void)
+{
+	static const struct row rows[] = {
+		{ "replies may come", { THREE, .pending = 2, .unusable = 1 },
+		    AWAIT_REPLIES },
+		{ "in time",
+		    { THREE, .pending = 2, .unusable = 1, .over = true },
+		    END_UNREACHABLE },
+		{ "none is to come", { THREE, .granted = 1, .unusable = 2 },
+		    END_UNREACHABLE },
+		{ "a waiter outlasts that",
+		    { THREE, .granted = 1, .unusable = 2, .over = true,
+			.waits = true },
+		    AWAIT_REPLIES },
+		{ "one server forbids it and one fails",
+		    { THREE, .granted = 1, .forbidden = 1, .unusable = 2 },
+		    END_DENIED },
+		{ "a majority forbids it, also to a waiter",
+		    { THREE, .granted = 1, .forbidden = 2, .unusable = 2,
+			.waits = true },
+		    END_DENIED },
+		{ "two addresses are one server",
+		    { MAJORITY, .fenced = 2, .replicated = 2, .half_left = true,
+			.same_server = true },
+		    END_SAME_SERVER },
+		{ "a signal came first",
+		    { MAJORITY, .fenced = 2, .replicated = 2, .half_left = true,
+			.same_server = true, .cancelled = true },
+		    END_CANCELLED },
+	};
+
+	CHECK_ROWS(rows);
+}
+
+static const struct tap_test tests[] = {
+	{ "a majority holds once fence, replicas and time suffice", majority },
+	{ "a majority of refusals is busy, or a reason to wait", refusals },
+	{ "a split vote is settled in the order of tickets", split_votes },
+	{ "too few usable servers end it, unless we wait", failures },
+};
+
+int
+main(void)
+{
+	return TAP_MAIN(tests);
+}
