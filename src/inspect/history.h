@@ -1,14 +1,8 @@
-/* --history: recorded runs as a table for people or as JSON for programs. */
+/* --history: the recorded runs. */
 #ifndef HISTORY_H
 #define HISTORY_H
 
-#include <stdio.h>
-
-#include "inspect/runlog.h"
-
-/* Each prints at most 100 runs of a lock; ferror() reports a failed write. */
-void history_table(FILE *, const struct history *);
-void history_json(FILE *, const struct history *);
+#include "config/options.h"
 
 /*
  * Prints the last runs of the locks opt->names, or, if it names none, of all

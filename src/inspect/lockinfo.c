@@ -58,6 +58,9 @@ read_holders(struct server_view *v, const struct reply a)
 	}
 }
 
+const char *const state_names[] = { "unknown", "free", "held", "shared",
+	"rest" };
+
 /* Returns the state of a lock with these holders. */
 static enum state
 state_of(const struct holder *holders, size_t n, bool shared)
@@ -264,6 +267,14 @@ status_read(struct status *st)
 	query_send(q, st->nlocks, send_lock, lock_replied);
 	for (size_t i = 0; i < st->nlocks; i++)
 		judge_lock(q, &st->locks[i]);
+}
+
+int64_t
+holder_age_ms(const struct lock_info *l, const struct holder *h)
+{
+	if (l->sample == NULL || !h->ours || h->owner.resting)
+		return -1;
+	return owner_age_ms(&h->owner, l->sample->now_us);
 }
 
 /* When the oldest holder acquired the lock; foreign values come last. */

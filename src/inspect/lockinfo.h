@@ -12,6 +12,9 @@
 
 enum state { STATE_UNKNOWN, STATE_FREE, STATE_HELD, STATE_SHARED, STATE_REST };
 
+/* The word for a state, in tables and in JSON. */
+extern const char *const state_names[];
+
 /* Who holds a lock, a slot of it or a share in it. */
 struct holder {
 	char *value;
@@ -71,6 +74,12 @@ void status_read(struct status *);
  */
 void status_sort(struct status *);
 void status_release(struct status *);
+
+/*
+ * Returns for how long a holder of the lock has held it, by the server's clock;
+ * -1 for a foreign value or a cooldown.
+ */
+int64_t holder_age_ms(const struct lock_info *, const struct holder *);
 
 /*
  * Returns whether the run with this token holds all of opt->names.  If so,

@@ -126,3 +126,17 @@ history_release(struct history *h)
 	free(h->locks);
 	query_release(&h->query);
 }
+
+size_t
+lock_runs_shown(const struct lock_runs *c)
+{
+	return c->runs.n < RUNS_SHOWN ? c->runs.n : RUNS_SHOWN;
+}
+
+int64_t
+lock_runs_ran_ms(const struct lock_runs *c, const struct past_run *run)
+{
+	if (run->ending != ENDED_RUNNING)
+		return run->ran_ms;
+	return c->now_ms > run->since_ms ? c->now_ms - run->since_ms : 0;
+}

@@ -1,14 +1,8 @@
-/* --status: the state of locks as a table for people or JSON for programs. */
+/* --status: the state of locks. */
 #ifndef STATUS_H
 #define STATUS_H
 
-#include <stdio.h>
-
-#include "inspect/lockinfo.h"
-
-/* ferror() reports a failed write. */
-void show_table(FILE *, const struct status *);
-void show_json(FILE *, const struct status *);
+#include "config/options.h"
 
 /*
  * Prints the state of the locks opt->names, or, if it names none, of all under

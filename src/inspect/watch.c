@@ -22,7 +22,7 @@
 #include "base/screen.h"
 #include "base/xalloc.h"
 #include "inspect/lockinfo.h"
-#include "inspect/status.h"
+#include "inspect/status_table.h"
 #include "inspect/watch.h"
 #include "process/signals.h"
 
@@ -187,7 +187,7 @@ keep(struct watch *w)
 		status_sort(&w->status);
 		free(w->table);
 		out = text_open(&w->table, &len);
-		show_table(out, &w->status);
+		status_table(out, &w->status);
 		text_close(out);
 		snprintf(w->table_clock, sizeof(w->table_clock), "%s", clock);
 		w->known = w->known || !w->stale;

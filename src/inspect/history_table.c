@@ -1,0 +1,211 @@
+/*
+ * Everything printed here came from Redis, so everything is escaped.
+ */
+#include <inttypes.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/duration.h"
+#include "base/escape.h"
+#include "base/table.h"
+#include "inspect/history_table.h"
+
+#define WIDEST 20 /* columns that the bar of the longest run takes */
+
+/* The columns; LOCK comes before them if there may be several locks. */
+enum { WHEN, HOST, PID, COMMAND, WAITED, RAN, BAR, ENDED, COLUMNS };
+
+struct page {
+	struct table table;
+	int first;   /* the index of WHEN */
+	bool blocks; /* the locale has more characters than ASCII */
+};
+
+/* The names that kill(1) uses. */
+static const char *const signal_names[] = { [SIGHUP] = "HUP",
+	[SIGINT] = "INT",
+	[SIGQUIT] = "QUIT",
+	[SIGILL] = "ILL",
+	[SIGTRAP] = "TRAP",
+	[SIGABRT] = "ABRT",
+	[SIGBUS] = "BUS",
+	[SIGFPE] = "FPE",
+	[SIGKILL] = "KILL",
+	[SIGUSR1] = "USR1",
+	[SIGSEGV] = "SEGV",
+	[SIGUSR2] = "USR2",
+	[SIGPIPE] = "PIPE",
+	[SIGALRM] = "ALRM",
+	[SIGTERM] = "TERM",
+	[SIGXCPU] = "XCPU",
+	[SIGXFSZ] = "XFSZ",
+	[SIGVTALRM] = "VTALRM",
+	[SIGPROF] = "PROF",
+	[SIGIO] = "IO",
+	[SIGPWR] = "PWR",
+	[SIGSYS] = "SYS" };
+
+/* Whether the terminal can be expected to show block characters. */
+static bool
+utf8_locale(void)
+{
+	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+	bool utf8;
+
+	if (locale == (locale_t)0)
+		return false;
+	utf8 = strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+	freelocale(locale);
+	return utf8;
+}
+
+static void
+show_when(struct page *p, size_t row, int64_t wall_ms)
+{
+	char text[64];
+	time_t seconds = wall_ms / 1000;
+	struct tm tm;
+
+	if (wall_ms >= 0 && localtime_r(&seconds, &tm) != NULL &&
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0)
+		table_cell(&p->table, row, p->first + WHEN, "%s", text);
+}
+
+static void
+show_duration(struct page *p, size_t row, int column, int64_t ms)
+{
+	char text[DURATION_TEXT];
+
+	if (ms >= 0)
+		table_cell(&p->table, row, p->first + column, "%s",
+		    duration_format(ms, text));
+}
+
+/* A bar in proportion to the longest run makes a slow night visible. */
+static void
+show_bar(struct page *p, size_t row, int64_t ms, int64_t longest)
+{
+	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊",
+		"▉", "█" };
+	char bar[4 * WIDEST + 1] = "";
+	size_t used = 0;
+	int n;
+
+	if (ms <= 0)
+		return;
+	n = (int)(8.0 * WIDEST * (double)ms / (double)longest + 0.5);
+	if (!p->blocks)
+		n = (n + 4) / 8 * 8;
+	for (; n > 0; n -= 8)
+		used += (size_t)snprintf(bar + used, sizeof(bar) - used, "%s",
+		    p->blocks ? eighths[n < 8 ? n : 8] : "#");
+	table_cell(&p->table, row, p->first + BAR, "%s", bar);
+}
+
+/* COMMAND's exit status, the signal that killed it, or another ending. */
+static void
+show_ending(struct page *p, size_t row, const struct past_run *run)
+{
+	const int n = sizeof(signal_names) / sizeof(signal_names[0]);
+	const char *name = ending_names[run->ending];
+	int column = p->first + ENDED;
+	bool good = run->ending == ENDED_RUNNING ||
+	    (run->ending == ENDED_EXITED && run->status == 0);
+
+	if (run->ending == ENDED_KILLED && run->signal < n && run->signal > 0 &&
+	    signal_names[run->signal] != NULL)
+		name = signal_names[run->signal];
+	if (run->ending == ENDED_EXITED && run->status >= 0)
+		table_cell(&p->table, row, column, "%" PRId64, run->status);
+	else if (name != NULL)
+		table_cell(&p->table, row, column, "%s", name);
+	table_style(&p->table, row, column, good ? STYLE_GOOD : STYLE_BAD);
+}
+
+static void
+show_run(struct page *p, const struct lock_runs *c, const struct past_run *run,
+    int64_t longest)
+{
+	const struct owner *o = &run->owner;
+	struct table *t = &p->table;
+	size_t row = table_row(t);
+
+	if (p->first > 0)
+		table_text(t, row, 0, c->name, strlen(c->name));
+	for (int column = 0; column < COLUMNS; column++)
+		if (column != BAR)
+			table_cell(t, row, p->first + column, "-");
+	show_when(p, row, run->since_ms);
+	table_text(t, row, p->first + HOST, o->host, strlen(o->host));
+	table_cell(t, row, p->first + PID, "%d", (int)o->pid);
+	table_text(t, row, p->first + COMMAND, o->command, strlen(o->command));
+	show_duration(p, row, WAITED, run->waited_ms);
+	show_duration(p, row, RAN, lock_runs_ran_ms(c, run));
+	show_bar(p, row, lock_runs_ran_ms(c, run), longest);
+	show_ending(p, row, run);
+}
+
+/* Replaces the rows by those of another lock; columns only ever widen. */
+static void
+turn_page(struct page *p, const struct lock_runs *c)
+{
+	int64_t longest = 0;
+
+	p->table.nrows = 1;
+	for (size_t i = 0; i < lock_runs_shown(c); i++)
+		if (lock_runs_ran_ms(c, &c->runs.run[i]) > longest)
+			longest = lock_runs_ran_ms(c, &c->runs.run[i]);
+	for (size_t i = 0; i < lock_runs_shown(c); i++)
+		show_run(p, c, &c->runs.run[i], longest);
+}
+
+/* With -v: the token, and each server's last event if they differ. */
+static void
+show_logs(FILE *out, const struct query *q, const struct lock_runs *c,
+    const struct past_run *run)
+{
+	static const char *const views[] = { "says nothing of it",
+		"does not know its end", "says that it was lost",
+		"knows its end" };
+	char safe[4 * OWNER_TOKEN];
+	bool agree = true;
+
+	fprintf(out, "  token %s\n",
+	    escape_text(safe, sizeof(safe), run->owner.token,
+		strlen(run->owner.token)));
+	for (int i = 1; i < q->nservers; i++)
+		agree = agree && run->event[i] == run->event[0];
+	for (int i = 0; i < q->nservers && !agree; i++)
+		fprintf(out, "  %s  %s\n", q->servers[i].conn.address.text,
+		    c->logs[i].known ? views[run->event[i]] : "did not answer");
+}
+
+void
+history_table(FILE *out, const struct history *h)
+{
+	static const char *const titles[COLUMNS + 1] = { "LOCK", "WHEN", "HOST",
+		"PID", "COMMAND", "WAITED", "RAN", "", "ENDED" };
+	const struct options *opt = h->query.opt;
+	struct page p = { .first = opt->names.n != 1, .blocks = utf8_locale() };
+
+	table_init(&p.table, table_wants_colours(), p.first + COLUMNS,
+	    titles + 1 - p.first);
+	for (size_t i = 0; i < h->nlocks; i++)
+		turn_page(&p, &h->locks[i]); /* for the widths */
+	table_print(out, &p.table, 0, 1);
+	for (size_t i = 0; i < h->nlocks; i++) {
+		const struct lock_runs *c = &h->locks[i];
+
+		turn_page(&p, c);
+		for (size_t row = 1; row < p.table.nrows; row++) {
+			table_print(out, &p.table, row, row + 1);
+			if (opt->verbose)
+				show_logs(
+				    out, &h->query, c, &c->runs.run[row - 1]);
+		}
+	}
+	table_release(&p.table);
+}

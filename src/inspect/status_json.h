@@ -1,0 +1,12 @@
+/* --status as JSON for programs. */
+#ifndef STATUS_JSON_H
+#define STATUS_JSON_H
+
+#include <stdio.h>
+
+#include "inspect/lockinfo.h"
+
+/* Prints an array with an object for each lock.  ferror() reports a failed write. */
+void status_json(FILE *, const struct status *);
+
+#endif

@@ -1,0 +1,128 @@
+/*
+ * Everything printed here came from Redis, so everything is escaped.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "base/escape.h"
+#include "base/table.h"
+#include "inspect/status_table.h"
+
+enum { LOCK, STATE, HOLDER, COMMAND, HELD, LEASE, WAITING, FENCE, COLUMNS };
+
+/* The cells about one holder. */
+static void
+show_holder(struct table *t, size_t row, const struct lock_info *l,
+    const struct holder *h)
+{
+	char text[DURATION_TEXT], who[OWNER_WHO];
+	const struct owner *o = &h->owner;
+
+	if (!h->ours) {
+		table_text(t, row, HOLDER, h->value, h->len < 75 ? h->len : 75);
+	} else {
+		if (o->resting)
+			snprintf(who, sizeof(who), "%s@%s", o->user, o->host);
+		else
+			snprintf(who, sizeof(who), "%s@%s pid %d", o->user,
+			    o->host, (int)o->pid);
+		table_text(t, row, HOLDER, who, strlen(who));
+		table_text(t, row, COMMAND, o->command, strlen(o->command));
+	}
+	if (holder_age_ms(l, h) >= 0)
+		table_cell(t, row, HELD, "%s",
+		    duration_format(holder_age_ms(l, h), text));
+	if (h->ttl_ms >= 0)
+		table_cell(
+		    t, row, LEASE, "%s", duration_format(h->ttl_ms, text));
+}
+
+/* A row for each holder, at least one; the first has the cells of the lock. */
+static void
+show_lock(struct table *t, const struct lock_info *l)
+{
+	static const enum style styles[] = { STYLE_BAD, STYLE_DIM, STYLE_GOOD,
+		STYLE_GOOD, STYLE_PLAIN };
+	size_t first = t->nrows, row;
+
+	for (size_t i = 0; i < (l->nholders > 0 ? l->nholders : 1); i++) {
+		row = table_row(t);
+		for (int c = HOLDER; c < (i == 0 ? COLUMNS : WAITING); c++)
+			table_cell(t, row, c, "-");
+		if (i < l->nholders)
+			show_holder(t, row, l, &l->holders[i]);
+	}
+	table_text(t, first, LOCK, l->name, strlen(l->name));
+	table_cell(t, first, STATE, "%s", state_names[l->state]);
+	table_style(t, first, STATE, styles[l->state]);
+	if (l->sample != NULL)
+		table_cell(t, first, WAITING, "%d", l->sample->waiting);
+	if (l->sample != NULL && l->sample->waiting > 0)
+		table_style(t, first, WAITING, STYLE_BOLD);
+	if (l->fence > 0)
+		table_cell(t, first, FENCE, "%" PRId64, l->fence);
+}
+
+/* With -v: the tokens, and the view of each server. */
+static void
+show_views(FILE *out, const struct query *q, const struct lock_info *l)
+{
+	char text[DURATION_TEXT], who[OWNER_WHO], safe[2 * OWNER_WHO];
+
+	for (size_t i = 0; i < l->nholders; i++)
+		if (l->holders[i].ours)
+			fprintf(out, "  token %s\n",
+			    escape_text(safe, sizeof(safe),
+				l->holders[i].owner.token,
+				strlen(l->holders[i].owner.token)));
+	for (int i = 0; i < q->nservers; i++) {
+		const struct server_view *o = &l->views[i];
+		const char *server = q->servers[i].conn.address.text;
+
+		if (!o->known)
+			fprintf(out, "  %s  %s\n", server,
+			    escape_text(safe, sizeof(safe), q->servers[i].why,
+				strlen(q->servers[i].why)));
+		else if (o->nholders == 0)
+			fprintf(out, "  %s  free\n", server);
+		for (size_t j = 0; j < o->nholders; j++) {
+			const struct holder *h = &o->holders[j];
+
+			owner_who(who, h->value, h->len);
+			fprintf(out, "  %s  %s", server,
+			    escape_text(safe, sizeof(safe), who, strlen(who)));
+			if (h->ttl_ms >= 0)
+				fprintf(out, ", %s left",
+				    duration_format(h->ttl_ms, text));
+			putc('\n', out);
+		}
+	}
+}
+
+void
+status_table(FILE *out, const struct status *st)
+{
+	static const char *const titles[COLUMNS] = { "LOCK", "STATE", "HOLDER",
+		"COMMAND", "HELD", "LEASE", "WAITING", "FENCE" };
+	const struct query *q = &st->query;
+	struct table t;
+	size_t row = 1, end;
+
+	table_init(&t, table_wants_colours(), COLUMNS, titles);
+	for (size_t i = 0; i < st->nlocks; i++)
+		show_lock(&t, &st->locks[i]);
+	table_print(out, &t, 0, 1);
+	for (size_t i = 0; i < st->nlocks; i++) {
+		const struct lock_info *l = &st->locks[i];
+
+		end = row + (l->nholders > 0 ? l->nholders : 1);
+		table_print(out, &t, row, end);
+		row = end;
+		if (q->opt->verbose)
+			show_views(out, q, l);
+	}
+	table_release(&t);
+}
+
+/* A foreign value is its own token; nothing else of it is known. */
