@@ -45,8 +45,8 @@ in_haste() {
 	ln -sf "$REDLOCK_RUN" bin/redlock-run
 }
 
-# taken NAME: somebody has that lock, until the test ends.
-taken() {
+# lock_taken NAME: somebody has that lock, until the test ends.
+lock_taken() {
 	redis set "redlock:$1" somebody
 }
 
@@ -73,11 +73,11 @@ taken() {
 }
 
 @test "bash completes -k from the locks that exist" {
-	taken nightly
-	taken 'night shift'
-	taken app:one
+	lock_taken nightly
+	lock_taken 'night shift'
+	lock_taken app:one
 	# shellcheck disable=SC2016
-	taken 'mean"$(touch hurt)'
+	lock_taken 'mean"$(touch hurt)'
 	bash_complete redlock-run -k ni
 	[[ $(<reply) == $'night\\ shift\nnightly' ]]
 	bash_complete redlock-run --key = nightl
@@ -91,12 +91,12 @@ taken() {
 }
 
 @test "bash completes -k from the server that the line names" {
-	taken here
+	lock_taken here
 	bash_complete redlock-run -r unix : //"$BATS_FILE_TMPDIR"/other.sock -k ''
 	[[ $(sort reply) == $'elsewhere\neverywhere' ]]
 }
 
-@test "bash hands over to the command's own completion" {
+@test "bash passes on to the command's own completion" {
 	BASH_COMPLETION=/usr/share/bash-completion/bash_completion
 	[[ -e $BASH_COMPLETION ]] || BASH_COMPLETION=''
 	export BASH_COMPLETION
@@ -121,7 +121,7 @@ taken() {
 	[[ $(<reply) == sub/file-of-mine ]]
 }
 
-@test "completion is silent, and soon over, when no server answers" {
+@test "completion is silent and quick when no server answers" {
 	local since took best=10000000
 	in_haste
 	# The program itself would wait for a minute.
@@ -161,7 +161,7 @@ taken() {
 }
 
 @test "bash completes -k from all servers that the line names" {
-	taken here
+	lock_taken here
 	bash_complete redlock-run -r unix : //"$BATS_FILE_TMPDIR"/redis.sock \
 	    --restart-grace 5s -t 3s \
 	    -r unix : //"$BATS_FILE_TMPDIR"/other.sock -k ''
@@ -175,7 +175,7 @@ taken() {
 
 @test "bash completes -k from the server that the line names, however it is written" {
 	local url=unix://$BATS_FILE_TMPDIR/other.sock how
-	taken here
+	lock_taken here
 	for how in "-runix : //${url#unix://}" "-qrunix : //${url#unix://}" \
 	    "--redis = unix : //${url#unix://}" "-r '$url'" "--redis = \"$url\"" \
 	    "-q -r \"$url\""; do
@@ -222,7 +222,7 @@ unseen() {
 	rm args
 }
 
-@test "completion shows no password of the line in the arguments of a process" {
+@test "completion puts no password of the line into the arguments of a process" {
 	local how url
 	redis_start_tcp secret
 	redis_at secret set redlock:hidden somebody
@@ -254,7 +254,7 @@ unseen() {
 	redis_kill secret
 }
 
-@test "bash completes no command where none can be" {
+@test "bash completes no command where none is allowed" {
 	local how
 	for how in '--status' '--history -k k' '--break -k k' '--check' \
 	    '-v --status --' '--status x'; do
@@ -262,7 +262,7 @@ unseen() {
 		bash_complete redlock-run $how ca
 		[[ -z $(<reply) ]]
 	done
-	taken nightly
+	lock_taken nightly
 	bash_complete redlock-run --history -k ni
 	[[ $(<reply) == nightly ]]
 	bash_complete redlock-run --break --tok
@@ -277,8 +277,8 @@ unseen() {
 
 @test "zsh completes options, locks, and the command's own words" {
 	command -v zsh || skip "zsh is not installed"
-	taken nightly
-	taken 'night shift'
+	lock_taken nightly
+	lock_taken 'night shift'
 	zsh_complete 'redlock-run --on' '--on-loss *what happens*--only-command'
 	zsh_complete 'redlock-run --on-loss ' 'stop *warn'
 	zsh_complete 'redlock-run -qk ni' 'night\\ shift *nightly'
@@ -306,8 +306,8 @@ unseen() {
 @test "fish completes options, locks, and the command's own words" {
 	local how
 	command -v fish || skip "fish is not installed"
-	taken nightly
-	taken 'night shift'
+	lock_taken nightly
+	lock_taken 'night shift'
 	fish_complete 'redlock-run --on'
 	# fish 4 offers more, with that somewhere inside
 	[[ $(grep -o '^--on[^[:space:]]*' reply | sort) == \
@@ -392,7 +392,7 @@ odd='odd $(touch hurt);*&'
 
 # odd_name SHELL: such a name is a word like any other.
 odd_name() {
-	taken "$odd"
+	lock_taken "$odd"
 	typed "$1" <<-'END'
 		see @@
 		press redlock-run --status --json -k od
@@ -404,19 +404,19 @@ odd_name() {
 	END
 }
 
-@test "bash completes the name of a lock that has all that a shell would expand" {
+@test "bash completes a lock's name that contains all shell metacharacters" {
 	odd_name bash
 }
 
-@test "zsh completes the name of a lock that has all that a shell would expand" {
+@test "zsh completes a lock's name that contains all shell metacharacters" {
 	odd_name zsh
 }
 
-@test "fish completes the name of a lock that has all that a shell would expand" {
+@test "fish completes a lock's name that contains all shell metacharacters" {
 	odd_name fish
 }
 
-@test "zsh completes no command where none can be" {
+@test "zsh completes no command where none is allowed" {
 	printf '#!/bin/sh\n' >bin/redlock-test-command
 	chmod +x bin/redlock-test-command
 	typed zsh <<-'END'

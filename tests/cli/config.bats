@@ -30,9 +30,9 @@ conf() {
 	chmod 600 conf
 }
 
-# wrong TEXT [ARG...]: with the file as it is, and ARGs, it is a usage error
-# with TEXT in its message, and no password.
-wrong() {
+# conf_wrong TEXT [ARG...]: with the file as it is, and ARGs, it is a usage
+# error with TEXT in its message, and no password.
+conf_wrong() {
 	local text=$1
 	shift
 	run -64 --separate-stderr redlock -k a "$@" -- true
@@ -40,14 +40,14 @@ wrong() {
 	[[ -z $output && $stderr != *s3cret* ]]
 }
 
-# lease ARG...: the TTL, rounded up to minutes.
-lease() {
+# conf_lease ARG...: the TTL, rounded up to minutes.
+conf_lease() {
 	local ms
 	ms=$(redlock -k a "$@" -- sh -c "$(cli pttl redlock:a)")
 	echo $(((ms + 59999) / 60000))
 }
 
-@test "every setting in the file has its effect" {
+@test "every setting in the configuration file has its effect" {
 	local may
 	may_use app:
 	read -ra may < <(permissions app:)
@@ -68,25 +68,25 @@ lease() {
 	    sh -c 'trap "" TERM; while :; do sleep 0.05; done'
 }
 
-@test "prefix without a value is the empty prefix" {
+@test "prefix without a value in the file is the empty prefix" {
 	may_use ""
 	conf "redis $here" prefix
 	redlock -k a -- sh -c "$(cli exists a)" | grep -qx 1
 }
 
-@test "the command line beats the environment, and that the file" {
+@test "the command line takes precedence over the environment, and that over the file" {
 	conf "redis $here" "ttl 7m"
-	[[ $(lease) == 7 ]]
+	[[ $(conf_lease) == 7 ]]
 	export REDLOCK_TTL=8m
-	[[ $(lease) == 8 ]]
-	[[ $(lease --ttl 9m) == 9 ]]
+	[[ $(conf_lease) == 8 ]]
+	[[ $(conf_lease --ttl 9m) == 9 ]]
 	printf 'ttl 6m\n' >second
 	unset REDLOCK_TTL
-	[[ $(lease --config second -r "$here") == 6 ]]
-	[[ $(lease --config /dev/null -r "$here") == 1 ]]
+	[[ $(conf_lease --config second -r "$here") == 6 ]]
+	[[ $(conf_lease --config /dev/null -r "$here") == 1 ]]
 }
 
-@test "servers on a higher level replace those of a lower one" {
+@test "servers of a higher level replace those of a lower one" {
 	conf "redis $here"
 	redis_freeze
 	redlock -k a -r "$there" -- true
@@ -97,91 +97,91 @@ lease() {
 	redis_thaw
 }
 
-@test "--status reads the file, too" {
+@test "--status reads the configuration file, too" {
 	conf "redis $here" "prefix app:"
 	may_use app:
 	redis set app:nightly somebody
 	redlock --status | grep -q '^nightly '
 }
 
-@test "a line that is not right is named, and quoted" {
+@test "an invalid line of the file is quoted with its place" {
 	conf "redis $here" "" "tll 5s"
-	wrong "$PWD/conf:3: 'tll' is no setting"
+	conf_wrong "$PWD/conf:3: 'tll' is no setting"
 	conf "redis $here" "config /etc/x"
-	wrong "$PWD/conf:2: 'config' is no setting"
+	conf_wrong "$PWD/conf:2: 'config' is no setting"
 	conf "ttl"
-	wrong "$PWD/conf:1: ttl has no value"
+	conf_wrong "$PWD/conf:1: ttl has no value"
 	conf "ttl 5s" "redis $here" "ttl 5s"
-	wrong "$PWD/conf:3: ttl stands there twice"
+	conf_wrong "$PWD/conf:3: ttl stands there twice"
 	conf "ttl = 5s"
-	wrong "$PWD/conf:1: the line has a '='"
+	conf_wrong "$PWD/conf:1: the line has a '='"
 	conf "prefix ''"
-	wrong "$PWD/conf:1: the line has quotes"
+	conf_wrong "$PWD/conf:1: the line has quotes"
 	printf 'ttl 5s\nprefix a\0b\n' >conf
-	wrong "$PWD/conf:2: the line has a NUL"
+	conf_wrong "$PWD/conf:2: the line has a NUL"
 	printf 'ttl 5s\nprefix a\33[1mb\n' >conf
-	wrong "$PWD/conf:2: the line has a control character"
+	conf_wrong "$PWD/conf:2: the line has a control character"
 	printf 'prefix %05000d\n' 1 >conf
-	wrong "$PWD/conf:1: the line is too long"
+	conf_wrong "$PWD/conf:1: the line is too long"
 	# What is no setting may be a password.
 	for line in s3cret password=s3cret password:s3cret \
 	    "redis://u:s3cret@h 6379" "redis=redis://:s3cret@h"; do
 		conf "$line"
-		wrong "$PWD/conf:1: the line has no name of a setting"
+		conf_wrong "$PWD/conf:1: the line has no name of a setting"
 	done
 }
 
-@test "a value that is not right is told with its place" {
+@test "an invalid value in the file is reported with its place" {
 	conf "redis $here" "ttl soon"
-	wrong "$PWD/conf:2: ttl: 'soon' is not a duration"
+	conf_wrong "$PWD/conf:2: ttl: 'soon' is not a duration"
 	redlock -k a -t 5s -- true
 	conf "ttl 5ms"
-	wrong "$PWD/conf:1: ttl: '5ms' is too short"
+	conf_wrong "$PWD/conf:1: ttl: '5ms' is too short"
 	conf "redis $here" "redis redis://:s3cret@h:x"
-	wrong "$PWD/conf:2: redis: 'redis://:***@h:x' has a bad port number"
+	conf_wrong "$PWD/conf:2: redis: 'redis://:***@h:x' has a bad port number"
 	conf "redis $here" "redis $here"
-	wrong "$PWD/conf:2: redis: '$here' is named twice"
+	conf_wrong "$PWD/conf:2: redis: '$here' is named twice"
 	conf "prefix a:~b"
-	wrong "$PWD/conf:1: prefix: 'a:~b' has ':~' in it"
+	conf_wrong "$PWD/conf:1: prefix: 'a:~b' has ':~' in it"
 	conf "log journal"
-	wrong "$PWD/conf:1: log: 'journal' is neither"
+	conf_wrong "$PWD/conf:1: log: 'journal' is neither"
 	conf "password-file $PWD/nowhere"
-	wrong "$PWD/conf:1: password-file: '$PWD/nowhere' cannot be read"
+	conf_wrong "$PWD/conf:1: password-file: '$PWD/nowhere' cannot be read"
 	conf "password-file x" "password s3cret"
-	wrong "$PWD/conf:2: password: there is a password-file as well"
+	conf_wrong "$PWD/conf:2: password: there is a password-file as well"
 	conf "password $(printf 's3cret%0600d' 1)"
-	wrong "$PWD/conf:1: password is longer than 511 bytes"
+	conf_wrong "$PWD/conf:1: password is longer than 511 bytes"
 	conf "redis $here" 'redis redis://me@h'
-	wrong "$PWD/conf:2: redis: 'redis://***@h:6379' has a user but no password"
+	conf_wrong "$PWD/conf:2: redis: 'redis://***@h:6379' has a user but no password"
 	conf "redis $here" 'redis h' 'ttl 2m' 'restart-grace 1m'
-	wrong "$PWD/conf:3: ttl: 2m is more than the restart grace of 1m ($PWD/conf:4: restart-grace)"
-	wrong '--ttl: 3m is more than the restart grace of 2m (--restart-grace)' \
+	conf_wrong "$PWD/conf:3: ttl: 2m is more than the restart grace of 1m ($PWD/conf:4: restart-grace)"
+	conf_wrong '--ttl: 3m is more than the restart grace of 2m (--restart-grace)' \
 	    -t 3m --restart-grace 2m
 	conf "redis $here"
-	REDLOCK_TTL=x wrong "REDLOCK_TTL: 'x'"
-	wrong "--ttl: 'x'" -t x
+	REDLOCK_TTL=x conf_wrong "REDLOCK_TTL: 'x'"
+	conf_wrong "--ttl: 'x'" -t x
 }
 
-@test "a file that is named must be there and readable" {
-	wrong "REDLOCK_CONFIG: '$PWD/conf' cannot be read: No such file"
-	wrong "--config: 'nowhere' cannot be read: No such file" \
+@test "a configuration file that is named must exist and be readable" {
+	conf_wrong "REDLOCK_CONFIG: '$PWD/conf' cannot be read: No such file"
+	conf_wrong "--config: 'nowhere' cannot be read: No such file" \
 	    --config nowhere
-	REDLOCK_CONFIG='' wrong "REDLOCK_CONFIG: '' cannot be read"
-	wrong "--config: '.' cannot be read: Is a directory" --config .
+	REDLOCK_CONFIG='' conf_wrong "REDLOCK_CONFIG: '' cannot be read"
+	conf_wrong "--config: '.' cannot be read: Is a directory" --config .
 	ln -s loop loop
-	wrong "--config: 'loop' cannot be read" --config loop
-	wrong "'/dev/zero' is larger than 64 KB" --config /dev/zero
+	conf_wrong "--config: 'loop' cannot be read" --config loop
+	conf_wrong "'/dev/zero' is larger than 64 KB" --config /dev/zero
 }
 
-@test "the file may be a pipe" {
-	[[ $(lease --config <(
+@test "the configuration file may be a pipe" {
+	[[ $(conf_lease --config <(
 		echo "redis $here"
 		sleep 0.1
 		printf 'ttl 5m'
 	)) == 5 ]]
 }
 
-@test "the password may stand in the file, by itself or in a URL" {
+@test "the configuration file may have the password, by itself or in a URL" {
 	redis acl setuser default resetpass '>s3cret one'
 	conf "redis $here"
 	run -77 --separate-stderr redlock -k a -- true
@@ -198,17 +198,17 @@ lease() {
 	redlock -k a --password-file secret -- true
 }
 
-@test "a file that others can read must not hold a password" {
+@test "a configuration file that others can read must not have a password" {
 	conf "redis $here" "password s3cret"
 	chmod 644 conf
-	wrong "$PWD/conf:2: password: a password in a file that others can read"
+	conf_wrong "$PWD/conf:2: password: a password in a file that others can read"
 	chmod 640 conf
 	run -77 redlock -k a -- true
 	conf "redis redis://:s3cret@h"
 	chmod 604 conf
-	wrong "$PWD/conf:1: redis: a password in a file"
+	conf_wrong "$PWD/conf:1: redis: a password in a file"
 	# Whether it is used or not.
-	wrong "$PWD/conf:1: redis: a password in a file" -r "$here"
+	conf_wrong "$PWD/conf:1: redis: a password in a file" -r "$here"
 	conf "redis $here" "password-file secret"
 	chmod 644 conf
 	echo s3cret >secret
@@ -219,29 +219,29 @@ lease() {
 	redlock -k a -- true
 }
 
-@test "a file that others can write is refused, whatever it says" {
+@test "a configuration file that others can write is refused, whatever its content" {
 	local mode
 	conf "redis $here"
 	for mode in 620 602 664 666; do
 		chmod "$mode" conf
-		wrong "'$PWD/conf' can be written by others than its owner"
-		wrong "'$PWD/conf' can be written by others than its owner" \
+		conf_wrong "'$PWD/conf' can be written by others than its owner"
+		conf_wrong "'$PWD/conf' can be written by others than its owner" \
 		    -r "$here"
 	done
 	chmod 644 conf
 	redlock -k a -- true
 	mkfifo -m 622 pipe
 	echo "redis $here" >pipe 3>&- &
-	wrong "'pipe' can be written by others than its owner" --config pipe
+	conf_wrong "'pipe' can be written by others than its owner" --config pipe
 	wait $!
 }
 
-@test "a file of somebody else is refused, one of root is not" {
+@test "a configuration file of another user is refused, one of root is not" {
 	((EUID == 0)) || skip "needs root, to be somebody else"
 	conf "redis $here"
 	chown 65534 conf
-	wrong "'$PWD/conf' belongs neither to root nor to you"
-	wrong "'$PWD/conf' belongs neither to root nor to you" -r "$here"
+	conf_wrong "'$PWD/conf' belongs neither to root nor to you"
+	conf_wrong "'$PWD/conf' belongs neither to root nor to you" -r "$here"
 	cp "$run_path" program
 	chmod 711 .
 	chmod 644 conf
@@ -258,7 +258,7 @@ lease() {
 	says "'conf' belongs neither to root nor to you"
 }
 
-@test "--config is /etc/redlock-run.conf where it is not given" {
+@test "the default of --config is /etc/redlock-run.conf" {
 	host_make
 	unset REDLOCK_CONFIG
 	run -69 --separate-stderr on_host "$run_path" -k a -- true
@@ -271,7 +271,7 @@ lease() {
 	on_host env REDLOCK_CONFIG=/dev/null "$run_path" -k a -r "$here" -- true
 }
 
-@test "a file that is there but cannot be read is an error, whatever is given" {
+@test "a configuration file that exists but cannot be read is an error, whatever is given" {
 	local how
 	host_make
 	unset REDLOCK_CONFIG
@@ -286,7 +286,7 @@ lease() {
 	done
 }
 
-@test "a file that we may not read is an error" {
+@test "a configuration file without read permission is an error" {
 	((EUID == 0)) || skip "needs root, to be somebody else"
 	host_make
 	unset REDLOCK_CONFIG
@@ -303,13 +303,13 @@ lease() {
 	says "'/etc/redlock-run.conf' cannot be read: Permission denied"
 }
 
-@test "README's configuration file is one, for those servers" {
+@test "README's configuration file is valid and names its servers" {
 	local i
 	host_make
 	mkdir bin
 	ln -s "$run_path" bin/redlock-run
 	host_how+=(-n)
-	block 'log syslog' >etc/redlock-run.conf
+	readme_block 'log syslog' >etc/redlock-run.conf
 	for i in 1 2 3; do
 		echo "127.0.0.$i redis$i.example.com"
 	done >etc/hosts

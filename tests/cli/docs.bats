@@ -96,7 +96,7 @@ options_of_man() {
 		grep -vx 1 | sort -n)
 }
 
-@test "--help, the man page and the program know the same environment" {
+@test "--help, the man page and the program have the same environment variables" {
 	grep -ohE '"(REDLOCK_[A-Z_]+|REDISCLI_AUTH)"' "$top/src/config/settings.c" |
 		tr -d '"' | sort -u >source
 	[[ -s source ]]
@@ -106,7 +106,7 @@ options_of_man() {
 		grep -oE '\b(REDLOCK_[A-Z_]+|REDISCLI_AUTH)\b' | sort -u)
 }
 
-@test "the man page and the program know the same settings of a file" {
+@test "the man page and the program have the same settings of a file" {
 	sed -n '/^} keys/,/^};/p' "$top/src/config/settings.c" | tr -d '\n' |
 		grep -oE '"[a-z-]+" \}' | tr -d '" }' | sort >source
 	[[ $(wc -l <source) -ge 9 ]]
@@ -178,7 +178,7 @@ section() {
 
 @test "README's status table has the columns of the program's" {
 	redis set redlock:nightly somebody
-	diff <(block --status | grep '^LOCK' | tr -s ' ') \
+	diff <(readme_block --status | grep '^LOCK' | tr -s ' ') \
 	    <(redlock --status | sed -n 1p | tr -s ' ')
 	# And the man page describes each.
 	diff <(section STATUS |
@@ -188,7 +188,7 @@ section() {
 
 @test "README's table of past runs has the columns of the program's" {
 	redlock -k nightly -- true
-	diff <(block '$ redlock-run --history' | sed -n 2p | tr -s ' ') \
+	diff <(readme_block '$ redlock-run --history' | sed -n 2p | tr -s ' ') \
 	    <(redlock --history -k nightly | sed -n 1p | tr -s ' ')
 	diff <(section HISTORY |
 		sed -nE 's/^\.It Sy ([A-Z]+) .*/\1/p') \
@@ -219,7 +219,7 @@ section() {
 	    <(redlock --check | sed -n 1p | tr -s ' ' '\n')
 }
 
-@test "README's commands are goals of the Makefile" {
+@test "README's make commands exist in the Makefile" {
 	local goal
 	sed -nE 's/^(    |.*`)make ([a-z ]*[a-z]).*/\2/p' "$top/README.md" |
 		tr ' ' '\n' >goals

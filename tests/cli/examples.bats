@@ -7,8 +7,8 @@
 load ../lib/common
 load ../lib/readme
 
-setup_file() { host_start; }
-setup() { host_reset; }
+setup_file() { readme_host_start; }
+setup() { readme_host_reset; }
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
@@ -36,21 +36,21 @@ ended() {
 	[[ $(wc -l <statuses) == "$1" ]]
 }
 
-@test "a crontab: at two o'clock one host makes the backup, the other skips it" {
+@test "crontab example: one host makes the backup, the other skips it" {
 	((EUID == 0)) || skip "needs root"
 	"${host[@]}" sh -c 'command -v cron && command -v faketime' ||
 		skip "no cron or faketime here"
-	program redlock-run <<-END
+	readme_program redlock-run <<-END
 		#!/bin/sh
 		$REDLOCK_RUN "\$@" >>$PWD/said 2>&1
 		echo "\$?" >>$PWD/statuses
 	END
-	stand_in backup.sh
-	block REDLOCK_REDIS=redis >one
+	readme_stand_in backup.sh
+	readme_block REDLOCK_REDIS=redis >one
 	cp one two
 	cron_at one
 	cron_at two
-	eventually logged 1
+	eventually readme_logged 1
 	# The other host's is over at once, and a success.
 	eventually ended 1
 	[[ $(<statuses) == 0 ]]
@@ -63,14 +63,14 @@ ended() {
 }
 
 @test "redlock-run(1) has README's crontab line" {
-	grep -F "$(block REDLOCK_REDIS=redis | tail -n 1)" "$top/man/redlock-run.1"
+	grep -F "$(readme_block REDLOCK_REDIS=redis | tail -n 1)" "$top/man/redlock-run.1"
 }
 
 ## systemd
 
 # unit NAME: the file of that name, and in $start what it starts.
 unit() {
-	block "/$1" >"$1"
+	readme_block "/$1" >"$1"
 	sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' "$1" >joined
 	read -ra start < <(sed -n 's/^ExecStart=//p' joined)
 	start=(env "$(sed -n 's/^Environment=//p' joined)" "${start[@]}")
@@ -86,14 +86,14 @@ patient() {
 	(($(sed -n 's/^TimeoutStopSec=//p' "$1") > kill_after))
 }
 
-@test "a systemd timer: one host makes the backup, the others say who does" {
+@test "systemd timer example: one host makes the backup, the others name it" {
 	local first start
-	stand_in backup.sh
+	readme_stand_in backup.sh
 	unit backup.service
 	patient backup.service
 	"${host[@]}" "${start[@]}" 2>said &
 	first=$!
-	eventually logged 1
+	eventually readme_logged 1
 	run "${host[@]}" "${start[@]}"
 	grep -qx "SuccessExitStatus=$status" backup.service
 	[[ $output == 'redlock-run: nightly: held by '*'(backup.sh)'* ]]
@@ -104,9 +104,9 @@ patient() {
 	[[ $status -eq 143 && ! -s said && $(<log) == backup ]]
 }
 
-@test "a daemon runs on one host, the next one follows, whether it ends or its host dies" {
+@test "daemon example: it runs on one host, and the next follows when it or its host dies" {
 	local name pids=() start
-	program mydaemon <<-END
+	readme_program mydaemon <<-END
 		#!/bin/sh
 		echo "\$HOST" >>$PWD/log
 		until [ -e "$PWD/end-\$HOST" ]; do sleep 0.02; done
@@ -117,32 +117,32 @@ patient() {
 		"${host[@]}" env HOST="$name" "${start[@]}" 2>>said &
 		pids+=($!)
 		eventually held leader
-		eventually queued leader $((${#pids[@]} - 1))
+		eventually readme_queued leader $((${#pids[@]} - 1))
 	done
-	eventually logged 1
+	eventually readme_logged 1
 	[[ $(redis pttl redlock:leader) -le 15000 ]]
 	kill -KILL "${pids[0]}"
 	# The 15 seconds pass.
 	redis pexpire redlock:leader 1
-	eventually logged 2
+	eventually readme_logged 2
 	touch end-two
-	eventually logged 3
+	eventually readme_logged 3
 	wait "${pids[1]}"
 	# A stop: of a leader, and of one that stands by.
 	kill -TERM "${pids[2]}"
-	eventually logged 4
+	eventually readme_logged 4
 	touch end-four
-	all_well "${pids[3]}"
+	readme_all_well "${pids[3]}"
 	run wait "${pids[2]}"
 	[[ $status -eq 143 ]]
 	[[ $(<log) == $'one\ntwo\nthree\nfour' ]]
 }
 
-@test "systemd understands every line of the units" {
+@test "systemd accepts every line of the example units" {
 	local name
 	command -v systemd-analyze || skip "no systemd-analyze here"
 	for name in backup.service backup.timer mydaemon.service; do
-		block "/$name" >"$name"
+		readme_block "/$name" >"$name"
 		[[ -s $name ]]
 		run "${host[@]}" systemd-analyze verify --man=no "./$name"
 		[[ $status -eq 0 && -z $output ]]
@@ -154,9 +154,9 @@ patient() {
 
 ## Scripts
 
-@test "a script that locks itself does so, however it is started" {
+@test "script example: a script that locks itself does so, however it is started" {
 	local first
-	block REDLOCK_PID >lock-itself
+	readme_block REDLOCK_PID >lock-itself
 	cat >>lock-itself <<-END
 		echo "\$REDLOCK_KEY \$# \$2" >>$PWD/log
 		until [ -e $PWD/enough ]; do sleep 0.05; done
@@ -164,11 +164,11 @@ patient() {
 	chmod +x lock-itself
 	"${host[@]}" ./lock-itself one 'two  words' >out &
 	first=$!
-	eventually logged 1
+	eventually readme_logged 1
 	run -75 "${host[@]}" timeout 20 ./lock-itself three
 	[[ $output == *"deploy: held by "*"(lock-itself)"* ]]
 	touch enough
-	all_well "$first"
+	readme_all_well "$first"
 	[[ $(<out) == 'deploying one' ]]
 	[[ $(<log) == 'deploy 2 two  words' ]]
 	# From another job, with that job's variables.
@@ -177,9 +177,9 @@ patient() {
 	[[ $(<log) == 'deploy 2 b' ]]
 }
 
-@test "a script tells what became of the deploy, whatever status that has" {
+@test "deploy example: the script reports how the deploy ended" {
 	local first
-	block 'case $(cat' >script
+	readme_block 'case $(cat' >script
 	deploy_exits() {
 		printf '#!/bin/sh\n[ "$*" = production ] || exit 3\n%s\n' "$1" \
 		    >deploy.sh
@@ -197,14 +197,14 @@ patient() {
 	rm deploy.sh
 	run "${host[@]}" sh script
 	[[ $output == *'failed with 127' ]]
-	stand_in deploy.sh .
+	readme_stand_in deploy.sh .
 	"${host[@]}" sh script >out &
 	first=$!
-	eventually logged 1
+	eventually readme_logged 1
 	run "${host[@]}" sh script
 	[[ $output == *'somebody else is deploying' ]]
 	touch enough
-	all_well "$first"
+	readme_all_well "$first"
 	[[ $(<out) == deployed ]]
 }
 
@@ -213,10 +213,10 @@ children_of() {
 	cat "/proc/$1/task/$1/children"
 }
 
-@test "a CI job: two deploys run one after the other, one that is cancelled not at all" {
+@test "CI example: two deploys run one after the other, and a cancelled one not at all" {
 	local i jobs=()
-	stand_in deploy.sh .
-	block 'run: redlock-run' >step
+	readme_stand_in deploy.sh .
+	readme_block 'run: redlock-run' >step
 	sed -nE 's/^  run: //p' step >job
 	[[ -s job ]]
 	for i in 0 1 2; do
@@ -224,15 +224,15 @@ children_of() {
 		    sh -e job 2>>said &
 		jobs+=($!)
 		eventually held deploy-prod
-		eventually queued deploy-prod "$i"
+		eventually readme_queued deploy-prod "$i"
 	done
-	eventually logged 1
+	eventually readme_logged 1
 	# As runners do it: the whole group of the job.
 	kill -INT $(children_of "${jobs[1]}") "${jobs[1]}"
-	eventually queued deploy-prod 1
-	logged 1
+	eventually readme_queued deploy-prod 1
+	readme_logged 1
 	touch enough
-	all_well "${jobs[0]}" "${jobs[2]}"
+	readme_all_well "${jobs[0]}" "${jobs[2]}"
 	wait "${jobs[1]}" || true
 	[[ $(<log) == $'deploy production\ndeploy production' ]]
 }
@@ -241,7 +241,7 @@ children_of() {
 
 # container_file WORD: the words of that line of the Dockerfile.
 container_file() {
-	block ENTRYPOINT | sed -n "s/^$1 \[\"\(.*\)\"\]$/\1/p" |
+	readme_block ENTRYPOINT | sed -n "s/^$1 \[\"\(.*\)\"\]$/\1/p" |
 		sed 's/", "/\n/g'
 }
 
@@ -253,16 +253,16 @@ container() {
 	[[ ${#entry[@]} -gt 1 && -n ${cmd[*]} ]]
 	(($# == 0)) || cmd=("$@")
 	"${host[@]}" unshare --pid --fork --kill-child --mount-proc \
-	    env "$(block ENTRYPOINT | sed -n 's/^ENV //p')" \
+	    env "$(readme_block ENTRYPOINT | sed -n 's/^ENV //p')" \
 	    "${entry[@]}" "${cmd[@]}" 2>>said &
 	containers+=($!)
 }
 
-@test "a container: it collects the dead, passes TERM on, and exits with 128+N" {
+@test "container example: it reaps processes, passes SIGTERM on and exits with 128+N" {
 	local containers=() i
-	block ENTRYPOINT | grep -qx 'COPY redlock-run worker /usr/local/bin/'
+	readme_block ENTRYPOINT | grep -qx 'COPY redlock-run worker /usr/local/bin/'
 	# Its orphan dies while it looks.
-	program worker <<-END
+	readme_program worker <<-END
 		#!/bin/sh
 		rm -f $PWD/orphan
 		(sh -c 'echo \$\$ >$PWD/orphan' &)
@@ -273,19 +273,19 @@ container() {
 		exec sleep 1000
 	END
 	container
-	eventually logged 1
+	eventually readme_logged 1
 	[[ $(<log) == 1 ]]
 	container
-	eventually queued worker 1
+	eventually readme_queued worker 1
 	container sh -c 'exit 7'
-	eventually queued worker 2
+	eventually readme_queued worker 2
 	container
-	eventually queued worker 3
+	eventually readme_queued worker 3
 	# Those that stand by can be stopped as well.
 	kill -TERM $(children_of "${containers[3]}")
-	eventually queued worker 2
+	eventually readme_queued worker 2
 	kill -TERM $(children_of "${containers[0]}")
-	eventually logged 2
+	eventually readme_logged 2
 	kill -KILL $(children_of "$(children_of "${containers[1]}" | xargs)")
 	for i in "${containers[@]}"; do
 		eventually gone "$i"
@@ -296,16 +296,16 @@ container() {
 
 ## The other sections
 
-@test "three servers hold a lock while one of them is shut down" {
+@test "three-server example: the lock holds while one of them is shut down" {
 	local i
 	# Should this fail, redis_stop_all() ends those that have such a file.
-	program redis-server <<-END
+	readme_program redis-server <<-END
 		#!/bin/sh
 		exec $(PATH=${PATH#*:} type -P redis-server) "\$@" --dir $PWD \
 		    --pidfile $BATS_FILE_TMPDIR/readme-\$4.server
 	END
-	block 'for port' >start
-	block RESTART_GRACE=0 >hold
+	readme_block 'for port' >start
+	readme_block RESTART_GRACE=0 >hold
 	"${host[@]}" sh start
 	for i in 1 2 3; do
 		eventually "${host[@]}" redis-cli -p "1679$i" ping
@@ -319,102 +319,102 @@ container() {
 	done
 }
 
-@test "the quick start does what README says" {
-	local runs pids=()
-	program redis-server </dev/null
-	program sleep <<-END
+@test "quick start example: the second run waits for the first" {
+	local pids=()
+	readme_program redis-server </dev/null
+	readme_program sleep <<-END
 		#!/bin/sh
 		echo "sleep \$*" >>$PWD/log
 		until [ -e $PWD/enough ]; do /bin/sleep 0.02; done
 	END
-	block 'sleep 60' >first
-	block 'echo my turn' >second
+	readme_block 'sleep 60' >first
+	readme_block 'echo my turn' >second
 	"${host[@]}" sh first &
 	pids+=($!)
-	eventually logged 1
+	eventually readme_logged 1
 	"${host[@]}" sh second >out 2>err &
 	pids+=($!)
-	eventually queued hello 1
+	eventually readme_queued hello 1
 	touch enough
-	all_well "${pids[@]}"
+	readme_all_well "${pids[@]}"
 	grep -qE '^hello +held .* sleep ' out
 	[[ $(tail -n 1 out) == 'my turn' ]]
 	[[ $(<err) == 'redlock-run: hello: held by '*'(sleep)'* ]]
-	! grep skipped out
+	not grep skipped out
 }
 
 @test "a busy lock names its holder as README shows" {
 	local generic='s/[^ ]+@[^ ]+ pid [0-9]+/WHO/
 		s/for [0-9.a-z]+/for TIME/; s/lease [0-9.a-z]+ left/lease TIME left/'
-	stand_in backup.sh
+	readme_stand_in backup.sh
 	"${host[@]}" redlock-run -k nightly backup.sh &
-	eventually logged 1
+	eventually readme_logged 1
 	run -75 "${host[@]}" redlock-run -k nightly -- ./backup.sh
 	diff <(sed -E "$generic" <<<"$output") \
-	    <(block '; -w waits' | grep 'held by' | sed -E "$generic")
+	    <(readme_block '; -w waits' | grep 'held by' | sed -E "$generic")
 	"${host[@]}" redlock-run --status | as_shown >shown
-	diff <(block '; -w waits' | sed -n '/^LOCK/,$p' | as_shown) shown
+	diff <(readme_block '; -w waits' | sed -n '/^LOCK/,$p' | as_shown) shown
 	touch enough
-	all_well "$!"
+	readme_all_well "$!"
 }
 
-@test "what README shows to see and intervene works" {
+@test "README's commands to look at locks and to intervene work" {
 	local line
 	"${host[@]}" redlock-run -k nightly true
-	block '# every second' | sed 's/ *#.*//' >lines
+	readme_block '# every second' | sed 's/ *#.*//' >lines
 	[[ $(wc -l <lines) -ge 3 ]]
 	while read -r line; do
 		[[ $line == *--watch ]] || run -0 "${host[@]}" sh -c "$line || [ \$? -eq 1 ]"
 	done <lines
 }
 
-@test "reports run side by side, and the migration alone" {
+@test "shared example: reports run side by side, and the migration alone" {
 	local pids=()
-	stand_in report.sh .
-	stand_in migrate.sh .
-	block report.sh >script
+	readme_stand_in report.sh .
+	readme_stand_in migrate.sh .
+	readme_block report.sh >script
 	sed -n '$p' script >migrate
 	sed -n 1p script >report
 	"${host[@]}" sh report &
 	pids+=($!)
 	"${host[@]}" sh report &
 	pids+=($!)
-	eventually logged 2
+	eventually readme_logged 2
 	"${host[@]}" sh migrate &
 	pids+=($!)
-	eventually queued tables 1
+	eventually readme_queued tables 1
 	"${host[@]}" sh report &
 	pids+=($!)
-	eventually queued tables 2
+	eventually readme_queued tables 2
 	touch enough
-	all_well "${pids[@]}"
+	readme_all_well "${pids[@]}"
 	[[ $(<log) == $'report\nreport\nmigrate\nreport' ]]
 }
 
-@test "the heavy job runs three times at a time" {
+@test "slots example: the heavy job runs three times at a time" {
 	local i pids=()
-	stand_in encode.sh .
-	block encode.sh >script
+	readme_stand_in encode.sh .
+	readme_block encode.sh >script
 	for i in 1 2 3 4; do
 		"${host[@]}" env file="$i" sh script &
 		pids+=($!)
 	done
-	eventually logged 3
-	eventually queued encode 1
+	eventually readme_logged 3
+	eventually readme_queued encode 1
 	"${host[@]}" redlock-run --status -k encode >shown
 	[[ $(grep -c ' encode.sh ' shown) == 3 ]]
-	logged 3
+	readme_logged 3
 	touch enough
-	all_well "${pids[@]}"
-	logged 4
+	readme_all_well "${pids[@]}"
+	readme_logged 4
 }
 
-@test "every block to paste is run here" {
+@test "every pasteable block of README and manual runs in a test" {
 	local block word words n=0
-	mapfile -t words < <(grep -ohE "\<block ('[^']+'|[^ )]+)" \
+	mapfile -t words < <(grep -ohE "\<readme_block ('[^']+'|[^ )]+)" \
 	    "$BATS_TEST_DIRNAME"/{examples,config}.bats \
 	    "$BATS_TEST_DIRNAME/../redis/permissions.bats" |
-		sed -E "s/^block '?([^']*)'?/\1/")
+		sed -E "s/^readme_block '?([^']*)'?/\1/")
 	words+=(/backup.service /backup.timer /mydaemon.service)
 	{
 		sed -nE '/^```[a-z]+$/,/^```$/p' "$top/README.md"

@@ -54,7 +54,7 @@ files_under() {
 	(cd "$1" && find . -type f | sort)
 }
 
-@test "make leaves ./redlock-run and writes nowhere else but in build" {
+@test "make writes ./redlock-run and build, and nothing else" {
 	[[ $("$tree/redlock-run" --version) == redlock-run\ [0-9]* ]]
 	cp -a "$tree" copy
 	build copy clean
@@ -63,7 +63,7 @@ files_under() {
 		    ./completions ./.debian -type f | sort)
 }
 
-@test "make builds again what other flags would make different" {
+@test "make rebuilds what other flags would make different" {
 	cp -a "$tree" copy
 	run build copy all
 	[[ $output != *compile* && $output != *link* ]]
@@ -87,7 +87,7 @@ needed() {
 	readelf -d copy/redlock-run | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'
 }
 
-@test "make links the shared hiredis and uuid, make STATIC=1 needs libc alone" {
+@test "make links hiredis and uuid dynamically, and make STATIC=1 needs libc alone" {
 	cp -a "$tree" copy
 	build copy -j2 all
 	needed | grep -q '^libhiredis\.so'
@@ -99,7 +99,7 @@ needed() {
 	[[ $(copy/redlock-run --version) == redlock-run\ [0-9]* ]]
 }
 
-@test "make STATIC=1 says which archive is missing, before it builds anything" {
+@test "make STATIC=1 names a missing archive before it builds anything" {
 	unbuilt
 	stub cc "case \$* in *-l:libhiredis.a*) exit 1; esac; exec gcc \"\$@\""
 	run build copy all STATIC=1 CC="$PWD/stubs/cc"
@@ -110,7 +110,7 @@ needed() {
 	build copy -j2 all CC="$PWD/stubs/cc"
 }
 
-@test "a user's CFLAGS does not lose the flags that are required" {
+@test "a user's CFLAGS keep the required flags" {
 	run build "$tree" -n -B all CFLAGS=-O0
 	[[ $status -eq 0 ]]
 	grep -q -- ' -std=c11 .* -O0 ' <<<"$output"
@@ -123,7 +123,7 @@ flags_of() {
 	build "$1" -n -B build/base/clock.o "${@:2}" | grep ' -c -o build/base/clock.o '
 }
 
-@test "the program is built with all hardening that the compiler and libc have" {
+@test "the program has all hardening that the compiler and libc offer" {
 	local flag
 	flags_of "$tree" >flags
 	for flag in -fstack-protector-strong -fstack-clash-protection \
@@ -141,7 +141,7 @@ flags_of() {
 		flags_of "$tree" CFLAGS=-O0 | grep -q -- ' -fcf-protection '
 }
 
-@test "make leaves out what the compiler or libc does not know" {
+@test "make omits hardening that the compiler or libc lacks" {
 	stub cc 'for flag; do
 		case $flag in
 		-fcf-protection | -fstack-clash-protection | *_FORTIFY_SOURCE=3)
@@ -156,7 +156,7 @@ flags_of() {
 	build copy build/base/clock.o CC="$PWD/stubs/cc"
 }
 
-@test "make install honours DESTDIR and PREFIX, make uninstall takes it away" {
+@test "make install honours DESTDIR and PREFIX, and make uninstall removes it all" {
 	local module=lib/redlock-run/redlock-run-tls.so
 
 	build "$tree" install DESTDIR="$PWD/root" PREFIX=/opt/it
@@ -196,7 +196,7 @@ loads_none() {
 	! loads && [[ $output == *'others than root and the owner'* ]]
 }
 
-@test "a TLS module that others could have put there is not loaded" {
+@test "a TLS module from a directory that others can write is not loaded" {
 	gcc -shared -fPIC -x c -o evil.so - <<-'END'
 		#include <fcntl.h>
 		#include <stdlib.h>
@@ -234,7 +234,7 @@ loads_none() {
 	loads
 }
 
-@test "the TLS module of PREFIX is loaded wherever the program lies" {
+@test "the TLS module of PREFIX is loaded wherever the program is" {
 	cp -a "$tree" copy
 	build copy all PREFIX="$PWD/prefix"
 	mkdir -p prefix/lib/redlock-run elsewhere
@@ -246,7 +246,7 @@ loads_none() {
 	[[ $output == *'undefined symbol: redlock_tls'* ]]
 }
 
-@test "make install puts the completion for zsh where ZSH_DIR says" {
+@test "make install puts the zsh completion into ZSH_DIR" {
 	local where=(DESTDIR="$PWD/root" PREFIX=/usr
 	    ZSH_DIR=zsh/vendor-completions)
 	build "$tree" install "${where[@]}"
@@ -256,7 +256,7 @@ loads_none() {
 	[[ -z $(files_under root) ]]
 }
 
-@test "a missing library is one sentence that a person understands" {
+@test "a missing library gives one plain sentence" {
 	unbuilt
 	export PKG_CONFIG_LIBDIR=/nonexistent
 	run build copy all
@@ -265,7 +265,7 @@ loads_none() {
 	[[ ${lines[1]} == make:* && ${#lines[@]} -eq 2 ]]
 }
 
-@test "a missing compiler is one sentence that a person understands" {
+@test "a missing compiler gives one plain sentence" {
 	hide cc gcc clang
 	unbuilt
 	PATH=$PWD/found run build copy all
@@ -303,7 +303,7 @@ loads_none() {
 	grep -q ' redis-tools$' called
 }
 
-@test "make deps says so where it can install nothing" {
+@test "make deps reports that it cannot install anything" {
 	hide redis-server apt-get sudo id
 	stub id 'echo 1000'
 	PATH=$PWD/stubs:$PWD/found run build "$tree" deps
@@ -314,7 +314,7 @@ loads_none() {
 	[[ $status -ne 0 && $output == *"no sudo here"* && ! -e called ]]
 }
 
-@test "make deps and what comes after it work in one invocation, also with -j" {
+@test "make deps and further goals work in one invocation, also with -j" {
 	local jobs
 	for jobs in 1 4; do
 		unbuilt
@@ -330,7 +330,7 @@ loads_none() {
 	done
 }
 
-@test "make deb says which of Debian's tools are missing" {
+@test "make deb names Debian's missing tools" {
 	hide dpkg-buildpackage dh
 	PATH=$PWD/found run build "$tree" deb
 	[[ $status -ne 0 ]]
@@ -339,7 +339,7 @@ loads_none() {
 	[[ ${lines[1]} == make:* && ${#lines[@]} -eq 2 ]]
 }
 
-@test "make deps deb installs Debian's tools, make deps does without" {
+@test "make deps deb installs Debian's tools, and make deps alone does not" {
 	hide dpkg-buildpackage dh apt-get id
 	stub apt-get "echo \"\$@\" >>$PWD/called"
 	stub id 'echo 0'
@@ -350,13 +350,13 @@ loads_none() {
 	grep -q '^install .* dpkg-dev debhelper$' called
 }
 
-@test "the package has the version that the program has" {
+@test "the package has the version of the program" {
 	local version
 	version=$("$tree/redlock-run" --version | cut -d ' ' -f 2)
 	grep -q "^redlock-run ($version-[0-9]*) " "$tree/.debian/changelog"
 }
 
-@test "make dist has every file that git knows, and what it has can be built" {
+@test "make dist has every file in git, and its tree can be built" {
 	git -C "$top" rev-parse HEAD || skip "this is no git checkout"
 	build "$top" dist B="$PWD/out"
 	tar -xf out/redlock-run-*.tar.gz

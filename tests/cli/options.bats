@@ -20,9 +20,9 @@ connections() {
 		sed -n 's/^total_connections_received://p'
 }
 
-# wrong TEXT ARG...: ARGs are a usage error, told in a message that has TEXT,
-# and nothing is sent to Redis.
-wrong() {
+# usage_error TEXT ARG...: ARGs are a usage error, told in a message that has
+# TEXT, and nothing is sent to Redis.
+usage_error() {
 	local text=$1 before
 	shift
 	before=$(connections)
@@ -32,13 +32,13 @@ wrong() {
 	[ "$(connections)" -eq $((before + 1)) ]
 }
 
-# lease ARG...: the TTL in ms that COMMAND finds on the lock called "a".
-lease() {
+# option_lease ARG...: the TTL in ms that COMMAND finds on the lock called "a".
+option_lease() {
 	redlock -k a "$@" -- sh -c "$(cli pttl redlock:a)"
 }
 
-# taken KEY DB ARG...: with these ARGs the lock called "a" is KEY in DB.
-taken() {
+# key_in_db KEY DB ARG...: with these ARGs the lock called "a" is KEY in DB.
+key_in_db() {
 	local key=$1 db=$2
 	shift 2
 	redlock -k a "$@" -- sh -c "$(cli -n "$db" exists "$key")" | grep -qx 1
@@ -59,17 +59,17 @@ password() {
 
 ## Parsing
 
-@test "parsing stops at the first non-option" {
+@test "option parsing stops at the first non-option" {
 	run -0 --separate-stderr redlock -k a printf '%s|' -k b -n --help
 	[ "$output" = '-k|b|-n|--help|' ]
 }
 
-@test "parsing stops at --" {
+@test "option parsing stops at --" {
 	run -0 --separate-stderr redlock -k a -n -- printf '%s|' -- -q
 	[ "$output" = '--|-q|' ]
 }
 
-@test "the arguments of COMMAND reach it untouched" {
+@test "option parsing leaves COMMAND's arguments untouched" {
 	local args=('' ' ' 'a b' $'two\nlines' '$HOME' '*' '"' "'" '\n' '-x'
 	    $'\xff' ';' '')
 
@@ -77,7 +77,7 @@ password() {
 	printf '%s\0' "${args[@]}" | cmp - "$BATS_TEST_TMPDIR/got"
 }
 
-@test "a value may be attached to its option or follow it" {
+@test "an option's value may be attached or follow" {
 	may_use x:
 	run -0 --separate-stderr redlock -ka -t5s --at-least=0 --ttl 7s \
 	    --prefix x: -qnE4 echo yes
@@ -111,66 +111,66 @@ password() {
 
 ## Usage errors
 
-@test "without a lock or without a command it is a usage error" {
-	wrong -k -- true
-	wrong -k true
-	wrong '' -k a
-	wrong '' -k a --
-	wrong ''
+@test "a missing lock or command is a usage error" {
+	usage_error -k -- true
+	usage_error -k true
+	usage_error '' -k a
+	usage_error '' -k a --
+	usage_error ''
 }
 
 @test "an unknown option is a usage error that quotes it" {
-	wrong nope -k a --nope -- true
-	wrong Z -k a -Z -- true
-	wrong Z -k a -qZ -- true
-	wrong nope -k a --nope=5 -- true
-	wrong "'-Z'" -k a --quiet -Zx -- true
+	usage_error nope -k a --nope -- true
+	usage_error Z -k a -Z -- true
+	usage_error Z -k a -qZ -- true
+	usage_error nope -k a --nope=5 -- true
+	usage_error "'-Z'" -k a --quiet -Zx -- true
 }
 
 @test "an unknown option that is no ASCII character is a usage error that quotes it" {
-	wrong "unknown option '-\\x89'" $'-\x89'
-	wrong "unknown option '-\\x89'" -k a -q$'\x89' -- true
-	wrong "unknown option '-\\xff'" -k a --quiet $'-\xffx' -- true
+	usage_error "unknown option '-\\x89'" $'-\x89'
+	usage_error "unknown option '-\\x89'" -k a -q$'\x89' -- true
+	usage_error "unknown option '-\\xff'" -k a --quiet $'-\xffx' -- true
 }
 
-@test "what looks like a password is in no message" {
-	wrong 'password-file or REDISCLI_AUTH' -k a --pass s3cret -- true
+@test "no usage error shows what looks like a password" {
+	usage_error 'password-file or REDISCLI_AUTH' -k a --pass s3cret -- true
 	[[ $stderr != *s3cret* ]]
-	wrong 'password-file or REDISCLI_AUTH' -k a --password=s3cret -- true
+	usage_error 'password-file or REDISCLI_AUTH' -k a --password=s3cret -- true
 	[[ $stderr != *s3cret* ]]
-	wrong "'--auth'" -k a --auth=s3cret -- true
+	usage_error "'--auth'" -k a --auth=s3cret -- true
 	[[ $stderr != *s3cret* ]]
-	wrong "'--quiet'" -k a --quiet=s3cret -- true
+	usage_error "'--quiet'" -k a --quiet=s3cret -- true
 	[[ $stderr != *s3cret* ]]
 }
 
 @test "an option without its value is a usage error that names it" {
-	wrong k -k
-	wrong ttl -k a --ttl
-	wrong at-least -k a --at-least
-	wrong slots -k a --slots
-	wrong wait -k a --wait
+	usage_error k -k
+	usage_error ttl -k a --ttl
+	usage_error at-least -k a --at-least
+	usage_error slots -k a --slots
+	usage_error wait -k a --wait
 }
 
 @test "a value for an option that takes none is a usage error" {
-	wrong quiet -k a --quiet=yes -- true
-	wrong shared -k a --shared=yes -- true
+	usage_error quiet -k a --quiet=yes -- true
+	usage_error shared -k a --shared=yes -- true
 }
 
 
 @test "--status takes no command" {
-	wrong status --status -- true
+	usage_error status --status -- true
 }
 
-@test "a usage error is said even with -q" {
-	wrong 'nope' -q -k a -t nope -- true
+@test "-q does not silence a usage error" {
+	usage_error 'nope' -q -k a -t nope -- true
 }
 
-@test "each line of a usage error is ours, whatever was typed" {
-	wrong 'bad' -k a -t $'bad\nline\e[31m' -- true
+@test "each line of a usage error starts with the program's name, whatever was typed" {
+	usage_error 'bad' -k a -t $'bad\nline\e[31m' -- true
 	[[ $stderr != *$'\e'* ]]
-	wrong 'bad' -k $'bad\nline' -- true
-	wrong 'bad' -r $'bad\nline' -k a -- true
+	usage_error 'bad' -k $'bad\nline' -- true
+	usage_error 'bad' -r $'bad\nline' -k a -- true
 }
 
 ## NAME
@@ -180,9 +180,9 @@ password() {
 
 	name=$(printf 'x%.0s' {1..512})
 	redlock -k "$name" -- true
-	wrong "${name:0:20}" -k "x$name" -- true
-	wrong 512 -k "x$name" -- true
-	wrong '' -k '' -- true
+	usage_error "${name:0:20}" -k "x$name" -- true
+	usage_error 512 -k "x$name" -- true
+	usage_error '' -k '' -- true
 }
 
 @test "NAME may have blanks, colons, braces and letters of any language" {
@@ -197,30 +197,30 @@ password() {
 }
 
 @test "NAME has no control characters" {
-	wrong a -k $'a\nb' -- true
-	wrong a -k $'a\tb' -- true
-	wrong a -k $'a\x7fb' -- true
-	wrong a -k $'a\x01b' -- true
-	wrong a -k $'a\eb' -- true
+	usage_error a -k $'a\nb' -- true
+	usage_error a -k $'a\tb' -- true
+	usage_error a -k $'a\x7fb' -- true
+	usage_error a -k $'a\x01b' -- true
+	usage_error a -k $'a\eb' -- true
 	[[ $stderr != *$'\e'* ]]
 }
 
 @test "NAME has no :~" {
-	wrong 'a:~b' -k 'a:~b' -- true
-	wrong ':~' -k ':~' -- true
+	usage_error 'a:~b' -k 'a:~b' -- true
+	usage_error ':~' -k ':~' -- true
 }
 
 @test "NAME has no } without a {tag} that is not empty" {
-	wrong 'a}' -k 'a}' -- true
-	wrong '{}' -k '{}' -- true
-	wrong '{}{a}' -k '{}{a}' -- true
-	wrong 'a}b{' -k 'a}b{' -- true
+	usage_error 'a}' -k 'a}' -- true
+	usage_error '{}' -k '{}' -- true
+	usage_error '{}{a}' -k '{}{a}' -- true
+	usage_error 'a}b{' -k 'a}b{' -- true
 }
 
-@test "without a prefix NAME is not all in braces: another lock would have its queue" {
-	wrong "'{x}' is all in braces" -k '{x}' --prefix '' -- true
-	wrong "'{{x}' is all in braces" -k a -k '{{x}' --prefix '{' -- true
-	wrong "'{x}' is all in braces" --status -k '{x}' --prefix ''
+@test "without a prefix NAME is not entirely in braces: another lock would have its queue" {
+	usage_error "'{x}' is all in braces" -k '{x}' --prefix '' -- true
+	usage_error "'{{x}' is all in braces" -k a -k '{{x}' --prefix '{' -- true
+	usage_error "'{x}' is all in braces" --status -k '{x}' --prefix ''
 	may_use ''
 	redlock -k '{x}y' -k 'y{x}' --prefix '' -- true
 	may_use redlock:
@@ -230,49 +230,49 @@ password() {
 ## DURATION
 
 @test "a DURATION is a number with ms, s, m, h or d" {
-	between 60000 90000 "$(lease -t 90000ms)"
-	between 60000 90000 "$(lease -t 90s)"
-	between 60000 180000 "$(lease -t 3m)"
-	between 3600000 7200000 "$(lease -t 2h)"
-	between 86400000 172800000 "$(lease -t 2d)"
+	between 60000 90000 "$(option_lease -t 90000ms)"
+	between 60000 90000 "$(option_lease -t 90s)"
+	between 60000 180000 "$(option_lease -t 3m)"
+	between 3600000 7200000 "$(option_lease -t 2h)"
+	between 86400000 172800000 "$(option_lease -t 2d)"
 }
 
 @test "a DURATION without a unit is in seconds" {
-	between 60000 90000 "$(lease -t 90)"
+	between 60000 90000 "$(option_lease -t 90)"
 }
 
 @test "a DURATION may have a fraction" {
-	between 60000 90000 "$(lease -t 1.5m)"
-	between 60000 90000 "$(lease --ttl=0.025h)"
-	between 20000 30500 "$(lease -t 30.5)"
-	between 5000 10000 "$(lease -t 9999.5ms)"
+	between 60000 90000 "$(option_lease -t 1.5m)"
+	between 60000 90000 "$(option_lease --ttl=0.025h)"
+	between 20000 30500 "$(option_lease -t 30.5)"
+	between 5000 10000 "$(option_lease -t 9999.5ms)"
 }
 
-@test "a DURATION that is none is a usage error that quotes it" {
+@test "a malformed DURATION is a usage error that quotes it" {
 	local bad
 
 	for bad in '' -1 -1s nan NaN inf infinity 1x 1ss '1 s' '1s ' s ms . 1..2 \
 	    1,5 1e400 99999999999999999999d 9e99d 1s1 12h30m x; do
-		wrong "$bad" -k a --ttl "$bad" -- true
+		usage_error "$bad" -k a --ttl "$bad" -- true
 	done
 	for bad in '' -1 nan inf 1x 1e400 99999999999999999999d; do
-		wrong "$bad" -k a --at-least "$bad" -- true
-		wrong "$bad" -k a --at-most "$bad" -- true
-		wrong "$bad" -k a --kill-after "$bad" -- true
-		wrong "$bad" -k a --node-timeout "$bad" -- true
+		usage_error "$bad" -k a --at-least "$bad" -- true
+		usage_error "$bad" -k a --at-most "$bad" -- true
+		usage_error "$bad" -k a --kill-after "$bad" -- true
+		usage_error "$bad" -k a --node-timeout "$bad" -- true
 	done
 }
 
-@test "a usage error names the option that it is about" {
-	wrong ttl -k a -t 1x -- true
-	wrong wait -k a -w 1x -- true
-	wrong at-least -k a --at-least 1x -- true
-	wrong at-most -k a --at-most 1x -- true
-	wrong kill-after -k a --kill-after 1x -- true
-	wrong node-timeout -k a --node-timeout 1x -- true
-	wrong on-loss -k a --on-loss 1x -- true
-	wrong -E -k a -E 1x -- true
-	wrong slots -k a --slots 1x -- true
+@test "a usage error names the option" {
+	usage_error ttl -k a -t 1x -- true
+	usage_error wait -k a -w 1x -- true
+	usage_error at-least -k a --at-least 1x -- true
+	usage_error at-most -k a --at-most 1x -- true
+	usage_error kill-after -k a --kill-after 1x -- true
+	usage_error node-timeout -k a --node-timeout 1x -- true
+	usage_error on-loss -k a --on-loss 1x -- true
+	usage_error -E -k a -E 1x -- true
+	usage_error slots -k a --slots 1x -- true
 }
 
 @test "the lease is at least 100 ms" {
@@ -280,18 +280,18 @@ password() {
 	redis set redlock:a somebody px 60000
 	run -75 redlock -k a -t 100ms --node-timeout 3s -- true
 	run -75 redlock -k a -t 0.1 --node-timeout 3s -- true
-	wrong 99ms -k a -t 99ms -- true
-	wrong 0 -k a -t 0 -- true
-	wrong 0.05 -k a -t 0.05 -- true
+	usage_error 99ms -k a -t 99ms -- true
+	usage_error 0 -k a -t 0 -- true
+	usage_error 0.05 -k a -t 0.05 -- true
 }
 
-@test "the lease is 60 s where nothing else is said" {
-	between 40000 60000 "$(lease)"
+@test "the default lease is 60 s" {
+	between 40000 60000 "$(option_lease)"
 }
 
 ## The other options
 
-@test "-n does not wait, as is the rule" {
+@test "-n does not wait, like the default" {
 	redis set redlock:a somebody px 60000
 	run -75 redlock -n -k a -- true
 	run -75 redlock --nonblock -k a -- true
@@ -306,7 +306,7 @@ password() {
 	run -1 redlock -k a -E1 -- true
 	run -255 redlock -k a --conflict-exit-code=255 -- true
 	for bad in '' -1 256 x 1x 1.5 0x1 99999999999999999999; do
-		wrong "$bad" -k a -E "$bad" -- true
+		usage_error "$bad" -k a -E "$bad" -- true
 	done
 }
 
@@ -316,24 +316,24 @@ password() {
 	redlock -k a --slots 1 -- true
 	redlock -k a --slots=1000 -- true
 	for bad in '' 0 -1 x 1x 1.5 1001 0x1 ' 1' 99999999999999999999; do
-		wrong "'$bad'" -k a --slots "$bad" -- true
+		usage_error "'$bad'" -k a --slots "$bad" -- true
 		says --slots
 	done
 }
 
-@test "--shared and --slots do not go together" {
-	wrong --shared -k a -s --slots 2 -- true
-	wrong --shared -k a -s --slots 1 -- true
+@test "--shared and --slots exclude each other" {
+	usage_error --shared -k a -s --slots 2 -- true
+	usage_error --shared -k a -s --slots 1 -- true
 	says --slots
-	wrong --slots -k a --slots 2 --shared -- true
+	usage_error --slots -k a --slots 2 --shared -- true
 	says --shared
 }
 
 @test "--status takes neither --shared nor --slots" {
-	wrong --shared --status -s
-	wrong --shared --shared --status -k a
-	wrong --slots --status --slots 2
-	wrong --slots --slots 1 --status -k a
+	usage_error --shared --status -s
+	usage_error --shared --shared --status -k a
+	usage_error --slots --status --slots 2
+	usage_error --slots --slots 1 --status -k a
 }
 
 @test "--on-loss is stop or warn" {
@@ -342,24 +342,24 @@ password() {
 	redlock -k a --on-loss stop -- true
 	redlock -k a --on-loss=warn -- true
 	for bad in '' Stop ignore warn,; do
-		wrong "$bad" -k a --on-loss "$bad" -- true
+		usage_error "$bad" -k a --on-loss "$bad" -- true
 	done
 }
 
-@test "--at-least of 0 is none" {
+@test "--at-least of 0 means none" {
 	redlock -k a --at-least 0 -- true
 	[ "$(redis exists redlock:a)" = 0 ]
 }
 
 @test "--prefix is what goes before NAME in the Redis key" {
 	may_use jobs/
-	taken jobs/a 0 --prefix jobs/
+	key_in_db jobs/a 0 --prefix jobs/
 	may_use ''
-	taken a 0 --prefix ''
-	taken redlock:a 0
+	key_in_db a 0 --prefix ''
+	key_in_db redlock:a 0
 }
 
-@test "--node-timeout is how long a server may take to answer" {
+@test "--node-timeout limits how long a server may take to reply" {
 	local start took
 
 	redis_freeze
@@ -374,7 +374,7 @@ password() {
 	((took >= 700))
 }
 
-@test "the node timeout is a tenth of the TTL where nothing else is said" {
+@test "the default node timeout is a tenth of the TTL" {
 	local start took
 
 	redis_freeze
@@ -391,23 +391,23 @@ password() {
 
 ## Servers
 
-@test "a server may be redis://host:port, redis://host:port/db, host:port" {
+@test "a server may be written redis://host:port, redis://host:port/db or host:port" {
 	unset REDLOCK_REDIS
-	taken redlock:a 0 -r "redis://$tcp"
-	taken redlock:a 0 -r "redis://$tcp/"
-	taken redlock:a 3 -r "redis://$tcp/3"
-	taken redlock:a 0 --redis="$tcp"
+	key_in_db redlock:a 0 -r "redis://$tcp"
+	key_in_db redlock:a 0 -r "redis://$tcp/"
+	key_in_db redlock:a 3 -r "redis://$tcp/3"
+	key_in_db redlock:a 0 --redis="$tcp"
 }
 
-@test "a server may be unix:///path, and unix:///path?db=N" {
+@test "a server may be written unix:///path or unix:///path?db=N" {
 	local url=$REDLOCK_REDIS
 
 	unset REDLOCK_REDIS
-	taken redlock:a 0 -r "$url"
-	taken redlock:a 5 -r "$url?db=5"
+	key_in_db redlock:a 0 -r "$url"
+	key_in_db redlock:a 5 -r "$url?db=5"
 }
 
-@test "a host is tried at every address that it has" {
+@test "a host is tried at each of its addresses" {
 	# the server listens on 127.0.0.1, localhost may be ::1 as well
 	redlock -k a -r "localhost:$port" -- true
 }
@@ -421,13 +421,13 @@ password() {
 	redis_stop six
 }
 
-@test "a lock in one database does not exclude one in another" {
+@test "locks in different databases do not exclude each other" {
 	run -0 redlock -k a -r "redis://$tcp/1" -- \
 	    "$REDLOCK_RUN" -k a -r "redis://$tcp/2" -- echo both
 	[ "$output" = both ]
 }
 
-@test "a database that the server does not have is no reason to take another" {
+@test "a database that the server does not have is never replaced by another" {
 	run --separate-stderr redlock -k a -r "redis://$tcp/9999" -- echo no
 	[ "$status" -eq 69 ] || [ "$status" -eq 77 ]
 	[ -z "$output" ]
@@ -435,7 +435,7 @@ password() {
 	[ "$(redis dbsize)" = 0 ]
 }
 
-@test "a URL that is none is a usage error that quotes it" {
+@test "a malformed URL is a usage error that quotes it" {
 	local bad
 
 	for bad in '' redis:// http://a redis://a:0 redis://a:65536 redis://a:x \
@@ -443,16 +443,16 @@ password() {
 	    unix:// unix://?db=1 "unix:///a?db=" "unix:///a?db=x" \
 	    "unix:///a?db=-1" "unix:///a?base=1" redis://a:99999999999999 \
 	    redis://a/99999999999999999999 'redis://[::1:1' ftp://a:1; do
-		wrong "$bad" -k a -r "$bad" -- true
+		usage_error "$bad" -k a -r "$bad" -- true
 	done
 }
 
 @test "a message about a URL leaves out its password" {
-	wrong 'a:99999' -k a -r redis://me:s3cret@a:99999 -- true
+	usage_error 'a:99999' -k a -r redis://me:s3cret@a:99999 -- true
 	[[ $stderr != *s3cret* ]]
-	wrong 'a:1/x' -k a -r redis://:s3cret@a:1/x -- true
+	usage_error 'a:1/x' -k a -r redis://:s3cret@a:1/x -- true
 	[[ $stderr != *s3cret* ]]
-	wrong 'a:1' -k a -r http://me:s3cret@a:1 -- true
+	usage_error 'a:1' -k a -r http://me:s3cret@a:1 -- true
 	[[ $stderr != *s3cret* ]]
 	run -69 --separate-stderr redlock -k a -v \
 	    -r redis://me:s3cret@127.0.0.1:1 -- true
@@ -460,7 +460,7 @@ password() {
 	[[ $stderr != *s3cret* ]]
 }
 
-@test "rediss:// is a usage error in a build without TLS, and says what it takes" {
+@test "rediss:// is a usage error in a build without TLS, and the message tells what is needed" {
 	cd "$BATS_TEST_TMPDIR"
 	cp "$REDLOCK_RUN" alone
 	REDLOCK_RUN=$PWD/alone
@@ -472,7 +472,7 @@ password() {
 	[ ! -e ran ]
 }
 
-@test "when an unreachable server is the built-in default, the message says so" {
+@test "a message about the built-in default server tells that none is configured" {
 	unset REDLOCK_REDIS
 	unshare -rn true || skip "no network namespaces here"
 	# in a network of its own nothing can listen on the default port
@@ -487,21 +487,21 @@ password() {
 ## Site settings
 
 @test "REDLOCK_REDIS names the server" {
-	REDLOCK_REDIS=redis://$tcp/4 taken redlock:a 4
+	REDLOCK_REDIS=redis://$tcp/4 key_in_db redlock:a 4
 }
 
-@test "REDLOCK_PREFIX is a --prefix, and may be empty" {
+@test "REDLOCK_PREFIX sets --prefix, and may be empty" {
 	may_use ''
-	REDLOCK_PREFIX=jobs/ taken jobs/a 0
-	REDLOCK_PREFIX='' taken a 0
+	REDLOCK_PREFIX=jobs/ key_in_db jobs/a 0
+	REDLOCK_PREFIX='' key_in_db a 0
 }
 
-@test "REDLOCK_TTL is a --ttl" {
+@test "REDLOCK_TTL sets --ttl" {
 	export REDLOCK_TTL=100
-	between 60000 100000 "$(lease)"
+	between 60000 100000 "$(option_lease)"
 }
 
-@test "REDLOCK_NODE_TIMEOUT is a --node-timeout" {
+@test "REDLOCK_NODE_TIMEOUT sets --node-timeout" {
 	local start
 
 	redis_freeze
@@ -511,7 +511,7 @@ password() {
 	(($(now_us) - start >= 700000))
 }
 
-@test "REDLOCK_KILL_AFTER is a --kill-after" {
+@test "REDLOCK_KILL_AFTER sets --kill-after" {
 	local start took
 
 	export REDLOCK_KILL_AFTER=600ms
@@ -522,18 +522,18 @@ password() {
 	((took >= 1600 && took < 5500))
 }
 
-@test "REDLOCK_PASSWORD_FILE is a --password-file" {
+@test "REDLOCK_PASSWORD_FILE sets --password-file" {
 	password s3cret
 	(umask 077 && echo s3cret >"$BATS_TEST_TMPDIR/pw")
 	REDLOCK_PASSWORD_FILE=$BATS_TEST_TMPDIR/pw redlock -k a -- true
 }
 
-@test "the command line beats the environment" {
+@test "the command line takes precedence over the environment" {
 	export REDLOCK_TTL=100 REDLOCK_PREFIX=jobs/ REDLOCK_NODE_TIMEOUT=30s
 	export REDLOCK_KILL_AFTER=1h REDLOCK_REDIS=unix:///nowhere
 	local here=$BATS_FILE_TMPDIR/redis.sock start
 
-	between 200000 300000 "$(lease -r "unix://$here" -t 5m \
+	between 200000 300000 "$(option_lease -r "unix://$here" -t 5m \
 	    --prefix redlock:)"
 
 	may_use jobs/
@@ -546,23 +546,23 @@ password() {
 	((SECONDS - start < 20))
 }
 
-@test "a wrong site setting is a usage error that names and quotes it" {
-	REDLOCK_TTL=oops wrong oops -k a -- true
+@test "an invalid site setting is a usage error that names and quotes it" {
+	REDLOCK_TTL=oops usage_error oops -k a -- true
 	says REDLOCK_TTL
-	REDLOCK_KILL_AFTER=-5 wrong -5 -k a -- true
+	REDLOCK_KILL_AFTER=-5 usage_error -5 -k a -- true
 	says REDLOCK_KILL_AFTER
-	REDLOCK_NODE_TIMEOUT=1x wrong 1x -k a -- true
+	REDLOCK_NODE_TIMEOUT=1x usage_error 1x -k a -- true
 	says REDLOCK_NODE_TIMEOUT
-	REDLOCK_REDIS=http://oops wrong http://oops -k a -- true
+	REDLOCK_REDIS=http://oops usage_error http://oops -k a -- true
 	says REDLOCK_REDIS
-	REDLOCK_PASSWORD_FILE=/no/such wrong /no/such -k a -- true
+	REDLOCK_PASSWORD_FILE=/no/such usage_error /no/such -k a -- true
 }
 
 @test "an empty REDLOCK_REDIS is an error, not the default" {
-	REDLOCK_REDIS='' wrong REDLOCK_REDIS -k a -- true
+	REDLOCK_REDIS='' usage_error REDLOCK_REDIS -k a -- true
 }
 
-@test "nothing but the site settings comes from the environment" {
+@test "only site settings are read from the environment" {
 	export REDLOCK_AT_LEAST=1h REDLOCK_AT_MOST=1ms REDLOCK_ON_LOSS=x \
 	    REDLOCK_WAIT=x REDLOCK_SHARED=1 REDLOCK_SLOTS=x \
 	    REDLOCK_CONFLICT_EXIT_CODE=7 REDLOCK_QUIET=1 REDLOCK_VERBOSE=1 \
@@ -575,7 +575,7 @@ password() {
 	redis set redlock:a somebody px 60000
 	run -75 --separate-stderr redlock -k a -- true
 	says a
-	REDLOCK_KEY=a wrong -k -- true
+	REDLOCK_KEY=a usage_error -k -- true
 }
 
 ## Passwords
@@ -587,7 +587,7 @@ password() {
 	REDISCLI_AUTH=wrong run -77 redlock -k a -- true
 }
 
-@test "--password-file has the password on its first line" {
+@test "--password-file takes the password from its first line" {
 	password 's3 cret'
 	umask 077
 	printf 's3 cret\n' >"$BATS_TEST_TMPDIR/newline"
@@ -617,7 +617,7 @@ password() {
 	redlock -k a -r "redis://:s3cret@$tcp" -- true
 }
 
-@test "a URL may have a user alone, the password comes from elsewhere" {
+@test "a URL may have a user alone, with the password from elsewhere" {
 	redis acl setuser me on '>s3cret' "${permitted[@]}"
 	redis acl setuser default off
 	(umask 077 && echo s3cret >"$BATS_TEST_TMPDIR/pw")
@@ -627,7 +627,7 @@ password() {
 	redis acl deluser me
 }
 
-@test "the password in a URL beats the file, the file beats REDISCLI_AUTH" {
+@test "the password of a URL takes precedence over the file, and that over REDISCLI_AUTH" {
 	password s3cret
 	umask 077
 	echo wrong >"$BATS_TEST_TMPDIR/wrong"
@@ -642,8 +642,8 @@ password() {
 }
 
 @test "a password file that cannot be read is a usage error" {
-	wrong /no/such/file -k a --password-file /no/such/file -- true
-	wrong "$BATS_TEST_TMPDIR" -k a --password-file "$BATS_TEST_TMPDIR" -- true
+	usage_error /no/such/file -k a --password-file /no/such/file -- true
+	usage_error "$BATS_TEST_TMPDIR" -k a --password-file "$BATS_TEST_TMPDIR" -- true
 }
 
 @test "a password file that others can read is an error" {
@@ -653,7 +653,7 @@ password() {
 	echo s3cret >"$file"
 	for mode in 644 604 666; do
 		chmod "$mode" "$file"
-		wrong "$file" -k a --password-file "$file" -- true
+		usage_error "$file" -k a --password-file "$file" -- true
 		[[ $stderr != *s3cret* ]]
 	done
 	chmod 600 "$file"
@@ -682,7 +682,7 @@ password() {
 	[[ $stderr != *s3cret* ]]
 }
 
-@test "no list of processes and no environment of COMMAND shows a password of ours" {
+@test "neither ps nor COMMAND's environment shows a password" {
 	local mark=s3cret-$RANDOM$RANDOM
 
 	(umask 077 && echo "$mark" >"$BATS_TEST_TMPDIR/pw")
@@ -704,7 +704,7 @@ password() {
 	not grep -q s3cret "$BATS_TEST_TMPDIR/seen"
 }
 
-@test "what COMMAND inherits passes unchanged" {
+@test "COMMAND's environment is otherwise unchanged" {
 	password any
 	run -0 --separate-stderr env -i "REDLOCK_REDIS=$REDLOCK_REDIS" \
 	    REDLOCK_CONFIG=/dev/null REDLOCK_TTL=10 REDISCLI_AUTH=any \

@@ -40,8 +40,9 @@ s.sendto(b"end", "dev/log")'
 	rm dev/log
 }
 
-# logged PRIORITY TEXT: such a line has come, in the form that syslog(3) has.
-logged() {
+# syslog_logged PRIORITY TEXT: such a line has come, in the form that syslog(3)
+# has.
+syslog_logged() {
 	grep -qE "^<$1>[A-Z][a-z]{2} [ 1-3][0-9] [0-9:]{8} redlock-run\[[0-9]+\]: .*$2" \
 	    log || {
 		cat log >&2
@@ -57,7 +58,7 @@ logs() {
 	on_host "$run_path" "$@"
 }
 
-@test "--log syslog sends what is said to syslog, and nothing to stderr" {
+@test "--log syslog sends messages to syslog and none to stderr" {
 	listen
 	run -0 --separate-stderr logs --log syslog -v -k a -- true
 	silent
@@ -74,22 +75,22 @@ logs() {
 	    -r "unix://$PWD/nowhere" -- true
 	silent
 	listened
-	logged 14 'a: acquired in'
-	logged 13 'a: held by'
-	logged 12 'a: lock lost: its key is gone'
-	logged 12 'a: not run: unix:'
+	syslog_logged 14 'a: acquired in'
+	syslog_logged 13 'a: held by'
+	syslog_logged 12 'a: lock lost: its key is gone'
+	syslog_logged 12 'a: not run: unix:'
 	run ! grep -v '^<1[234]>' log
 }
 
-@test "the id is that of redlock-run" {
+@test "syslog messages have the process id of redlock-run" {
 	listen
 	logs --log syslog -v -k a -- sh -c 'echo "$REDLOCK_PID"' >pid
 	listened
-	logged 14 'a: acquired in'
+	syslog_logged 14 'a: acquired in'
 	grep -qF "redlock-run[$(<pid)]: " log
 }
 
-@test "a usage error is said on stderr as well" {
+@test "a usage error goes to stderr as well" {
 	listen
 	run -64 --separate-stderr logs --log syslog -k a -t soon -- true
 	says "--ttl: 'soon'"
@@ -101,12 +102,12 @@ logs() {
 	run -64 --separate-stderr logs -k a -- true
 	says "'never'"
 	listened
-	logged 11 "--ttl: 'soon'"
-	logged 11 "'--nonsense'"
-	logged 11 "redlock-run.conf:1: ttl: 'never'"
+	syslog_logged 11 "--ttl: 'soon'"
+	syslog_logged 11 "'--nonsense'"
+	syslog_logged 11 "redlock-run.conf:1: ttl: 'never'"
 }
 
-@test "the file and the environment say where, stderr is the default" {
+@test "the file and the environment can choose the log; the default is stderr" {
 	listen
 	unset REDLOCK_CONFIG
 	echo 'log syslog' >etc/redlock-run.conf
@@ -122,12 +123,12 @@ logs() {
 	run -0 --separate-stderr logs -v -k c -- true
 	says 'c: acquired in'
 	listened
-	logged 14 'file: acquired in'
-	logged 14 'variable: acquired in'
+	syslog_logged 14 'file: acquired in'
+	syslog_logged 14 'variable: acquired in'
 	run ! grep -E ' (a|b|c): ' log
 }
 
-@test "who asks for the status reads the answer on stderr" {
+@test "--status prints on stderr even with --log syslog" {
 	listen
 	run -69 --separate-stderr logs --log syslog --status \
 	    -r "unix://$PWD/nowhere"
@@ -136,7 +137,7 @@ logs() {
 	[[ ! -s log ]]
 }
 
-@test "what syslog does not take goes to stderr" {
+@test "messages that syslog does not accept go to stderr" {
 	host_make
 	run -0 --separate-stderr logs --log syslog -v -k a -- true
 	says 'a: acquired in' 'a: released in'
@@ -147,7 +148,7 @@ socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).bind("dev/log")'
 	says 'a: acquired in' 'a: released in'
 }
 
-@test "a syslog that stands still delays nothing" {
+@test "a syslog daemon that hangs delays nothing" {
 	local since
 	host_make
 	python3 -c '
@@ -172,7 +173,7 @@ time.sleep(1000)' 3>&- 4>&- &
 	wait "$!" || true
 }
 
-@test "a syslog that starts later, or again, is found" {
+@test "a syslog daemon that starts late or restarts is found" {
 	local job
 	host_make
 	on_host "$run_path" --log syslog -v -k a -- \
@@ -187,7 +188,7 @@ time.sleep(1000)' 3>&- 4>&- &
 		listen
 		# shellcheck disable=SC2086
 		redis $reconnect
-		eventually logged 14 'a: .*: renewed in'
+		eventually syslog_logged 14 'a: .*: renewed in'
 		listened
 		rm log
 	done
@@ -195,7 +196,7 @@ time.sleep(1000)' 3>&- 4>&- &
 	wait "$job"
 }
 
-@test "COMMAND gets no descriptor of it" {
+@test "COMMAND inherits no descriptor for syslog" {
 	listen
 	logs --log syslog -v -k a -- ls /proc/self/fd >with
 	logs -v -k a -- ls /proc/self/fd >without

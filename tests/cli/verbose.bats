@@ -35,7 +35,7 @@ told() {
 	[[ $(grep -c -- "$2" "$bg_err") == "$1" ]]
 }
 
-@test "-v says each thing that happens, to which lock and server, and how long it took" {
+@test "-v reports each event with lock, server and duration" {
 	run -3 --separate-stderr redlock -v -k a -- sh -c 'exit 3'
 	diff - <(shape) <<-'END'
 		redlock-run: a: unix://DIR/redis.sock: connected, first answer after TIME
@@ -46,7 +46,7 @@ told() {
 	END
 }
 
-@test "-v says which of several servers have agreed" {
+@test "-v reports which of several servers granted the lock" {
 	local two
 	redis_stop two
 	run -0 --separate-stderr redlock -v -k a "${three[@]}" -- true
@@ -58,7 +58,7 @@ told() {
 	done
 }
 
-@test "-v says each signal that is passed on, and which one COMMAND died of" {
+@test "-v reports each signal passed on, and the one that killed COMMAND" {
 	redlock_bg -v -k a -- sleep 1000
 	eventually told 1 'a: sleep started, pid '
 	kill -USR1 "$bg_pid"
@@ -67,7 +67,7 @@ told() {
 	told 1 'a: sleep was killed by signal 10 (User defined signal 1) after'
 }
 
-@test "an outage is told while something can be done about it, once, and its end" {
+@test "an outage is reported once while there is time to act, and so is its end" {
 	redlock_bg -k a -t 9s --kill-after 100ms --node-timeout 2s -- \
 	    sh -c 'until [ -e enough ]; do sleep 0.02; done'
 	eventually held a
@@ -80,7 +80,7 @@ told() {
 	[[ $(wc -l <"$bg_err") == 2 ]]
 }
 
-@test "an outage is told with -q, and with --on-loss warn" {
+@test "an outage is reported with -q, and with --on-loss warn" {
 	redlock_bg -k a -q -t 4s --node-timeout 1s --on-loss warn -- \
 	    sh -c 'until [ -e enough ]; do sleep 0.02; done'
 	eventually held a
@@ -92,7 +92,7 @@ told() {
 	told 1 'renewals fail'
 }
 
-@test "a connection that is cut is no outage" {
+@test "a cut connection is not reported as an outage" {
 	redlock_bg -v -k a -t 30s -- \
 	    sh -c 'until [ -e enough ]; do sleep 0.02; done'
 	eventually told 1 'a: sh started'
@@ -104,7 +104,7 @@ told() {
 	told 0 'renewals fail'
 }
 
-@test "a minority that is down is no outage, a majority is" {
+@test "a majority that is down is reported as an outage, a minority is not" {
 	local first
 	redlock_bg -k a -t 9s --kill-after 100ms --node-timeout 2s "${three[@]}" -- \
 	    sh -c 'until [ -e enough ]; do sleep 0.02; done'
@@ -124,7 +124,7 @@ renewed_since() {
 	(($(expiry redlock:a) > $1 + 20))
 }
 
-@test "what is wrong with several servers alike is said once" {
+@test "a problem that several servers share is reported once" {
 	redis_stop two
 	redis_stop three
 	rm -f "$BATS_FILE_TMPDIR"/{two,three}.sock
@@ -132,7 +132,7 @@ renewed_since() {
 	says "two.sock: No such file or directory; unix://$BATS_FILE_TMPDIR/three.sock: the same"
 }
 
-@test "processes that keep a lock are named, with the lock, after a while" {
+@test "after a while a message names the processes that keep a lock" {
 	redlock_bg -k a -- sh -c 'sleep 1000 & echo $! >pid'
 	eventually test -s pid
 	eventually told 1 "a: still held: sh has ended, but processes of it live on: sleep (pid $(<pid))"

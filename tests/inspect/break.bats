@@ -9,8 +9,8 @@ load ../lib/faults
 
 setup_file() {
 	redis_start
-	five_servers
-	write_helpers
+	servers_start
+	faults_write_helpers
 }
 
 setup() { modes_setup; }
@@ -44,10 +44,10 @@ offers() {
 # snapshot: what the first server has, but for what changes by itself.
 snapshot() {
 	local key
-	for key in $(redis_at "${told[0]}" keys '*:a*' | sort); do
+	for key in $(redis_at "${servers%% *}" keys '*:a*' | sort); do
 		case $key in
 		*:~beat) ;;
-		*) redis_at "${told[0]}" --no-raw dump "$key" ;;
+		*) redis_at "${servers%% *}" --no-raw dump "$key" ;;
 		esac
 	done
 }
@@ -57,18 +57,19 @@ who() {
 	echo "$(id -un)@$(uname -n) pid ${pid[$1]} (sh)"
 }
 
-# has NAME [KEY]: that is whose value the lock, or a slot of it, has on each
-# server.
-has() {
+# client_has NAME [KEY]: that is whose value the lock, or a slot of it, has on
+# each server.
+client_has() {
 	local server
-	for server in "${told[@]}"; do
+	for server in $servers; do
 		[[ $(redis_at "$server" get "${2:-redlock:a}") == \
 		    *" token=$(cat "token-$1") "* ]] || return 1
 	done
 }
 
-# handed NAME: the script that took the lock away has given it to that one.
-handed() {
+# break_granted NAME: the script that took the lock away has given it to that
+# one.
+break_granted() {
 	grep -q '"DEL" "redlock:a"$' sent &&
 		grep -q "lua\] \"SET\" \"redlock:a\" \"redlock-run/1 token=$(cat "token-$1") " \
 		    sent
@@ -77,14 +78,14 @@ handed() {
 # free_now: nobody has it, on any server.
 free_now() {
 	local server
-	for server in "${told[@]}"; do
+	for server in $servers; do
 		[ "$(redis_at "$server" exists redlock:a)" = 0 ] || return 1
 	done
 }
 
-# script NAME TOKEN TRY ARG...: as a run with one slot, or --break, sends it.
-# At once after that, before anything can expire, the lock is given an hour.
-script() {
+# break_script NAME TOKEN TRY ARG...: as a run with one slot, or --break, sends
+# it. At once after that, before anything can expire, the lock is given an hour.
+break_script() {
 	local lua=$top/src/protocol/lua name=$1 token=$2 try=$3 sha
 	shift 3
 	sha=$(redis script load "$(cat "$lua/common.lua" "$lua/$name.lua")")
@@ -100,9 +101,9 @@ script() {
 
 @test "--break takes the lock away from a run that has died" {
 	writer one -t 1h
-	started one
-	crashes one
-	has one
+	clients_started one
+	client_crashes one
+	client_has one
 	breaks 0 one
 	says "a: taken away from $(who one)"
 	[ -z "$output" ]
@@ -111,141 +112,141 @@ script() {
 	all_over
 }
 
-@test "a run that is alive after all notices it, and ends with 79" {
+@test "--break ends a run that is alive after all with 79" {
 	writer one -t 6s
-	started one
+	clients_started one
 	breaks 0 one
 	says "a: taken away from $(who one)"
-	ends one 79
+	client_ends one 79
 	grep -q 'a: lock lost: ' one.err
 	rm in-one
 	all_over
 }
 
-@test "the first who waits gets it at once, and a greater fence" {
+@test "--break hands the lock to the first waiter, with a greater fence" {
 	local since
 
 	writer one -t 1h
-	started one
-	queues writer two -t 1h
-	queues writer three -t 1h
-	crashes one
+	clients_started one
+	client_queues writer two -t 1h
+	client_queues writer three -t 1h
+	client_crashes one
 	since=$(now_us)
 	breaks 0 one
-	started two
+	clients_started two
 	# By itself it would have asked after five seconds.
 	(($(<began-two) / 1000 - since < 4000000))
 	[ ! -e in-three ]
-	(($(fence two) > $(fence one)))
-	leaves two three
-	(($(fence three) > $(fence two)))
+	(($(client_fence two) > $(client_fence one)))
+	clients_leave two three
+	(($(client_fence three) > $(client_fence two)))
 	all_over
 }
 
-@test "one server hands it over, so that nobody comes in between" {
+@test "--break on one server lets no other run in between" {
 	writer one -t 1h
-	started one
-	queues writer two
+	clients_started one
+	client_queues writer two
 	redis zrange "$queue" 0 0 >token-two
 	kill -STOP "${pid[two]}"
-	crashes one
+	client_crashes one
 	$ADMIN_CLI -s "$BATS_FILE_TMPDIR/redis.sock" monitor >sent \
 	    3>&- 4>&- &
 	monitor=$!
 	eventually grep -q OK sent
 	breaks 0 one
 	# It has that for two seconds, in which it has to answer.
-	eventually handed two
+	eventually break_granted two
 	kill "$monitor"
 	kill -CONT "${pid[two]}"
-	started two
-	leaves two
+	clients_started two
+	clients_leave two
 	all_over
 }
 
-@test "it ends the rest that --at-least has left" {
+@test "--break ends a cooldown that --at-least began" {
 	writer one -t 1h --at-least 1h
-	started one
-	queues writer two
-	leaves one
+	clients_started one
+	client_queues writer two
+	clients_leave one
 	breaks 0 one
 	says "a: taken away from $(who one)"
-	started two
-	leaves two
+	clients_started two
+	clients_leave two
 	all_over
 }
 
-@test "of several slots it takes away that of the run alone" {
+@test "--break removes one run's slot and no other" {
 	local name
 
 	for name in one two three; do
 		permit "$name" 3 -t 1h
-		started "$name"
+		clients_started "$name"
 	done
-	queues permit four 3
-	crashes two
-	has two '{redlock:a}:~2'
+	client_queues permit four 3
+	client_crashes two
+	client_has two '{redlock:a}:~2'
 	breaks 0 two
-	started four
-	has one
-	has four '{redlock:a}:~2'
-	has three '{redlock:a}:~3'
-	runs one three
-	leaves one three four
+	clients_started four
+	client_has one
+	client_has four '{redlock:a}:~2'
+	client_has three '{redlock:a}:~3'
+	clients_run one three
+	clients_leave one three four
 	all_over
 }
 
-@test "of several readers it takes it away from one alone" {
+@test "--break removes one reader and no other" {
 	local readers='{redlock:a}:~readers'
 
 	reader one -t 1h
 	reader two -t 30s
 	reader three -t 1h --at-least 1h
-	started one two three
-	leaves three
-	queues writer four
-	crashes one
+	clients_started one two three
+	clients_leave three
+	client_queues writer four
+	client_crashes one
 	breaks 0 one
 	[ "$(redis get redlock:a)" = '~shared' ]
 	[ "$(redis hlen "$readers")" = 2 ]
 	breaks 0 three
 	# What the last of them has is what the lock has.
 	(($(redis pttl redlock:a) <= 30000))
-	runs two
+	clients_run two
 	[ ! -e in-four ]
-	crashes two
+	client_crashes two
 	breaks 0 two
-	started four
-	leaves four
+	clients_started four
+	clients_leave four
 	all_over
 }
 
-@test "a reader that loses it is not told that another reader took it" {
+@test "--break: the reader that loses its share gets no message about another reader" {
 	reader one -t 1h
 	reader two -t 1h
-	started one two
+	clients_started one two
 	breaks 0 one
 	touch leave-one
-	ends one 79
+	client_ends one 79
 	grep -q 'others share it yet, but we do not any more, says unix:' one.err
-	leaves two
+	clients_leave two
 	all_over
 }
 
-@test "a waiter to whom the lock was handed, and who died, does not get it again" {
-	script acquire me '1 ' 'pid=1 host=h user=u command=c' 60000 1 0 0 1 ''
-	script acquire you '1 ' 'pid=1 host=h user=u command=c' 60000 1 0 60000 1 ''
-	script release me '' 0 1 1 '' ''
+@test "--break does not give the lock back to a dead waiter that was granted it" {
+	break_script acquire me '1 ' 'pid=1 host=h user=u command=c' 60000 1 0 0 1 ''
+	break_script acquire you '1 ' 'pid=1 host=h user=u command=c' 60000 1 0 60000 1 ''
+	break_script release me '' 0 1 1 '' ''
 	[[ $(redis get redlock:a) == *' token=you '* ]]
-	[ "$(script break you '' 1)" = 1 ]
+	[ "$(break_script break you '' 1)" = 1 ]
 	free_now
 	[ "$(redis zcard "$queue")" = 0 ]
 }
 
-@test "that the answer is lost makes no difference" {
+@test "--break works when the reply is lost" {
 	writer one -t 1h
-	started one
-	crashes one
+	clients_started one
+	client_crashes one
 	rude redis next
 	breaks 0 one -r "$rude_url"
 	[ "$(cat mode)" = pass ]
@@ -255,16 +256,16 @@ script() {
 
 ## What it leaves alone
 
-@test "if the token is not the holder's nothing changes, and it says who is" {
+@test "--break with a wrong token changes nothing and names the holder" {
 	local before
 
 	writer one -t 1h
-	started one
-	crashes one
+	clients_started one
+	client_crashes one
 	breaks 0 one
 	writer two
-	started two
-	queues writer three
+	clients_started two
+	client_queues writer three
 	before=$(snapshot)
 	breaks 1 one
 	says "a: not held by $(cat token-one): it is held by $(who two) for " \
@@ -276,31 +277,31 @@ script() {
 	    --token "$(redis zrange "$queue" 0 0)"
 	says "it is held by $(who two)"
 	[ "$(snapshot)" = "$before" ]
-	leaves two three
+	clients_leave two three
 	breaks 1 two
 	says "a: not held by $(cat token-two): it is free; nothing was changed"
 	all_over
 }
 
-@test "the servers compare by themselves, whatever has happened since it asked" {
+@test "--break compares the token on the servers, whatever happened since the query" {
 	local before
 
-	script acquire me '1 ' 'pid=1 host=h user=u command=c' 60000 1 0 0 1 ''
+	break_script acquire me '1 ' 'pid=1 host=h user=u command=c' 60000 1 0 0 1 ''
 	before=$(redis get redlock:a)
-	[ "$(script break you '' 1)" = 0 ]
-	[ "$(script break m '' 1)" = 0 ]
+	[ "$(break_script break you '' 1)" = 0 ]
+	[ "$(break_script break m '' 1)" = 0 ]
 	[ "$(redis get redlock:a)" = "$before" ]
 	redis set redlock:a 'rest of redlock-run/1 token=me try=1 '
-	[ "$(script break me '' 1)" = 0 ]
+	[ "$(break_script break me '' 1)" = 0 ]
 	redis set redlock:a foreign
-	[ "$(script break me '' 1)" = 0 ]
+	[ "$(break_script break me '' 1)" = 0 ]
 	redis del redlock:a
 	redis rpush redlock:a foreign
-	[ "$(script break me '' 1)" = 0 ]
+	[ "$(break_script break me '' 1)" = 0 ]
 	[ "$(redis type redlock:a)" = list ]
 }
 
-@test "it does not touch the lock of another program, and says what does" {
+@test "--break leaves a foreign lock alone and suggests what removes it" {
 	redis set redlock:a $'some\e[31mbody'
 	offers -k a
 	says 'a: held by another client (some\x1b[31mbody), without expiry' \
@@ -315,7 +316,7 @@ script() {
 	says 'a: held by another client'
 }
 
-@test "nothing that comes from a server gets into the command" {
+@test "--break puts no text from a server into the suggested command" {
 	redis set redlock:a 'redlock-run/1 token=$(touch%20hurt) try=1 since=1 pid=1 host=h%1b user=u%0a command=c%1b[31m'
 	offers -k a
 	[ -z "$output" ]
@@ -326,11 +327,11 @@ script() {
 	says 'held by u\x0a@h\x1b pid 1 (c\x1b[31m) for '
 }
 
-@test "a token of another program's lock, or of nobody, changes nothing, and it says who holds it: 1" {
+@test "--break refuses the token of a foreign lock or of no lock and names the holder: 1" {
 	local before token
 
 	writer one -t 1h
-	started one
+	clients_started one
 	before=$(snapshot)
 	for token in "${nobody}0" "${nobody^^}" x 'redlock-run/1' $'\e[31m'; do
 		run -1 --separate-stderr redlock --break -k a --token "$token"
@@ -340,7 +341,7 @@ script() {
 	run -1 --separate-stderr redlock --break -k a --token redis://:s3cret@h
 	says "not held by redis://:***@h: it is held by $(who one) for "
 	[ "$(snapshot)" = "$before" ]
-	leaves one
+	clients_leave one
 	redis set redlock:a 5f2c51f8a1b2 px 60000
 	run -0 --separate-stderr redlock --status --json -k a
 	[[ $output == *'"token":"5f2c51f8a1b2"'* ]]
@@ -358,14 +359,14 @@ script() {
 
 ## Without a token
 
-@test "without --token it changes nothing, and prints the command to type" {
+@test "--break without --token changes nothing and prints the command to type" {
 	writer one -t 1h
-	started one
-	crashes one
+	clients_started one
+	client_crashes one
 	offers -k a -v
 	says "a: held by $(who one) for " ', lease ' 'make sure that its command is dead'
 	[ "$output" = "$(printf '%q' "$REDLOCK_RUN") --token $(cat token-one) --break -k a -v" ]
-	has one
+	client_has one
 	bash -c "$output"
 	free_now
 	offers -k a
@@ -373,12 +374,12 @@ script() {
 	[ -z "$output" ]
 }
 
-@test "the command can be pasted, whatever words it has" {
+@test "--break prints a command that can be pasted, whatever its words" {
 	local name='it'\''s "my" $HOME `touch hurt` ; a\b *'
 	local prefix='redlock:$(touch hurt) '\'' {a b} '
 	local quoted
 
-	tell unix:///nowhere
+	redis_use unix:///nowhere
 	redlock -r "unix://$BATS_FILE_TMPDIR/redis.sock" --prefix "$prefix" \
 	    -k "$name" --at-least 1h -- true
 	ln -s "$REDLOCK_RUN" 'a program'
@@ -395,36 +396,36 @@ script() {
 	[ ! -e hurt ]
 }
 
-@test "of several holders each gets a line" {
+@test "--break prints a line for each of several holders" {
 	reader one -t 1h
 	reader two -t 1h
-	started one two
+	clients_started one two
 	offers -k a
 	says "held shared by $(who one)" "held shared by $(who two)"
 	diff <(sed -E 's/.* --token ([^ ]*) .*/\1/' <<<"$output" | sort) \
 	    <(cat token-one token-two | sort)
-	leaves one two
+	clients_leave one two
 	permit three 2 -t 1h
 	permit four 2 -t 1h
-	started three four
+	clients_started three four
 	offers -k a
 	[ "$(wc -l <<<"$output")" -eq 2 ]
-	leaves three four
+	clients_leave three four
 	all_over
 }
 
-@test "it warns of a process that is there, on this host" {
+@test "--break warns if the holder's process runs on this host" {
 	writer one -t 1h
-	started one
+	clients_started one
 	offers -k a -q
 	[ "$stderr" = "redlock-run: a: process ${pid[one]} is there on this host; it does not look dead" ]
-	crashes one
+	client_crashes one
 	run -1 --separate-stderr redlock --break -k a -q
 	[ -z "$stderr" ]
 	[[ $output == *" --token $(cat token-one) "* ]]
 }
 
-@test "it does not warn of a process that is a zombie" {
+@test "--break does not warn about a zombie" {
 	local parent zombie
 	bash -c '"$REDLOCK_RUN" -k a -t 1h -- sh -c "touch \$0; exec sleep 1000" "$2" &
 	    echo "$!" >"$1"
@@ -441,22 +442,22 @@ script() {
 	kill -KILL "$parent"
 }
 
-@test "with -q it is silent, with -v it says what each server did" {
+@test "--break -q is silent, and --break -v reports each server" {
 	writer one -t 1h
-	started one
-	crashes one
+	clients_started one
+	client_crashes one
 	breaks 0 one -v
 	says "a: unix://$BATS_FILE_TMPDIR/redis.sock: taken away"
 	writer one -t 1h
-	started one
-	crashes one
+	clients_started one
+	client_crashes one
 	run -0 --separate-stderr redlock --break -qk a \
 	    --token "$(cat token-one)"
 	silent
 	free_now
 }
 
-@test "a password is not repeated" {
+@test "--break does not print a password" {
 	redis_start_tcp secret
 	redis_at secret acl setuser default resetpass '>s3cret:@/x'
 	redis_at secret acl setuser me on '>s3cret:@/x' '~*' +@all
@@ -474,35 +475,35 @@ script() {
 	redis_kill secret
 }
 
-@test "a command that nobody can read is an error" {
+@test "--break fails if its output cannot be written" {
 	writer one -t 1h
-	started one
+	clients_started one
 	run -71 --separate-stderr bash -c '"$REDLOCK_RUN" --break -k a >/dev/full'
 	says 'standard output: No space left'
-	leaves one
+	clients_leave one
 }
 
 ## Refusals, and servers that are down
 
-@test "a server that refuses is named, and what it refuses: 77" {
+@test "--break names a server that refuses, and the missing permission: 77" {
 	writer one -t 1h
-	started one
-	crashes one
+	clients_started one
+	client_crashes one
 	redis acl setuser default -del
 	breaks 77 one
 	says "unix://$BATS_FILE_TMPDIR/redis.sock: " \
 	    "a: no server has taken it away from $(who one)"
-	has one
+	client_has one
 	redis acl setuser default +del -eval
 	breaks 77 one
 	says eval 'nothing was changed'
 	run -77 --separate-stderr redlock --break -k a
 	says eval
 	[ -z "$output" ]
-	has one
+	client_has one
 }
 
-@test "without its server it gives 69, and says that nothing was changed" {
+@test "--break without a server gives 69 and says that nothing was changed" {
 	redis_kill
 	run -69 --separate-stderr redlock --break -k a --token "$nobody"
 	says "unix://$BATS_FILE_TMPDIR/redis.sock: " 'nothing was changed'
@@ -510,52 +511,52 @@ script() {
 	says "unix://$BATS_FILE_TMPDIR/redis.sock: "
 }
 
-@test "of several servers it is taken away on all, and who waits gets it" {
-	quorum 1 2 3
+@test "several servers: --break removes the lock on all, and a waiter gets it" {
+	modes_quorum 1 2 3
 	writer one -t 1h
-	started one
-	queues writer two
-	crashes one
-	eventually has one
+	clients_started one
+	client_queues writer two
+	client_crashes one
+	eventually client_has one
 	offers -k a
 	[ "$(wc -l <<<"$output")" -eq 1 ]
 	breaks 0 one -v
 	[ "$(grep -c 'sock: taken away$' <<<"$stderr")" -eq 3 ]
-	started two
-	leaves two
-	(($(fence two) > $(fence one)))
+	clients_started two
+	clients_leave two
+	(($(client_fence two) > $(client_fence one)))
 	all_over
 }
 
-@test "a run on several servers that is alive notices it, too" {
-	quorum 1 2 3
+@test "several servers: --break is noticed by a run that is alive" {
+	modes_quorum 1 2 3
 	writer one -t 6s
-	started one
+	clients_started one
 	breaks 0 one
-	ends one 79
+	client_ends one 79
 	rm in-one
 	all_over
 }
 
-@test "one of several servers that is down, or silent, is named" {
-	quorum 1 2 3
+@test "several servers: --break names one that is down or silent" {
+	modes_quorum 1 2 3
 	writer one -t 1h
-	started one
-	crashes one
-	eventually has one
+	clients_started one
+	client_crashes one
+	eventually client_has one
 	redis_kill s3
 	breaks 0 one
 	says "s3.sock: " "a: taken away from $(who one); what it may have on" \
 	    'is no majority'
-	free_at 1 2
+	servers_free 1 2
 	breaks 1 one
 	says 'it is free'
 	redlock -k a -- true
 	redis_reset s3
 	writer two -t 1h
-	started two
-	crashes two
-	eventually has two
+	clients_started two
+	client_crashes two
+	eventually client_has two
 	redis_freeze s3
 	breaks 0 two
 	says 's3.sock: no answer within 3s'
@@ -563,12 +564,12 @@ script() {
 	redis_thaw s3
 }
 
-@test "if too few servers can be reached it says where it was taken away: 69" {
-	quorum 1 2 3
+@test "several servers: --break on too few gives 69 and lists where the lock was removed" {
+	modes_quorum 1 2 3
 	writer one -t 1h
-	started one
-	crashes one
-	eventually has one
+	clients_started one
+	client_crashes one
+	eventually client_has one
 	redis_kill s2
 	redis_kill s3
 	run -69 --separate-stderr redlock --break -k a
@@ -576,35 +577,35 @@ script() {
 	breaks 69 one
 	says 's2.sock: ' 's3.sock: ' \
 	    "a: taken away from $(who one) on 1 of 3 servers, which are too few"
-	free_at 1
+	servers_free 1
 	breaks 69 one
 	says 'too few servers can tell whether' 'nothing was changed'
 }
 
-@test "a run that a majority does not have as its holder keeps what it has" {
-	quorum 1 2 3
+@test "several servers: --break leaves a run alone that no majority calls the holder" {
+	modes_quorum 1 2 3
 	writer one -t 1h
-	started one
-	crashes one
-	eventually has one
+	clients_started one
+	client_crashes one
+	eventually client_has one
 	redis_at s2 del redlock:a
 	redis_at s3 del redlock:a
 	breaks 1 one
 	says 'it is free; nothing was changed'
 	offers -k a
-	held_at 1
+	server_held 1
 	# It could be the holder if the third server has it.
 	redis_kill s3
 	offers -k a
 	[[ $output == *" --token $(cat token-one) "* ]]
 	breaks 0 one
-	free_at 1
+	servers_free 1
 }
 
-@test "if the servers do not agree on a holder it says so" {
+@test "several servers: --break reports that they disagree on a holder" {
 	local i
 
-	quorum 1 2 3
+	modes_quorum 1 2 3
 	for i in 1 2 3; do
 		redis_at "s$i" set redlock:a "redlock-run/1 token=${nobody%?}$i try=1 since=1 pid=1 host=h user=u command=c" px 60000
 	done
@@ -612,5 +613,5 @@ script() {
 	says 'a: the servers do not agree on a holder'
 	run -1 --separate-stderr redlock --break -k a --token "${nobody%?}1"
 	says "a: not held by ${nobody%?}1, and the servers do not agree"
-	held_at 1
+	server_held 1
 }

@@ -9,7 +9,7 @@ setup_file() {
 	redis_start_tcp redis
 	redis_start b
 	redis_start c
-	write_helpers
+	faults_write_helpers
 	# liar.py LISTEN SERVER SHIFT [OLD NEW]...: a server that says what SERVER
 	# says, but with its clock SHIFT seconds ahead, and each OLD, in which
 	# backslashes are Python's, made NEW, which is as long.
@@ -60,9 +60,9 @@ teardown() {
 
 teardown_file() { redis_stop_all; }
 
-# liar SHIFT [OLD NEW]...: start it before the server "redis"; its URL is in
-# $liar.
-liar() {
+# check_liar SHIFT [OLD NEW]...: start it before the server "redis"; its URL is
+# in $liar.
+check_liar() {
 	liar=unix://$PWD/liar.sock
 	env -u TEST_MARK /usr/bin/python3 "$BATS_FILE_TMPDIR/liar.py" liar.sock \
 	    "$BATS_FILE_TMPDIR/redis.sock" "$@" >liar.log 2>&1 3>&- 4>&- &
@@ -109,7 +109,7 @@ changes() {
 	done
 }
 
-@test "--check changes nothing in the servers" {
+@test "--check changes nothing on the servers" {
 	local before
 	redis set redlock:a somebody
 	before=$(changes)
@@ -118,7 +118,7 @@ changes() {
 	[ "$(changes)" = "$before" ]
 }
 
-@test "--check --json says the same to programs" {
+@test "--check --json has the same content for programs" {
 	check 69 --json -r "$tcp" -r "unix:///nonexistent"
 	json 'len(d) == 2 and [s["ok"] for s in d] == [False, False]'
 	json 'set(d[0]) == {"server", "ok", "version", "role", "uptime_ms",
@@ -132,7 +132,7 @@ changes() {
 	json 'd[0]["ok"] and "bad" not in [f["level"] for f in d[0]["findings"]]'
 }
 
-@test "with -q it prints only what is bad" {
+@test "--check -q prints only problems" {
 	check 0 -q
 	[ -z "$output" ]
 	redis config set maxmemory 1gb
@@ -144,7 +144,7 @@ changes() {
 
 ## What it would have caught
 
-@test "a server that evicts keys is not fit; without a limit it is noted" {
+@test "--check: a server that evicts keys is not fit; without a memory limit it is noted" {
 	redis config set maxmemory-policy volatile-ttl
 	check 0
 	finds note 'would, if it had a maxmemory, evict locks'
@@ -154,7 +154,7 @@ changes() {
 	finds 'NOT OK' '(maxmemory-policy volatile-ttl); set maxmemory-policy noeviction'
 }
 
-@test "a replica is not fit, and the master is named" {
+@test "--check: a replica is not fit, and its master is named" {
 	redis_at b replicaof 127.0.0.1 "$redis_port"
 	check 69 -r "$b"
 	redis_at b replicaof no one
@@ -170,7 +170,7 @@ allow_as_told() {
 	redis ${rule,,}
 }
 
-@test "a user without permissions is told the rule that gives them" {
+@test "--check suggests the ACL rule to a user without permissions" {
 	local url=redis://me:x@127.0.0.1:$redis_port
 	redis acl setuser me reset on '>x'
 	check 77 -r "$url"
@@ -191,7 +191,7 @@ allow_as_told() {
 	redis acl deluser me
 }
 
-@test "every single permission that is missing is named" {
+@test "--check names every missing permission" {
 	local url=redis://me:x@127.0.0.1:$redis_port rule right
 	redis acl setuser me reset on '>x'
 	check 77 -r "$url"
@@ -211,7 +211,7 @@ allow_as_told() {
 	redis acl deluser me
 }
 
-@test "a server within its restart grace is not fit" {
+@test "--check: a server in its restart grace is not fit" {
 	redis_restart b
 	check 69 -r "$tcp" -r "$b" -r "$c"
 	finds 'NOT OK' "$b: NOT OK: it started only "
@@ -219,12 +219,12 @@ allow_as_told() {
 	eventually redlock --check -r "$b" --restart-grace 1s --ttl 1s
 }
 
-@test "a lease that is longer than the restart grace is a usage error" {
+@test "--check: a lease longer than the restart grace is a usage error" {
 	run -64 --separate-stderr redlock --check -r "$b" -r "$c" --ttl 61
 	says 'more than the restart grace of 1m'
 }
 
-@test "two URLs for one server are found out" {
+@test "--check finds two URLs of one server" {
 	check 69 -r "$REDLOCK_REDIS" -r "$b" -r "$tcp" --restart-grace 0
 	finds 'NOT OK' "$REDLOCK_REDIS: NOT OK: it is the same server as $tcp"
 	finds 'NOT OK' "$tcp: NOT OK: it is the same server as $REDLOCK_REDIS"
@@ -232,8 +232,8 @@ allow_as_told() {
 	[[ $(row "$b") == *' OK '* ]]
 }
 
-@test "a clock that is off by more than the lease is not fit" {
-	liar -3600
+@test "--check: a clock off by more than the lease is not fit" {
+	check_liar -3600
 	check 69 -r "$liar"
 	finds 'NOT OK' 'behind ours, more than a lease of 1m'
 	[[ $(row "$liar") =~ \ -(1h|59m[0-9]+s)\  ]]
@@ -241,14 +241,14 @@ allow_as_told() {
 	finds note 'behind ours; see that both are kept by NTP'
 }
 
-@test "a clock that others do not agree with is not fit" {
-	liar 50
+@test "--check: a clock that differs from the others' is not fit" {
+	check_liar 50
 	check 69 -r "$liar" -r "$b" -r "$c" --restart-grace 0 --ttl 30s
 	[ "$(grep -c 'NOT OK:' <<<"$output")" -eq 1 ]
 	finds 'NOT OK' "$liar: NOT OK: its clock is "
 }
 
-@test "the built-in default server is not fit" {
+@test "--check: the built-in default server is not fit" {
 	unset REDLOCK_REDIS
 	run -69 --separate-stderr redlock --check -q
 	[ -z "$stderr" ]
@@ -261,7 +261,7 @@ allow_as_told() {
 
 ## What else makes a server unfit
 
-@test "a server that cannot be reached is not fit, nor is one that is frozen" {
+@test "--check: a server that is down or frozen is not fit" {
 	check 69 -r unix:///nonexistent
 	finds 'NOT OK' 'it cannot be used ('
 	redis_freeze
@@ -272,13 +272,13 @@ allow_as_told() {
 	[[ $(row "$b") == *' OK '* ]]
 }
 
-@test "a password for a server that wants none is refused, and told as such" {
+@test "--check reports a password for a server without one" {
 	check 77 -r "redis://:s3cret@127.0.0.1:$redis_port"
 	finds 'NOT OK' 'the user default has no password, and one was sent ('
 	[[ $output != *s3cret* ]]
 }
 
-@test "a wrong password, or none, is refused" {
+@test "--check reports a wrong or missing password" {
 	redis acl setuser default resetpass '>s3cret'
 	check 77
 	finds 'NOT OK' 'it refuses the user default (NOAUTH'
@@ -294,7 +294,7 @@ allow_as_told() {
 	redis acl deluser me
 }
 
-@test "a server that refuses to write is not fit" {
+@test "--check: a server that refuses writes is not fit" {
 	redis config set min-replicas-to-write 1
 	check 69
 	finds 'NOT OK' 'it does not serve now (NOREPLICAS'
@@ -304,14 +304,14 @@ allow_as_told() {
 	finds 'NOT OK' 'it does not serve now (OOM'
 }
 
-@test "a server that is loading, or too old, is not fit" {
-	liar 0 'loading:0' 'loading:1'
+@test "--check: a server that is loading or too old is not fit" {
+	check_liar 0 'loading:0' 'loading:1'
 	check 69 -r "$liar"
 	finds 'NOT OK' 'it is still loading its data'
 	rude_stop
 	rm liar.sock
 	# Valkey is not too old, unless it does not say that it is Valkey.
-	liar 0 'redis_version:7' 'redis_version:5' \
+	check_liar 0 'redis_version:7' 'redis_version:5' \
 	    'valkey_version' 'barkey_version' \
 	    'redis_version:6' 'redis_version:5' \
 	    'redis_version:8' 'redis_version:5'
@@ -319,7 +319,7 @@ allow_as_told() {
 	finds 'NOT OK' 'it is Redis 5.'
 }
 
-@test "a Sentinel, and a part of a Redis Cluster, are not fit" {
+@test "--check: a Sentinel or a node of a Redis Cluster is not fit" {
 	local dir=$BATS_FILE_TMPDIR
 	# With a port of its own: the one for other nodes is that and 10000.
 	redis_start_tcp cluster --cluster-enabled yes
@@ -339,19 +339,19 @@ allow_as_told() {
 	[[ $(row "unix://$dir/sentinel.sock") == *' sentinel '* ]]
 }
 
-@test "a server that has no name for a command is not fit" {
+@test "--check: a server with a renamed command is not fit" {
 	redis_start renamed --rename-command EVAL ''
 	check 69 -r "unix://$BATS_FILE_TMPDIR/renamed.sock"
 	redis_kill renamed
 	finds 'NOT OK' 'it does not know eval'
 }
 
-@test "nonsense makes no fit server, and reaches no terminal" {
+@test "--check: garbage is not fit, and reaches no terminal" {
 	rude - 'say +OK\r\n'
 	check 69 -r "$rude_url"
 	finds 'NOT OK' 'its answer makes no sense'
 	rude_stop
-	liar 0 'role:master' 'role:\x1b[2Jxx' 'noeviction' 'no\x9bviction'
+	check_liar 0 'role:master' 'role:\x1b[2Jxx' 'noeviction' 'no\x9bviction'
 	check 69 -r "$liar"
 	finds 'NOT OK' "its role is '\\x1b[2Jxx'"
 	[[ $(row "$liar") == *'no\x9bviction'* ]]
@@ -362,7 +362,7 @@ allow_as_told() {
 
 ## What is noted
 
-@test "what one server may forget is noted, and what guards one machine only" {
+@test "--check notes what a single server may lose, and a server of this machine only" {
 	check 0
 	finds note 'may be forgotten when it restarts (appendonly no)'
 	finds note 'it is on this machine alone, so a lock guards this machine only'

@@ -7,12 +7,12 @@ load ../lib/servers
 
 setup_file() {
 	redis_start
-	five_servers
+	servers_start
 }
 setup() {
 	redis_reset
-	fresh_servers
-	tell "unix://$BATS_FILE_TMPDIR/redis.sock"
+	servers_reset
+	servers_use_one
 	export TZ=UTC
 }
 teardown() { nothing_left; }
@@ -20,13 +20,7 @@ teardown_file() { redis_stop_all; }
 
 runs='{redlock:a}:~runs'
 
-# For `hold`, on the one server and on several.
-held() {
-	[[ $(redis exists "redlock:$1") == 1 ||
-	$(redis_at s1 exists "redlock:$1") == 1 ]]
-}
-
-ask() {
+history() {
 	run --separate-stderr redlock --history "$@"
 }
 
@@ -35,8 +29,8 @@ endings() {
 	redlock --history -k a "$@" | sed 1d | awk '{ print $NF }' | xargs
 }
 
-# ends_as WORD: that is how the newest ended.
-ends_as() {
+# newest_ended WORD: that is how the newest ended.
+newest_ended() {
 	[[ $(endings) == "$1"?( *) ]]
 }
 
@@ -70,11 +64,11 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 
 ## How runs end
 
-@test "it tells of each run when, where, what, for how long and how it ended" {
+@test "--history shows each run: start, host, command, duration and end" {
 	local pid
 	redlock -k a -- sh -c 'echo $REDLOCK_PID >pid; exit 7' || true
 	pid=$(cat pid)
-	ask -k a
+	history -k a
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
 	[ "$(head -n 1 <<<"$output" | xargs)" = \
@@ -83,14 +77,14 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	[[ $(sed 1d <<<"$output" | tr -s ' #' ' ') =~ ^20[0-9]{2}-[0-9]{2}-[0-9]{2}\ [0-9:]{8}\ "$(uname -n) $pid sh "[0-9]+m?s\ [0-9]+m?s\ 7$ ]]
 }
 
-@test "the newest comes first: exit status, signal, and COMMAND that could not run" {
+@test "--history shows the newest run first, with its status, signal or failure to start" {
 	redlock -k a -- true
 	redlock -k a -- sh -c 'exit 255' || true
 	run -143 redlock -k a -- sh -c 'kill $$'
 	run -127 redlock -k a -- ./not-there
 	run -124 redlock -k a --at-most 0.1 -- sleep 60
 	[ "$(endings)" = 'at-most not-run TERM 255 0' ]
-	ask --json -k a
+	history --json -k a
 	json '[r["ended"] for r in d] == ["at-most", "not-run", "killed", "exited", "exited"]'
 	json '[r["status"] for r in d] == [None, 127, None, 255, 0]'
 	json '[r["signal"] for r in d] == [15, None, 15, None, None]'
@@ -98,7 +92,7 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	json 'd[0]["ran_ms"] >= 100'
 }
 
-@test "a run that lost its lock is shown as lost, whatever COMMAND did" {
+@test "--history shows a run that lost its lock as lost, however COMMAND ended" {
 	# A connection that is lost is opened again, with a renewal.
 	local renewed_at_once
 	renewed_at_once=$(cli client kill type normal)
@@ -120,37 +114,37 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	eventually grep -q 'a: lock lost: its key is gone' "$bg_err"
 	touch noticed
 	redlock_ended 3
-	ask --json -k a
+	history --json -k a
 	json '[r["ended"] for r in d] == ["lost"] * 4'
 	json '[r["status"] for r in d] == [3, 0, 0, None]'
 	json 'd[3]["signal"] == 15'
 }
 
-@test "a run is running while it has the lock, and has died if it said no more" {
+@test "--history shows a run with the lock as running, without it as dead" {
 	hold a
 	[ "$(endings)" = running ]
 	sleep 0.2
-	ask --json -k a
+	history --json -k a
 	json 'd[0]["ended"] == "running" and d[0]["ran_ms"] >= 200'
 	kill -KILL "$bg_pid"
 	# Its lease ends.
 	redis pexpire redlock:a 1
-	eventually ends_as died
+	eventually newest_ended died
 	[ "$(redis exists redlock:a)" = 0 ]
-	ask --json -k a
+	history --json -k a
 	json '[(r["ended"], r["ran_ms"], r["status"]) for r in d] == [("died", None, None)]'
 	redlock -k a -- true
 	[ "$(endings)" = '0 died' ]
 }
 
-@test "a lock that rests has a run that has ended" {
+@test "--history shows a run as ended while its lock is in its cooldown" {
 	redlock -k a --at-least 1h -- true
 	[ "$(endings)" = 0 ]
 	redlock -k b -o -- true
 	[ "$(redis xlen '{redlock:b}:~runs')" = 2 ]
 }
 
-@test "the time that a run waited is told" {
+@test "--history shows how long a run waited" {
 	local since took waiter
 	since=$(now_us)
 	hold a
@@ -161,12 +155,12 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	sleep 0.5
 	let_go
 	wait "$waiter"
-	ask --json -k a
+	history --json -k a
 	json "len(d) == 2 and d[0]['waited_ms'] >= 400 and d[1]['waited_ms'] <= $took"
 	json 'd[1]["ran_ms"] >= 500'
 }
 
-@test "those who share a lock, or have a slot of it, are shown each" {
+@test "--history shows each of several readers or slot holders" {
 	hold a --slots 3
 	redlock -k a --slots 3 -- "$REDLOCK_RUN" --history -k a >seen
 	[ "$(grep -c ' running$' seen)" = 2 ]
@@ -179,57 +173,57 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	[ "$(endings)" = '0 0' ]
 }
 
-@test "of several locks each has the run in its history, once all are held" {
+@test "--history has a run of several locks under each, once it holds them all" {
 	hold b
 	run -75 redlock -k a -k b -k c -- true
 	[ "$(redis exists "$runs" '{redlock:c}:~runs')" = 0 ]
 	let_go
 	redlock -k a -k b -k c -- sh -c 'exit 3' || true
 	[ "$(endings)" = 3 ]
-	ask
+	history
 	[ "$(sed 1d <<<"$output" | awk '{ print $1, $NF }' | xargs)" = \
 	    'a 3 b 3 b 0 c 3' ]
 	hold a -k b
 	eventually entries 3
 	kill -KILL "$bg_pid"
 	redis pexpire redlock:a 1
-	eventually ends_as died
+	eventually newest_ended died
 }
 
 ## What is shown
 
-@test "without -k it tells of every lock that has a history, free ones too" {
+@test "--history without -k shows every lock that has a history, even free ones" {
 	redlock -k a -- true
 	redlock -k 'x{t}y' -- true
 	may_use other:
 	redlock -k b --prefix other: -- true
 	may_use redlock:
 	redis set redlock:foreign somebody
-	ask
+	history
 	[ "$status" -eq 0 ]
 	[ "$(awk '{ print $1 }' <<<"$output" | xargs)" = 'LOCK a x{t}y' ]
-	ask --json
+	history --json
 	json '[r["name"] for r in d] == ["a", "x{t}y"]'
 }
 
-@test "no history is no error" {
+@test "--history without any entry is no error" {
 	redis set redlock:a somebody
-	ask -k a
+	history -k a
 	[ "$status" -eq 0 ]
 	[ "$(xargs <<<"$output")" = 'WHEN HOST PID COMMAND WAITED RAN ENDED' ]
 	[ -z "$stderr" ]
-	ask --json -k a
+	history --json -k a
 	[ "$status" -eq 0 ]
 	[ "$output" = '[]' ]
-	ask --json
+	history --json
 	[ "$output" = '[]' ]
 }
 
-@test "--json prints one array, an object for each run" {
+@test "--history --json prints one array with an object for each run" {
 	local before
 	before=$(date +%s)
 	redlock -k a -- sh -c 'echo $REDLOCK_TOKEN $REDLOCK_PID >run' secret
-	ask --json
+	history --json
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
 	json 'len(d) == 1 and len(d[0]) == 12'
@@ -243,30 +237,30 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	[[ $output$(redis xrange "$runs" - +) != *secret* ]]
 }
 
-@test "a bar shows how long a run was against the longest of its lock" {
+@test "--history draws a bar relative to the longest run of the lock" {
 	local ms
 	for ms in 4000 1000 100 0; do
 		entry end "${owner/=x/=$ms} waited=0 ran=$ms ended=exited status=0"
 	done
-	ask -k a
+	history -k a
 	[ "$(sed 1d <<<"$output" | awk '{ print $7, $8 }' | sort -n | tr -s '\n' ,)" = \
 	    '0ms 0,1s #####,4s ####################,100ms #,' ]
 	# and in eighths where there are characters for that
-	LC_ALL=C.UTF-8 ask -k a
+	LC_ALL=C.UTF-8 history -k a
 	[[ $output == *' 4s     ████████████████████  0'* ]]
 	[[ $output == *' 1s     █████                 0'* ]]
 	[[ $output == *' 100ms  ▌                     0'* ]]
 }
 
-@test "when a run began is told in local time" {
+@test "--history shows local times" {
 	entry start "${owner/since=1/since=1700000000000} waited=0"
-	TZ=UTC ask -k a
+	TZ=UTC history -k a
 	[[ $output == *$'\n2023-11-14 22:13:20  '* ]]
-	TZ=UTC-5 ask -k a
+	TZ=UTC-5 history -k a
 	[[ $output == *$'\n2023-11-15 03:13:20  '* ]]
 }
 
-@test "a hundred runs are shown, and kept; an end alone says all" {
+@test "--history keeps and shows a hundred runs; an end entry alone is enough" {
 	local i
 	for i in {1..120}; do
 		echo "XADD $runs * start \"${owner/=x/=t$i} waited=0\""
@@ -274,7 +268,7 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	done | redis >/dev/null
 	redlock -k a -- true
 	[ "$(redis xlen "$runs")" = 200 ]
-	ask --json -k a
+	history --json -k a
 	json 'len(d) == 100 and all(r["ended"] == "exited" for r in d)'
 	redis xtrim "$runs" maxlen 3
 	[ "$(endings)" = '0 0' ]
@@ -290,7 +284,7 @@ on_terminal() {
 	    "$REDLOCK_RUN" --history -k a </dev/null 3>&- 4>&-
 }
 
-@test "a terminal shows in colours how runs ended, but not with NO_COLOR" {
+@test "--history shows ends in colours at a terminal, unless NO_COLOR is set" {
 	redlock -k a -- sh -c 'exit 3' || true
 	redlock -k a -- true
 	on_terminal >seen
@@ -303,14 +297,14 @@ on_terminal() {
 	not grep -q $'\e' seen
 }
 
-@test "with -v it adds the tokens" {
+@test "--history -v adds the tokens" {
 	redlock -k a -- sh -c 'echo $REDLOCK_TOKEN >token'
-	ask -v -k a
+	history -v -k a
 	[ "$(sed -n 3p <<<"$output")" = "  token $(cat token)" ]
 	[ "$(wc -l <<<"$output")" = 3 ]
 }
 
-@test "what others write into a history is shown escaped, or not at all" {
+@test "--history escapes or drops foreign entries" {
 	local nasty=$'\e[31m\a\u202e"<'
 	redlock -k a -- true
 	redis set redlock:b x
@@ -326,13 +320,13 @@ on_terminal() {
 	redis xadd "$runs" '*' a b c d >/dev/null
 	redis xadd "$runs" 18446744073709551615-1 end "${owner/=x/=w} ended=exited"
 	redis rpush '{redlock:c}:~runs' x
-	ask
+	history
 	[ "$status" -eq 0 ]
 	[ "$(wc -l <<<"$output")" -lt 8 ]
 	clean
-	ask -v
+	history -v
 	[ "$status" -eq 0 ]
-	ask --json
+	history --json
 	[ "$status" -eq 0 ]
 	json '{r["token"] for r in d} >= {"v", "w", "x", "y"} and len(d) == 5'
 	json '[r["ended"] for r in d if r["token"] == "v"] == ["lost"]'
@@ -340,13 +334,13 @@ on_terminal() {
 
 ## How it is written
 
-@test "a run costs no request more than without a history" {
+@test "recording the history costs no extra request" {
 	redlock -k a -- true
 	redis config resetstat
 	redlock -k a -- true
 	[ "$(scripts_run)" = 2 ]
 	# and of several servers each is asked to acquire, renew and release
-	servers 1 2 3
+	servers_use 1 2 3
 	hold a
 	eventually newest_at start 1 2 3
 	let_go
@@ -355,7 +349,7 @@ on_terminal() {
 	[ "$(redis_at s1 xlen "$runs")" = 2 ]
 }
 
-@test "who does not get the lock leaves no trace in its history" {
+@test "a run that does not get the lock leaves no trace in the history" {
 	hold a
 	run -75 redlock -k a -- true
 	run -75 redlock -k a -w 100ms -- true
@@ -364,7 +358,7 @@ on_terminal() {
 	[ "$(redis xlen "$runs")" = 2 ]
 }
 
-@test "where no history can be written the lock works all the same" {
+@test "a lock works where no history can be written" {
 	redlock -k a -- sh -c "$(cli config set maxmemory 1)"
 	[ "$(redis exists redlock:a)" = 0 ]
 	[ "$(redis config get maxmemory | tail -n 1)" = 1 ]
@@ -376,33 +370,33 @@ on_terminal() {
 	[ "$(redis exists redlock:a "$runs")" = 0 ]
 }
 
-@test "without the permission to read it that is said" {
+@test "--history reports a missing permission" {
 	redlock -k a -- true
 	redis acl setuser default -xrevrange
-	ask -k a
+	history -k a
 	[ "$status" -eq 77 ]
 	says "unix://$BATS_FILE_TMPDIR/redis.sock: "
 }
 
 ## Several servers
 
-@test "several servers: what one has forgotten the others tell" {
-	servers 1 2 3
+@test "several servers: --history uses the others if one has forgotten" {
+	servers_use 1 2 3
 	redlock -k a -- sh -c 'exit 3' || true
 	redis_at s1 flushall
 	redis_kill s2
 	[ "$(endings 2>/dev/null)" = 3 ]
-	ask -k a
+	history -k a
 	[ "$status" -eq 0 ]
 	says 's2.sock: '
 	redis_kill s1
-	ask --json -k a
+	history --json -k a
 	[ "$status" -eq 69 ]
 	json 'd[0]["ended"] == "exited" and d[0]["status"] == 3'
 }
 
-@test "several servers: running is who has a majority; too few tell nothing" {
-	servers 1 2 3
+@test "several servers: --history shows a run as running if a majority has it; too few show nothing" {
+	servers_use 1 2 3
 	hold a -t 1h
 	eventually newest_at start 1 2 3
 	redis_at s1 del redlock:a
@@ -417,15 +411,15 @@ on_terminal() {
 	redis_reset s2
 }
 
-@test "several servers: a run is lost if a majority says so, a minority counts for nothing" {
-	servers 1 2 3
+@test "several servers: --history shows a run as lost if a majority says so, not a minority" {
+	servers_use 1 2 3
 	hold a -t 1h
 	eventually newest_at start 1 2 3
 	redis_at s1 del redlock:a
 	let_go
 	[ "$(endings)" = 0 ]
 	eventually newest_at lost 1
-	ask -v -k a
+	history -v -k a
 	[[ $output == *$'s1.sock  says that it was lost\n'*s2.sock* ]]
 	hold a -t 1h
 	eventually newest_at start 1 2 3

@@ -20,7 +20,7 @@ line() {
 	grep -aE "^$1( |\$)" <<<"$output" | tr -s ' ' | sed 's/ $//'
 }
 
-ask() {
+status() {
 	run --separate-stderr redlock --status "$@"
 }
 
@@ -31,7 +31,7 @@ ask() {
 	redlock -k resting --at-least 1h -- true
 	redis set redlock:foreign somebody px 60000
 	redis set elsewhere somebody
-	ask
+	status
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
 	[ "$(head -n 1 <<<"$output" | tr -s ' ')" = \
@@ -44,29 +44,29 @@ ask() {
 	let_go
 }
 
-@test "the table says how long a lock has been held, and how long its lease lasts" {
+@test "--status shows how long a lock has been held and the rest of its lease" {
 	hold a -t 1h
 	sleep 1.1
-	ask -k a
+	status -k a
 	[[ $(line a) =~ \ sh\ ([0-9]+)s\ (59m[0-9]*s|1h)\ 0\ ([0-9]+)$ ]]
 	((BASH_REMATCH[1] >= 1))
 	[ "${BASH_REMATCH[3]}" = "$(redis get '{redlock:a}:~fence')" ]
 	let_go
 }
 
-@test "a lock that --at-least keeps is at rest" {
+@test "--status shows a lock in its cooldown as resting" {
 	redlock -k a --at-least 1h -- true
-	ask -k a
+	status -k a
 	[ "$status" -eq 0 ]
 	[[ $(line a) =~ ^a\ rest\ [^\ ]+@[^\ ]+\ true\ -\ (59m[0-9]*s|1h)\ 0\ [0-9]+$ ]]
 }
 
-@test "the columns of the table stand under each other" {
+@test "--status aligns its columns" {
 	local column row
 
 	hold a
 	redlock -k a-lock-with-a-long-name --at-least 1h -- true
-	ask
+	status
 	column=$(grep -ob STATE <<<"$output" | cut -d : -f 1)
 	while IFS= read -r row; do
 		[[ ${row:column - 1:6} == ' '@(STATE|held\ |rest\ ) ]]
@@ -78,44 +78,44 @@ ask() {
 	let_go
 }
 
-@test "without locks the table has its head alone, and the status is 0" {
-	ask
+@test "--status without locks prints the header alone: 0" {
+	status
 	[ "$status" -eq 0 ]
 	[ "$(wc -l <<<"$output")" -le 1 ]
 	[ -z "$stderr" ]
 }
 
-@test "with -k it shows just that lock" {
+@test "--status -k shows just that lock" {
 	redis set redlock:a somebody px 60000
 	redis set redlock:b somebody px 60000
-	ask -k a
+	status -k a
 	[ "$status" -eq 0 ]
 	[[ $output == *$'\n'a\ * ]]
 	[ "$(wc -l <<<"$output")" -eq 2 ]
 }
 
-@test "with -k a free lock is shown too, and the status is 1" {
+@test "--status -k shows a free lock, too: 1" {
 	redlock -k a -- true
-	ask -k a
+	status -k a
 	[ "$status" -eq 1 ]
 	[[ $(line a) == "a free "* ]]
 	[ -z "$stderr" ]
-	ask -k never-used
+	status -k never-used
 	[ "$status" -eq 1 ]
 	[[ $(line never-used) == "never-used free "* ]]
 }
 
-@test "without -k no free lock and no key beside a lock is shown" {
+@test "--status without -k shows no free lock and no auxiliary key" {
 	redlock -k a -- true
 	redlock -k 'b{tag}' -- true
 	redis set 'redlock:c{tag}:~fence' 5
 	redis set 'redlock:d:~queue' x
-	ask
+	status
 	[ "$status" -eq 0 ]
 	[ "$(wc -l <<<"$output")" -le 1 ]
 }
 
-@test "whatever NAME a lock has, it is in the table, and no key beside it is" {
+@test "--status shows a lock whatever its NAME, and no auxiliary key" {
 	local name names=(a '~' '~x' '~~' '~:' '{' 'a{b' '{t}' '{t}~' 'a{t}b'
 	    '{t}{u}' '{a}}' ':' "$(printf 'x%.0s' {1..512})")
 
@@ -128,7 +128,7 @@ ask() {
 	redlock -k '~y' --slots 2 --at-least 1h -- true
 	let_go
 	printf '%s\n' "${names[@]}" '~y' | sort >locks
-	ask --json
+	status --json
 	grep -o '"name":"[^"]*' <<<"$output" | cut -d '"' -f 4 | sort |
 		diff locks -
 	run --separate-stderr redlock --history --json
@@ -136,50 +136,50 @@ ask() {
 		diff locks -
 }
 
-@test "--prefix is taken literally" {
+@test "--status takes --prefix literally" {
 	may_use ''
 	redis set 'a*b:x' somebody px 60000
 	redis set 'aXb:y' somebody px 60000
 	redis set '[a-z]?:v' somebody px 60000
 	redis set 'c?:w' somebody px 60000
 	redis set 'd\e:z' somebody px 60000
-	ask --prefix 'a*b:'
+	status --prefix 'a*b:'
 	[ "$(wc -l <<<"$output")" -eq 2 ]
 	[[ $(line x) == 'x held '* ]]
-	ask --prefix '[a-z]?:'
+	status --prefix '[a-z]?:'
 	[ "$(wc -l <<<"$output")" -eq 2 ]
 	[[ $(line v) == 'v held '* ]]
-	ask --prefix 'd\e:'
+	status --prefix 'd\e:'
 	[ "$(wc -l <<<"$output")" -eq 2 ]
 	[[ $(line z) == 'z held '* ]]
 }
 
-@test "an empty prefix needs -k" {
+@test "--status with an empty prefix needs -k" {
 	may_use ''
 	redis set a somebody px 60000
-	ask --prefix ''
+	status --prefix ''
 	[ "$status" -eq 64 ]
 	[ -z "$output" ]
 	says -k
-	ask --prefix '' -k a
+	status --prefix '' -k a
 	[ "$status" -eq 0 ]
 	[[ $(line a) == 'a held '* ]]
 }
 
-@test "thousands of locks are all shown, once each" {
+@test "--status shows thousands of locks, each once" {
 	redis eval 'for i = 1, 3000 do
 		redis.call("SET", "redlock:n" .. i, "x", "PX", 600000) end' 0
-	ask
+	status
 	[ "$status" -eq 0 ]
 	[ "$(tail -n +2 <<<"$output" | cut -d ' ' -f 1 | sort -u | wc -l)" \
 	    -eq 3000 ]
 	[ "$(wc -l <<<"$output")" -eq 3001 ]
 }
 
-@test "SCAN is used, never KEYS" {
+@test "--status uses SCAN, never KEYS" {
 	redis set redlock:a somebody px 60000
 	redis config resetstat
-	ask
+	status
 	redis info commandstats >stats
 	grep -q '^cmdstat_scan:' stats
 	not grep -q '^cmdstat_keys:' stats
@@ -244,7 +244,7 @@ with open(sys.argv[1], "w") as f:
 sys.exit(status)' "$@"
 }
 
-@test "a SCAN that has no end ends in time, and takes bounded memory: 69" {
+@test "--status stops an endless SCAN in time with bounded memory: 69" {
 	local how mode patience
 	local -A said=([stuck]='makes no sense' [garbled]='makes no sense'
 	    [empty]='makes no sense' [names]='lists more than 100000 locks'
@@ -273,13 +273,13 @@ sys.exit(status)' "$@"
 	done
 }
 
-@test "names that one of several servers invents are not asked of the others" {
+@test "--status does not query the other servers for names that one invents" {
 	redis_start second
 	redis_reset second
 	redis set redlock:a somebody
 	redis_at second set redlock:a somebody
 	broken names
-	ask -r "$broken" -r "$REDLOCK_REDIS" \
+	status -r "$broken" -r "$REDLOCK_REDIS" \
 	    -r "unix://$BATS_FILE_TMPDIR/second.sock"
 	[ "$status" -eq 0 ]
 	says "$broken: it lists more than 100000 locks"
@@ -301,11 +301,11 @@ sys.exit(status)' "$@"
 			all[i] = k .. redis.sha1hex(redis.call("DUMP", k))
 		end
 		return all' 0)
-	ask
-	ask -k a
-	ask -k b --json
-	ask -k c -v
-	ask -k free
+	status
+	status -k a
+	status -k b --json
+	status -k c -v
+	status -k free
 	[ "$before" = "$(redis eval 'local all = redis.call("KEYS", "*")
 		table.sort(all)
 		for i, k in ipairs(all) do
@@ -314,10 +314,10 @@ sys.exit(status)' "$@"
 		return all' 0)" ]
 }
 
-@test "--status needs no right to write" {
+@test "--status needs no write permission" {
 	redlock -k a --at-least 1h -- true
 	redis config set maxmemory 1
-	ask -k a
+	status -k a
 	[ "$status" -eq 0 ]
 	[[ $(line a) == 'a rest '* ]]
 }
@@ -329,16 +329,16 @@ sys.exit(status)' "$@"
 		redlock -k "$name" --at-least 1h -- true
 	done
 	redis acl setuser default -evalsha
-	ask
+	status
 	[ "$status" -eq 0 ]
 	[ "$(wc -l <<<"$output")" -eq 4 ]
 	run -0 --separate-stderr redlock --history
 	[ "$(wc -l <<<"$output")" -eq 4 ]
 }
 
-@test "-v adds tokens and a line for the server" {
+@test "--status -v adds tokens and a line for the server" {
 	hold a
-	ask -v
+	status -v
 	[ "$status" -eq 0 ]
 	[[ $output$stderr == *"$(redis get redlock:a | grep -o 'token=[^ ]*' |
 	    cut -d = -f 2)"* ]]
@@ -348,63 +348,63 @@ sys.exit(status)' "$@"
 
 ## Locks of others
 
-@test "a lock of another kind of client is held, and its value is shown" {
+@test "--status shows a foreign lock as held, with its value" {
 	redis set redlock:a 0b6f-1234 px 60000
-	ask -k a
+	status -k a
 	[ "$status" -eq 0 ]
 	[[ $(line a) == 'a held '*0b6f-1234* ]]
 }
 
-@test "a key of another type, and one without expiry, are held" {
+@test "--status shows a key of another type, or without expiry, as held" {
 	redis hset redlock:a 0b6f:1 1
 	redis set redlock:b somebody
-	ask
+	status
 	[ "$status" -eq 0 ]
 	[[ $(line a) == 'a held '* ]]
 	[[ $(line b) == 'b held '* ]]
-	ask -k a
+	status -k a
 	[ "$status" -eq 0 ]
 }
 
-@test "control characters are shown escaped, never sent to a terminal" {
+@test "--status escapes control characters" {
 	local bad=$'\e]0;title\a\e[31m\r\n\t\x7f\x9b1m\b'
 
 	redis set redlock:a "$bad"
 	redis set "redlock:b$bad" x
 	redis set redlock:c "redlock-run/1 token=t$bad try=1 since=1 pid=1 host=h$bad user=u$bad command=c$bad" px 60000
 	redis set redlock:d 'redlock-run/1 token=t%1b%1B try=1 since=1 pid=1 host=%1b%0a user=%07%0d command=%9b%7f%0a' px 60000
-	ask
+	status
 	[ "$status" -eq 0 ]
 	clean
 	[ "$(wc -l <<<"$output")" -eq 5 ]
-	ask -v
+	status -v
 	[ "$status" -eq 0 ]
 	clean
-	ask -k a
+	status -k a
 	[ "$status" -eq 0 ]
 	clean
 	[ "$(wc -l <<<"$output")" -eq 2 ]
-	ask --json
+	status --json
 	[ "$status" -eq 0 ]
 	clean
 	json 'len(d) == 4'
 }
 
-@test "a large value does not make a large table" {
+@test "--status shortens a large value" {
 	head -c 3000000 /dev/zero | tr '\0' x | redis -x set redlock:a
-	ask
+	status
 	[ "$status" -eq 0 ]
 	((${#output} < 10000))
 }
 
 ## JSON
 
-@test "--json prints one array, an object for each lock" {
+@test "--status --json prints one array with an object for each lock" {
 	local before
 
 	before=$(date +%s)
 	hold a -t 1h
-	ask --json
+	status --json
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
 	json 'len(d) == 1'
@@ -433,9 +433,9 @@ sys.exit(status)' "$@"
 	let_go
 }
 
-@test "the JSON of a free lock has null for what does not apply" {
+@test "--status --json of a free lock has null for what does not apply" {
 	redlock -k a -- true
-	ask --json -k a
+	status --json -k a
 	[ "$status" -eq 1 ]
 	json 'len(d) == 1'
 	json 'd[0]["name"] == "a" and d[0]["state"] == "free"'
@@ -445,9 +445,9 @@ sys.exit(status)' "$@"
 	json 'd[0]["servers"][0]["state"] == "free"'
 }
 
-@test "the JSON of a lock at rest says so" {
+@test "--status --json shows the cooldown" {
 	redlock -k a --at-least 1h -- true
-	ask --json
+	status --json
 	[ "$status" -eq 0 ]
 	json 'd[0]["state"] == "rest"'
 	json '3000000 < d[0]["ttl_ms"] <= 3600000'
@@ -455,10 +455,10 @@ sys.exit(status)' "$@"
 	json 'd[0]["fence"] > 1e15'
 }
 
-@test "the JSON of another client's lock has its raw value as token, and nulls" {
+@test "--status --json of a foreign lock has its raw value as token, and nulls" {
 	redis set redlock:a '0b6f "quoted" \ back' px 60000
 	redis set redlock:b somebody
-	ask --json
+	status --json
 	[ "$status" -eq 0 ]
 	output=$(/usr/bin/python3 -c '
 import json, sys
@@ -474,7 +474,7 @@ print(json.dumps(sorted(json.load(sys.stdin), key=lambda l: l["name"])))
 	json 'd[1]["servers"][0]["ttl_ms"] is None'
 }
 
-@test "the JSON is valid whatever the names and the values are" {
+@test "--status --json is valid whatever the names and the values" {
 	local i
 
 	redis set 'redlock:"\' $'"\\\x01\x1f\x7f\xff\xfe'
@@ -485,7 +485,7 @@ print(json.dumps(sorted(json.load(sys.stdin), key=lambda l: l["name"])))
 	for i in 1 2 3 4 5; do
 		head -c 300 /dev/urandom | redis -x set "redlock:random$i"
 	done
-	ask --json
+	status --json
 	[ "$status" -eq 0 ]
 	json 'len(d) == 10'
 	json '"€😀" in [l["name"] for l in d]'
@@ -493,36 +493,36 @@ print(json.dumps(sorted(json.load(sys.stdin), key=lambda l: l["name"])))
 	json '"\"\\" in [l["name"] for l in d]'
 }
 
-@test "the JSON without locks is an empty array" {
-	ask --json
+@test "--status --json without locks is an empty array" {
+	status --json
 	[ "$status" -eq 0 ]
 	json 'd == []'
 }
 
-@test "a COMMAND with an odd name is shown as it is called" {
+@test "--status shows a COMMAND with an odd name under that name" {
 	local name='odd nameé%20"x"'
 
 	ln -s "$(command -v sleep)" "$name"
 	redlock_bg -k a -- "./$name" 30
 	eventually held a
-	ask --json
+	status --json
 	json "d[0]['holders'][0]['command'] == '''$name'''"
 	kill "$bg_pid"
 	redlock_ended 143
 }
 
-@test "held_ms comes from the server's time and is never negative" {
+@test "--status: held_ms comes from the server's clock and is never negative" {
 	local ahead=$(($(now_us) / 1000 + 3600000))
 
 	redis set redlock:a "redlock-run/1 token=11111111-1111-1111-1111-111111111111 try=1 since=$ahead pid=1 host=h user=u command=c" px 60000
-	ask --json
+	status --json
 	[ "$status" -eq 0 ]
 	json 'd[0]["holders"][0]["held_ms"] in (0, None)'
-	ask
+	status
 	[[ $(line a) != *-[0-9]* ]]
 }
 
-@test "values that pretend to be ours do not confuse --status" {
+@test "values that imitate redlock-run's do not confuse --status" {
 	local count=0 value
 
 	for value in 'redlock-run/1' 'redlock-run/1 ' 'redlock-run/1 token=' \
@@ -533,69 +533,69 @@ print(json.dumps(sorted(json.load(sys.stdin), key=lambda l: l["name"])))
 	    'redlock-run/2 token=x' 'redlock-run/1 command=x pid=1'; do
 		redis set "redlock:n$((count++))" "$value" px 60000
 	done
-	ask
+	status
 	[ "$status" -eq 0 ]
 	[ "$(wc -l <<<"$output")" -eq $((count + 1)) ]
-	ask --json
+	status --json
 	[ "$status" -eq 0 ]
 	json "len(d) == $count"
 }
 
 ## Exit status
 
-@test "with -k the status is 0 if it is held or resting, 1 if it is free" {
+@test "--status -k exits with 0 if the lock is held or resting, 1 if it is free" {
 	hold a
-	ask -k a
+	status -k a
 	[ "$status" -eq 0 ]
 	let_go
-	ask -k a
+	status -k a
 	[ "$status" -eq 1 ]
 	redlock -k a --at-least 1h -- true
-	ask -k a --json
+	status -k a --json
 	[ "$status" -eq 0 ]
 }
 
-@test "the status is 69 if the server cannot tell" {
+@test "--status exits with 69 if the server is down" {
 	redis_kill
-	ask
+	status
 	[ "$status" -eq 69 ]
 	says redis.sock
-	ask -k a
+	status -k a
 	[ "$status" -eq 69 ]
 	says redis.sock
 }
 
-@test "the status is 69 if the server does not answer in time" {
+@test "--status exits with 69 if the server does not answer in time" {
 	redis_freeze
-	ask --node-timeout 100ms
+	status --node-timeout 100ms
 	[ "$status" -eq 69 ]
-	ask -k a --node-timeout 100ms
+	status -k a --node-timeout 100ms
 	[ "$status" -eq 69 ]
 }
 
-@test "the JSON of a lock that no server tells of is unknown" {
+@test "--status --json of a lock that no server reports is unknown" {
 	redis_kill
-	ask --json -k a
+	status --json -k a
 	[ "$status" -eq 69 ]
 	json 'len(d) == 1'
 	json 'd[0]["name"] == "a" and d[0]["state"] == "unknown"'
 	json 'd[0]["servers"][0]["state"] == "unknown"'
 }
 
-@test "the status is 77 if the server refuses us" {
+@test "--status exits with 77 if the server refuses access" {
 	redis acl setuser default resetpass '>s3cret'
-	ask
+	status
 	[ "$status" -eq 77 ]
 	says redis.sock '; a password is missing: REDISCLI_AUTH, '
-	ask -k a
+	status -k a
 	[ "$status" -eq 77 ]
 	export REDISCLI_AUTH=wrong
-	ask
+	status
 	[ "$status" -eq 77 ]
 	says redis.sock '; set the right user and password, in the URL, '
 }
 
-@test "no password is shown" {
+@test "--status shows no password" {
 	redis acl setuser default resetpass '>s3cret'
 	REDISCLI_AUTH=s3cret redlock -k a --at-least 1h -- true
 	REDISCLI_AUTH=s3cret run -0 --separate-stderr redlock --status -v

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 #
-# --status --watch: at a terminal, on which tests/helpers/vt.py keeps what is drawn.
+# --status --watch: at a terminal, on which tests/helpers/vt.py keeps what is
+# drawn.
 #
 # shellcheck disable=SC2016,SC2154
 
@@ -21,7 +22,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	export permissions="${permitted[*]}"
 	export -f redis redis_at redis_pid redis_spawn redis_kill redis_restart \
-	    restart redis_freeze redis_thaw gone eventually not in_state marked now_us
+	    restart redis_freeze redis_thaw gone eventually not process_in_state marked now_us
 	export BATS_FILE_TMPDIR
 	unset NO_COLOR
 	export watch='TERM=xterm redlock-run --status --watch'
@@ -31,20 +32,15 @@ setup() {
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
-# held NAME: on the one server; servers.bash has it for three.
-held() {
-	[ "$(redis exists "redlock:$1")" = 1 ]
-}
-
 # restart: redis_restart, for a shell that has no arrays of ours.
 restart() {
 	read -ra permitted <<<"$permissions"
 	redis_restart
 }
 
-# dialogue: the steps on standard input, at a terminal; $watch in them is the
-# command.
-dialogue() {
+# watch_dialogue: the steps on standard input, at a terminal; $watch in them is
+# the command.
+watch_dialogue() {
 	sed "s/\$watch/$watch/" | "$top/tests/helpers/pty" 3>&- 4>&-
 }
 
@@ -65,14 +61,14 @@ queue() {
 	eventually eval "((\$(redis zcard '{redlock:$1}:~queue') > $n))"
 }
 
-# runs NAME [ARG...]: holds the lock until the test ends it with `over`.
-runs() {
+# watch_holder NAME [ARG...]: holds the lock until the test ends it with `over`.
+watch_holder() {
 	redlock -k "$@" -- sh -c 'until test -e over; do sleep 0.02; done' &
 	runners+=($!)
 	eventually held "$1"
 }
 
-over() {
+watch_over() {
 	touch over
 	wait "${runners[@]}" "${waiters[@]}"
 }
@@ -81,7 +77,7 @@ over() {
 
 @test "--status --watch draws every lock, and q ends it" {
 	rested a b
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type echo here
 		see @@
 		type $watch
@@ -98,9 +94,9 @@ over() {
 	END
 }
 
-@test "it redraws every second, in place" {
+@test "--watch redraws every second, in place" {
 	rested a b
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type $watch
 		see \x1b\[2J
 		shows ^b +rest
@@ -122,19 +118,19 @@ over() {
 	END
 }
 
-@test "what is waited for comes first, then what is held longest" {
+@test "--watch sorts locks with waiters first, then by how long they are held" {
 	local runners=() waiters=()
 	rested z
 	redis set redlock:y somebody
-	runs e
-	runs d
-	runs c -s
-	runs b
-	runs f
+	watch_holder e
+	watch_holder d
+	watch_holder c -s
+	watch_holder b
+	watch_holder f
 	queue b
 	queue f
 	queue f
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type $watch
 		shows (?s)^LOCK.*^f .*^b .*^e .*^d .*^y .*^c +shared.*^z +rest
 		press q
@@ -145,12 +141,12 @@ over() {
 		press q
 		see @@
 	END
-	over
+	watch_over
 }
 
-@test "it fits into the window, whatever size that gets" {
+@test "--watch fits into the window, whatever its size" {
 	rested {a..l}
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type $watch
 		shows ^l +rest.*[0-9]$
 		resize 10 60
@@ -173,7 +169,7 @@ over() {
 	END
 }
 
-@test "it redraws at once when the size changes" {
+@test "--watch redraws at once when the window size changes" {
 	local i
 	rested a
 	{
@@ -188,13 +184,13 @@ over() {
 		echo 'check (($(now_us) - $(<start) < 12000000))'
 		echo 'press q'
 		echo 'see @@'
-	} | dialogue
+	} | watch_dialogue
 }
 
-@test "colours only where they are wanted" {
+@test "--watch uses colours only where they are wanted" {
 	rested a
 	redis set redlock:b somebody
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type $watch
 		see \x1b\[1mLOCK\x1b\[0m
 		see \x1b\[32mheld\x1b\[0m
@@ -203,10 +199,10 @@ over() {
 	END
 }
 
-@test "with NO_COLOR nothing is bold, dim or coloured" {
+@test "--watch with NO_COLOR uses neither bold, dim nor colour" {
 	redis set redlock:b somebody
 	watch="NO_COLOR=1 $watch"
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type $watch
 		check sleep 0.1
 		unseen \x1b\[[0-9;]*m
@@ -222,9 +218,9 @@ over() {
 	END
 }
 
-@test "what comes from Redis cannot move the cursor" {
+@test "--watch lets nothing from Redis move the cursor" {
 	redis set $'redlock:a\e[2J\tb\r' $'\e]0;x\a\e[5;5Hvalue'
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type $watch
 		shows ^a\\x1b\[2J\\x09b\\x0d +held +\\x1b\]0;x\\x07\\x1b\[5;5Hvalue
 		press q
@@ -232,34 +228,29 @@ over() {
 	END
 }
 
-# calls COMMAND: how often the server has executed it.
-calls() {
-	redis info commandstats | sed -n "s/^cmdstat_$1:calls=\([0-9]*\),.*/\1/p"
-}
-
-@test "a thousand locks stay quick, with one SCAN each time" {
+@test "--watch handles a thousand locks with one SCAN each time" {
 	local reads scans
-	export -f calls
+	export -f redis_calls
 	redis eval 'for i = 1, 1000 do
 		redis.call("SET", "redlock:job" .. i, "somebody") end' 0
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type $watch
 		shows 1000 locks under
 		shows ^\.\.\. and 954 more lines
-		until (($(calls eval) >= 2000))
+		until (($(redis_calls eval) >= 2000))
 		press q
 		see @@
 	END
-	scans=$(calls scan)
-	reads=$(calls eval)
+	scans=$(redis_calls scan)
+	reads=$(redis_calls eval)
 	((scans <= 2 * (reads / 1000 + 1)))
 }
 
 ## The servers
 
-@test "a server that goes away and comes back" {
+@test "--watch goes on when a server goes away and comes back" {
 	rested a
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type $watch
 		shows ^a +rest
 		check redis_kill
@@ -278,9 +269,9 @@ calls() {
 	END
 }
 
-@test "a server that is not there yet" {
+@test "--watch waits for a server that is not up yet" {
 	redis_kill
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type $watch -k a
 		shows too few servers answer  \(q quits\)
 		hides this was so
@@ -294,9 +285,9 @@ calls() {
 	END
 }
 
-@test "a connection that is cut is opened again" {
+@test "--watch reconnects when the connection is cut" {
 	rested a
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type $watch
 		shows ^a +rest
 		check redis client kill type normal skipme yes
@@ -309,9 +300,9 @@ calls() {
 	END
 }
 
-@test "while a server is silent q, ^C and the window's size work" {
+@test "--watch reacts to q, ^C and a new window size while a server is silent" {
 	rested a
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type $watch --node-timeout 1m
 		shows ^a +rest
 		check redis_freeze
@@ -331,11 +322,11 @@ calls() {
 	redis_thaw
 }
 
-@test "one silent server of three does not stop the others" {
-	servers 1 2 3
+@test "--watch goes on with one of three servers silent" {
+	servers_use 1 2 3
 	export REDLOCK_RESTART_GRACE=0
 	rested a
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type $watch --node-timeout 1100ms
 		shows at 3 of 3 servers
 		check redis_freeze s2
@@ -354,10 +345,10 @@ calls() {
 	END
 }
 
-@test "a server that refuses is asked again" {
+@test "--watch tries again after a server refuses" {
 	redis eval 'for i = 1, 200 do
 		redis.call("SET", "redlock:job" .. i, "its" .. i) end' 0
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type $watch
 		resize 300 200
 		shows ^job200 +held +its200 
@@ -399,16 +390,16 @@ attended() {
 	watch="TERM=xterm python3 attend redlock-run --status --watch"
 }
 
-# ours: the pid of the redlock-run that this test has started.
-ours() {
+# watch_pid: the pid of the redlock-run that this test has started.
+watch_pid() {
 	marked | xargs ps -o pid=,comm= -p | sed -n 's/ redlock-run$//p'
 }
 
-@test "however it ends or stops, the terminal is as it was" {
+@test "--watch restores the terminal however it ends or stops" {
 	rested a
 	attended
-	export -f ours
-	dialogue <<-'END'
+	export -f watch_pid
+	watch_dialogue <<-'END'
 		type echo here; stty tostop -ixany susp ^Y
 		see @@
 		type $watch
@@ -421,7 +412,7 @@ ours() {
 		type again
 		see \x1b\[\?1049h
 		shows ^LOCK
-		check kill -STOP $(ours)
+		check kill -STOP $(watch_pid)
 		see it has stopped by 19, the terminal is changed
 		blind again
 		see \x1b\[\?1049h
@@ -438,21 +429,21 @@ ours() {
 		see @@
 		type $watch
 		shows ^LOCK
-		check kill $(ours)
+		check kill $(watch_pid)
 		see \x1b\[\?1049l
 		see it has ended -15, the terminal is as it was
 		see @@
 		type $watch
 		shows ^LOCK
-		check kill -HUP $(ours)
+		check kill -HUP $(watch_pid)
 		see \x1b\[\?1049l
 		see it has ended -1, the terminal is as it was
 		see @@
 	END
 }
 
-@test "^C is a death by SIGINT" {
-	dialogue <<-'END'
+@test "--watch dies of SIGINT on ^C" {
+	watch_dialogue <<-'END'
 		type $watch
 		shows 0 locks
 		press ^C
@@ -462,9 +453,9 @@ ours() {
 	END
 }
 
-@test "^Z gives the terminal back, and fg draws again" {
+@test "--watch gives the terminal back on ^Z and redraws after fg" {
 	rested a
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type echo here
 		see @@
 		type $watch
@@ -486,13 +477,13 @@ ours() {
 	END
 }
 
-@test "stopped by somebody else it draws again after fg" {
+@test "--watch redraws after fg when another process stopped it" {
 	rested a
-	export -f ours
-	dialogue <<-'END'
+	export -f watch_pid
+	watch_dialogue <<-'END'
 		type $watch
 		shows ^a
-		check kill -STOP $(ours)
+		check kill -STOP $(watch_pid)
 		see Stopped
 		see @@
 		type fg
@@ -506,9 +497,9 @@ ours() {
 	END
 }
 
-@test "in the background it leaves the terminal alone" {
+@test "--watch leaves the terminal alone in the background" {
 	rested a
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type stty -a >before
 		see @@
 		type $watch &
@@ -538,16 +529,16 @@ ours() {
 	END
 }
 
-@test "a terminal that hangs up ends it" {
+@test "--watch ends when the terminal hangs up" {
 	# The SIGCONT that comes with a hang-up would hang up the search, too.
 	export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type $watch
 		shows 0 locks
 		hangup
 	END
 	eventually nothing_marked
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type trap '' HUP
 		see @@
 		type $watch
@@ -557,8 +548,8 @@ ours() {
 	eventually nothing_marked
 }
 
-@test "^S does not hold it up" {
-	dialogue <<-'END'
+@test "--watch is not blocked by ^S" {
+	watch_dialogue <<-'END'
 		type $watch
 		shows 0 locks
 		press ^S
@@ -572,7 +563,7 @@ ours() {
 @test "without a terminal --watch is a usage error" {
 	run -64 --separate-stderr redlock --status --watch
 	says '--watch draws on a terminal, and standard output is none'
-	dialogue <<-'END'
+	watch_dialogue <<-'END'
 		type $watch </dev/null; echo "status $?"
 		see redlock-run: --watch draws on a terminal, and standard input is none
 		see status 64

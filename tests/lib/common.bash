@@ -11,16 +11,12 @@
 #
 # Nothing here knows a fixed port, or a name outside the directory that bats
 # gives the file, so any number of files can run at the same time.
-#
-# The default user of the servers, as which redlock-run comes, may do what the
-# man page says that it needs, and nothing else.  The tests are the user admin.
 
 bats_require_minimum_version 1.5.0
 
 export LC_ALL=C
 
-load ../lib/permissions
-read -ra permitted < <(permissions)
+load ../lib/redis
 
 # Where the Makefile is, and where the program is.  Nothing of the caller's own
 # settings may reach that.
@@ -37,6 +33,8 @@ export REDLOCK_RUN=$run_path
 if [[ -n ${BATS_FILE_TMPDIR:-} ]]; then
 	export REDLOCK_REDIS=unix://$BATS_FILE_TMPDIR/redis.sock
 fi
+# The names of these servers, for held, free and the like.
+export servers=redis
 
 # Whatever a test starts carries this in its environment, bats itself and the
 # servers do not: so we find what a test has left behind.
@@ -74,9 +72,9 @@ redlock_ended() {
 	fi
 }
 
-# held NAME: the key of the lock exists.
-held() {
-	[ "$(redis exists "redlock:$1")" = 1 ]
+# redis_use URL...: redlock-run uses these.
+redis_use() {
+	export REDLOCK_REDIS="$*"
 }
 
 # hold NAME [ARG...]: a redlock_bg holds the lock until `let_go`.
@@ -157,6 +155,54 @@ compile() {
 	    "$top/tests/helpers/$1.c"
 }
 
+## The lock on each of $servers; NAME is "a" where it is not given
+
+# held [NAME...]: the key of each of these locks exists.
+held() {
+	local server name
+	(($#)) || set -- a
+	for server in $servers; do
+		for name; do
+			[[ $(redis_at "$server" exists "redlock:$name") == 1 ]] ||
+				return 1
+		done
+	done
+}
+
+# free [NAME...]: no key of these locks exists.
+free() {
+	local server
+	(($#)) || set -- a
+	for server in $servers; do
+		[[ $(redis_at "$server" exists "${@/#/redlock:}") == 0 ]] ||
+			return 1
+	done
+}
+
+# queue_is N: so many are in the queue of "a".
+queue_is() {
+	local server
+	for server in $servers; do
+		[[ $(redis_at "$server" zcard '{redlock:a}:~queue') == "$1" ]] ||
+			return 1
+	done
+}
+
+# keys_left [KEY...]: that is all there is, but for fences and histories.
+keys_left() {
+	local server keys
+	for server in $servers; do
+		keys=$(redis_at "$server" keys '*') || return
+		[[ $(grep -vE ':~(fence|runs)$' <<<"$keys" | sort | xargs) == "$*" ]] ||
+			return 1
+	done
+}
+
+# lease_later_than MS: the lease of "a" was renewed, and ends later than that.
+lease_later_than() {
+	(($(expiry redlock:a) > $1 + 20))
+}
+
 ## Waiting
 
 # eventually [SECONDS] COMMAND...: try COMMAND until it succeeds.
@@ -193,175 +239,6 @@ gone() {
 	read -r stat 2>/dev/null <"/proc/$1/stat" || return 0
 	stat=${stat##*) }
 	[[ ${stat:0:1} == [ZX] ]]
-}
-
-## Servers.  NAME is "redis" where it is not given.
-
-# As a user that may do everything; for a COMMAND that is a script, too.
-export ADMIN_CLI='redis-cli --user admin --pass x --no-auth-warning'
-
-# redis_start [NAME] [ARG...]: start a server and wait until it answers.
-# ARGs are those of redis-server and must start with a dash.
-redis_start() {
-	local name=redis
-	if [[ ${1:--} != -* ]]; then
-		name=$1
-		shift
-	fi
-	if (($#)); then
-		printf '%s\0' "$@"
-	fi >"$BATS_FILE_TMPDIR/$name.args"
-	redis_spawn "$name"
-	eventually redis_settled "$name"
-	redis_at "$name" ping | grep -qx PONG
-}
-
-# redis_start_tcp NAME [ARG...]: the same, on a free port of 127.0.0.1 as
-# well; the port is in $redis_port.
-redis_start_tcp() {
-	local try name=$1
-	shift
-	for try in {1..50}; do
-		export redis_port=$((20000 + RANDOM % 12000))
-		redis_start "$name" --bind 127.0.0.1 "$@" --port "$redis_port" &&
-			return 0
-	done
-	echo "no free port in $try tries" >&2
-	return 1
-}
-
-# redis_spawn [NAME]: start it (again), with the arguments that it had, and
-# do not wait.  It makes a session of its own: no signal of a test reaches it.
-redis_spawn() {
-	local name=${1:-redis} dir=$BATS_FILE_TMPDIR args
-	mapfile -d '' -t args <"$dir/$name.args"
-	(
-		set +m
-		unset TEST_MARK
-		setsid redis-server --port 0 --unixsocket "$dir/$name.sock" \
-		    --save '' --appendonly no --logfile "$dir/$name.log" \
-		    --dir "$dir" --dbfilename "$name.rdb" \
-		    --user admin on nopass '~*' '&*' +@all \
-		    --user default on nopass "${permitted[@]}" \
-		    --masteruser admin --masterauth x "${args[@]}" \
-		    </dev/null >/dev/null 2>&1 3>&- 4>&- &
-		echo $! >"$dir/$name.server"
-	)
-}
-
-# redis_settled [NAME]: it answers, or it has died.
-redis_settled() {
-	gone "$(redis_pid "${1:-redis}")" || redis_at "${1:-redis}" ping
-}
-
-# redis_pid [NAME]
-redis_pid() {
-	cat "$BATS_FILE_TMPDIR/${1:-redis}.server"
-}
-
-# redis_at NAME COMMAND...: ask a server, as a user that may do everything.
-redis_at() {
-	local name=$1
-	shift
-	# shellcheck disable=SC2086
-	$ADMIN_CLI -s "$BATS_FILE_TMPDIR/$name.sock" "$@" 3>&- 4>&-
-}
-
-# redis COMMAND...
-redis() {
-	redis_at redis "$@"
-}
-
-# scripts_run [SERVER]: how many scripts clients have had it execute.
-scripts_run() {
-	redis_at "${1:-redis}" info commandstats |
-		awk -F '[:=,]' '/^cmdstat_(eval|evalsha):/ { n += $3 }
-		END { print n + 0 }'
-}
-
-# cli WORD...: the same as shell text, for a COMMAND that is a script.
-cli() {
-	# shellcheck disable=SC2086
-	printf '%q ' $ADMIN_CLI -s "$BATS_FILE_TMPDIR/redis.sock" "$@"
-}
-
-# may_use PREFIX: on the server redis it is that instead of redlock:.
-may_use() {
-	local may
-	read -ra may < <(permissions "$1")
-	redis acl setuser default resetkeys "${may[@]}"
-}
-
-# expiry KEY: when it expires, by the server's clock, in ms since 1970.
-expiry() {
-	redis eval "local t = redis.call('TIME')
-		return t[1] * 1000 + math.floor(t[2] / 1000) +
-		    redis.call('PTTL', KEYS[1])" 1 "$1"
-}
-
-# redis_freeze, redis_thaw [NAME]: it hears nothing / it hears again.
-redis_freeze() {
-	kill -STOP "$(redis_pid "${1:-redis}")"
-}
-
-redis_thaw() {
-	kill -CONT "$(redis_pid "${1:-redis}")"
-}
-
-# redis_kill [NAME]: kill -9; the socket file stays.
-redis_kill() {
-	local pid
-	pid=$(redis_pid "${1:-redis}")
-	kill -KILL "$pid" 2>/dev/null || true
-	eventually gone "$pid"
-}
-
-# redis_stop [NAME]: in good order; the socket file goes.
-redis_stop() {
-	local pid
-	pid=$(redis_pid "${1:-redis}")
-	kill -CONT "$pid" 2>/dev/null || true
-	kill -TERM "$pid" 2>/dev/null || true
-	eventually gone "$pid"
-}
-
-# redis_restart [NAME]: kill -9, and start it again, empty.
-redis_restart() {
-	redis_kill "${1:-redis}"
-	rm -f "$BATS_FILE_TMPDIR/${1:-redis}.rdb"
-	redis_spawn "${1:-redis}"
-	eventually redis_at "${1:-redis}" ping
-}
-
-# redis_reset [NAME]: running, empty and as it was configured at its start,
-# whatever the last test has done to it.
-redis_reset() {
-	local name=${1:-redis} pid
-	pid=$(redis_pid "$name")
-	if gone "$pid"; then
-		redis_spawn "$name"
-		eventually redis_at "$name" ping
-	else
-		kill -CONT "$pid"
-	fi
-	redis_at "$name" >/dev/null <<-END
-		REPLICAOF NO ONE
-		CONFIG SET maxmemory 0
-		CONFIG SET maxmemory-policy noeviction
-		CONFIG SET maxclients 10000
-		ACL SETUSER default reset on nopass ${permitted[*]}
-		FLUSHALL
-		CONFIG RESETSTAT
-	END
-}
-
-# redis_stop_all: for teardown_file; no server of this file stays.
-redis_stop_all() {
-	local file
-	for file in "$BATS_FILE_TMPDIR"/*.server; do
-		[[ ! -s $file ]] || redis_kill "$(basename "$file" .server)"
-	done
-	nothing_left
 }
 
 ## Cleaning up

@@ -5,7 +5,7 @@
 # $BATS_TEST_TMPDIR.
 
 # Called by setup_file.
-write_helpers() {
+faults_write_helpers() {
 	# witness.py FILE: a COMMAND of three processes, one of them in a session
 	# and one in a group of its own.  They do not heed SIGTERM, but write
 	# down when it came ("T"), and every few milliseconds that they live.
@@ -122,7 +122,7 @@ rude() {
 	local server=$1
 	shift
 	[ "$server" = - ] || server=$BATS_FILE_TMPDIR/$server.sock
-	mode "$@"
+	rude_mode "$@"
 	env -u TEST_MARK /usr/bin/python3 "$BATS_FILE_TMPDIR/rude.py" \
 	    rude.sock "$server" mode >rude.log 2>&1 3>&- 4>&- &
 	rude_pid=$!
@@ -130,7 +130,7 @@ rude() {
 	rude_url=unix://$PWD/rude.sock
 }
 
-mode() {
+rude_mode() {
 	echo "$*" >mode.new
 	mv mode.new mode
 }
@@ -139,9 +139,9 @@ rude_stop() {
 	[ -z "${rude_pid:-}" ] || kill -KILL "$rude_pid"
 }
 
-# gives STATUS ARG...: redlock-run gives that status for the lock called "a",
-# and does not start COMMAND.
-gives() {
+# refused_with STATUS ARG...: redlock-run gives that status for the lock called
+# "a", and does not start COMMAND.
+refused_with() {
 	local expected=$1
 	shift
 	run "-$expected" --separate-stderr redlock -k a "$@" -- touch started
@@ -149,37 +149,32 @@ gives() {
 	says ''
 }
 
-# watch [ARG...]: the witness runs under the lock called "a".
-watch() {
+# trio_start [ARG...]: the witness runs under the lock called "a".
+trio_start() {
 	rm -f log
 	redlock_bg -k a "$@" -- \
 	    /usr/bin/python3 "$BATS_FILE_TMPDIR/witness.py" log
-	eventually three_witnesses
+	eventually trio_complete
 }
 
-witnesses() {
+trio_pids() {
 	cut -d ' ' -f 2 log | sort -u
 }
 
-three_witnesses() {
-	[ "$(witnesses | wc -l)" -eq 3 ]
+trio_complete() {
+	[ "$(trio_pids | wc -l)" -eq 3 ]
 }
 
-witnesses_gone() {
+trio_gone() {
 	local pid
-	for pid in $(witnesses); do
+	for pid in $(trio_pids); do
 		gone "$pid" || return 1
 	done
 }
 
-# last_sign: when the last of them was alive, in us since 1970.
-last_sign() {
+# trio_last_sign: when the last of them was alive, in us since 1970.
+trio_last_sign() {
 	cut -d ' ' -f 3 log | sort -n | tail -n 1
-}
-
-# later_than MS: the lock called "a" has been prolonged.
-later_than() {
-	(($(expiry redlock:a) > $1 + 20))
 }
 
 # after_renewal TTL_MS FAULT UNDO: does FAULT when a renewal has just been
@@ -189,7 +184,7 @@ after_renewal() {
 	local ttl=$1 before now
 	for _ in {1..20}; do
 		before=$(expiry redlock:a)
-		eventually later_than "$before"
+		eventually lease_later_than "$before"
 		ends=$(expiry redlock:a)
 		eval "$2"
 		now=$(($(now_us) / 1000))
@@ -203,14 +198,14 @@ after_renewal() {
 	return 1
 }
 
-# dead_in_time [FRACTION]: it ended with 79, all witnesses were dead before the
-# lease ended, but lived through most of it, and SIGTERM came first.
-dead_in_time() {
+# trio_dead_in_time [FRACTION]: it ended with 79, all witnesses were dead before
+# the lease ended, but lived through most of it, and SIGTERM came first.
+trio_dead_in_time() {
 	local last
 
 	redlock_ended 79
-	witnesses_gone
-	last=$(last_sign)
+	trio_gone
+	last=$(trio_last_sign)
 	echo "last sign of life $(((ends - last) / 1000)) ms before the end"
 	((last < ends))
 	((last > ends - 900000))

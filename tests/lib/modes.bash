@@ -4,28 +4,28 @@
 # servers.bash: clients that have names, all of them for the lock called "a",
 # and an oracle outside Redis.  The tests run in $BATS_TEST_TMPDIR.
 
+load ../lib/clients
+
 # modes_setup: for setup, with one server.
 modes_setup() {
 	redis_reset
 	modes_prepare
-	told=(redis)
 }
 
 # modes_prepare: for setup, where each test calls quorum.
 modes_prepare() {
 	cd "$BATS_TEST_TMPDIR" || return
 	declare -gA pid=()
-	write_scripts
+	modes_write_scripts
 }
 
-# quorum N...: from now on these, of five fresh servers.
-quorum() {
-	fresh_servers
-	servers "$@"
-	told=("${@/#/s}")
+# modes_quorum N...: from now on these, of five fresh servers.
+modes_quorum() {
+	servers_reset
+	servers_use "$@"
 }
 
-write_scripts() {
+modes_write_scripts() {
 	# The oracle: a kernel lock, which a process loses when it dies, however
 	# it does.  $2 is -s for a reader, -x for a writer, N for one of N.
 	# (Of N files, tried in their order, one is free for each of N who try.)
@@ -79,87 +79,66 @@ permit() {
 	client "$1" "$2" --slots "$2" -w 5m "${@:3}"
 }
 
-# queues KIND NAME [ARG...]: that one comes, and is the last in the queue now.
-# (Those who run may be in the queues of several servers for a moment yet.)
-queues() {
+# client_queues KIND NAME [ARG...]: that one comes, and is the last in the queue
+# now. (Those who run may be in the queues of several servers for a moment yet.)
+client_queues() {
 	"$@"
-	eventually in_queue "$2"
+	eventually client_queued "$2"
 }
 
-# in_queue NAME: it is in the queue of each server.
-in_queue() {
+# client_queued NAME: it is in the queue of each server.
+client_queued() {
 	local server
-	for server in "${told[@]}"; do
+	for server in $servers; do
 		redis_at "$server" hvals '{redlock:a}:~beat' |
 			grep -q " pid=${pid[$1]} " || return 1
 	done
 }
 
-# queued N: so many are in the queue of each server.
-queued() {
-	local server
-	for server in "${told[@]}"; do
-		[ "$(redis_at "$server" zcard '{redlock:a}:~queue')" = "$1" ] ||
-			return 1
-	done
-}
-
-# runs NAME...: these COMMANDs run, all of them now.
-runs() {
+# clients_run NAME...: these COMMANDs run, all of them now.
+clients_run() {
 	local name
 	for name; do
 		[ -e "in-$name" ] || return 1
 	done
 }
 
-# started NAME...: the same, within some time.
-started() {
+# clients_started NAME...: the same, within some time.
+clients_started() {
 	local name
-	eventually 60 runs "$@" && return 0
+	eventually 60 clients_run "$@" && return 0
 	for name; do
 		sed "s/^/$name: /" "$name.err"
 	done >&2
 	return 1
 }
 
-# ends NAME STATUS
-ends() {
-	local got=0
-	eventually 60 gone "${pid[$1]}"
-	wait "${pid[$1]}" || got=$?
-	if ((got != $2)); then
-		echo "$1: status $got instead of $2" >&2
-		cat "$1.err" >&2
-		return 1
-	fi
-}
-
-# leaves NAME...: they end, and well.
-leaves() {
+# clients_leave NAME...: they end, and well.
+clients_leave() {
 	local name
 	for name; do
 		touch "leave-$name"
 	done
 	for name; do
-		ends "$name" 0
+		client_ends "$name" 0
 	done
 }
 
-# crashes NAME: with its COMMAND, as if the power were gone; nothing is given
-# back.  (All are stopped first: none of them sees another's death.)
-crashes() {
+# client_crashes NAME: with its COMMAND, as if the power were gone; nothing is
+# given back.  (All are stopped first: none of them sees another's death.)
+client_crashes() {
 	local pids
 	mapfile -t pids < <(pgrep -P "${pid[$1]}")
 	pids+=("${pid[$1]}")
 	kill -STOP "${pids[@]}"
 	kill -KILL "${pids[@]}"
-	ends "$1" 137
+	client_ends "$1" 137
 	rm -f "in-$1"
 }
 
-# trusted N NAME...: these have said with -v that the vote of server N, which
-# had lost the key, counts again.
-trusted() {
+# clients_trust N NAME...: these have said with -v that the vote of server N,
+# which had lost the key, counts again.
+clients_trust() {
 	local name server="s$1"
 	shift
 	for name; do
@@ -176,63 +155,53 @@ no_overlap() {
 	fi
 }
 
-# left [KEY...]: that is what is on each server, but for fence and history.
-left() {
-	local server keys
-	for server in "${told[@]}"; do
-		keys=$(redis_at "$server" keys '*') || return
-		[ "$(grep -vE ':~(fence|runs)$' <<<"$keys" | sort | xargs)" = "$*" ] ||
-			return 1
-	done
-}
-
 # all_over: nothing stays but fence and history, and there was no overlap.
 all_over() {
-	eventually "${1:-40}" left
+	eventually "${1:-40}" keys_left
 	no_overlap
 }
 
-# busy ARG...: redlock-run gives 75 for "a" without waiting, and says so.
-busy() {
+# lock_busy ARG...: redlock-run gives 75 for "a" without waiting, and says so.
+lock_busy() {
 	run -75 --separate-stderr redlock -k a "$@" -- touch jumped
 	says 'a: '
 	[ ! -e jumped ]
 }
 
-# fence NAME: that of its COMMAND.
-fence() {
+# client_fence NAME: that of its COMMAND.
+client_fence() {
 	cat "fence-$1"
 }
 
-# state EXPRESSION: what --status --json says of "a", called d, is so.
-state() {
+# status_is EXPRESSION: what --status --json says of "a", called d, is so.
+status_is() {
 	run --separate-stderr redlock --status -k a --json
 	json_one "$1"
 }
 
-# holders N: so many, each once.
-holders() {
-	state "len(d['holders']) == len({h['token'] for h in d['holders']}) == $1"
+# status_holders N: so many, each once.
+status_holders() {
+	status_is "len(d['holders']) == len({h['token'] for h in d['holders']}) == $1"
 }
 
-# crowd SECONDS HOW...: twenty come again and again for so long, each time as
-# one of HOW, which the oracle knows; one in twelve is killed.
-crowd() {
+# clients_crowd SECONDS HOW...: twenty come again and again for so long, each
+# time as one of HOW, which the oracle knows; one in twelve is killed.
+clients_crowd() {
 	local n end pids=()
 
 	end=$((SECONDS + $1))
 	shift
 	for n in {1..20}; do
 		while ((SECONDS < end)); do
-			one_of_the_crowd "${@:RANDOM % $# + 1:1}" $((n++ % 12))
+			clients_crowd_one "${@:RANDOM % $# + 1:1}" $((n++ % 12))
 		done 3>&- 4>&- &
 		pids+=($!)
 	done
 	wait "${pids[@]}"
 }
 
-# one_of_the_crowd HOW N: it is killed if N is 0.
-one_of_the_crowd() {
+# clients_crowd_one HOW N: it is killed if N is 0.
+clients_crowd_one() {
 	local how=$1 got=0 victim mode=()
 
 	case $how in
@@ -254,9 +223,9 @@ one_of_the_crowd() {
 	((got == 0 || got == 137)) || echo "$how: $got" >>odd
 }
 
-# another HOW: until the file "leave" is there, a client of another kind takes
-# the lock with SET NX, and gives it back with DEL.
-another() {
+# foreign_client HOW: until the file "leave" is there, a client of another kind
+# takes the lock with SET NX, and gives it back with DEL.
+foreign_client() {
 	while [ ! -e leave ]; do
 		if [ "$(redis set redlock:a another nx px 60000)" = OK ]; then
 			sh -c '. ./enter; sleep 0.03 9>&-' sh x "$1"
@@ -268,8 +237,9 @@ another() {
 	done 3>&- 4>&-
 }
 
-# crowd_over FILE...: all that has happened, no overlap, and nothing odd.
-crowd_over() {
+# clients_crowd_over FILE...: all that has happened, no overlap, and nothing
+# odd.
+clients_crowd_over() {
 	local file
 
 	[ ! -e odd ] || {
@@ -289,19 +259,19 @@ crowd_over() {
 
 readers='{redlock:a}:~readers'
 
-# share N: so many readers have the lock on each server.
-share() {
+# readers_share N: so many readers have the lock on each server.
+readers_share() {
 	local server
-	for server in "${told[@]}"; do
+	for server in $servers; do
 		[ "$(redis_at "$server" get redlock:a)" = '~shared' ] || return 1
 		[ "$(redis_at "$server" hlen "$readers")" = "$1" ] || return 1
 	done
 }
 
-# nobody_shares: the key is gone everywhere, and what belongs to it.
-nobody_shares() {
+# readers_gone: the key is gone everywhere, and what belongs to it.
+readers_gone() {
 	local server
-	for server in "${told[@]}"; do
+	for server in $servers; do
 		[ "$(redis_at "$server" exists redlock:a "$readers")" = 0 ] ||
 			return 1
 	done
@@ -323,20 +293,20 @@ slot_of() {
 	local n token
 	token=$(cat "token-$1")
 	for n in {1..9}; do
-		[[ $(redis_at "${told[0]}" get "$(slot_key "$n")") != \
+		[[ $(redis_at "${servers%% *}" get "$(slot_key "$n")") != \
 		    "redlock-run/1 token=$token "* ]] || echo "$n"
 	done
 }
 
-# taken N...: these slots are taken on each server, and no others.
-taken() {
+# slots_taken N...: these slots are taken on each server, and no others.
+slots_taken() {
 	local n
 	# shellcheck disable=SC2046
-	left $(for n; do slot_key "$n"; done | sort)
+	keys_left $(for n; do slot_key "$n"; done | sort)
 }
 
-# in_slot N: the name of the client whose slot that is.
-in_slot() {
+# slot_client N: the name of the client whose slot that is.
+slot_client() {
 	local name
 	for name in "${!pid[@]}"; do
 		[[ $(slot_of "$name") != "$1" ]] || echo "$name"

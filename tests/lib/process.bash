@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 #
 # What the tests of COMMAND, its signals and its processes share.  `load
 # ../lib/common` comes first.
@@ -16,9 +16,9 @@ limited=(timeout --foreground -s KILL 60)
 slow=1
 ! grep -q __asan_init "$REDLOCK_RUN" || slow=4
 
-# helpers NAME...: they are found in the PATH, compiled, and so is the program
-# under test, as redlock-run; also for other users.  For setup_file.
-helpers() {
+# helpers_install NAME...: they are found in the PATH, compiled, and so is the
+# program under test, as redlock-run; also for other users.  For setup_file.
+helpers_install() {
 	local name bin=$BATS_FILE_TMPDIR/bin from=$top/tests/helpers
 	mkdir -p "$bin"
 	cp "$REDLOCK_RUN" "$bin/redlock-run"
@@ -79,17 +79,17 @@ none_gone() {
 	done
 }
 
-# parent PID, group PID: of a process that lives.
-parent() {
+# process_parent PID, group PID: of a process that lives.
+process_parent() {
 	ps -o ppid= -p "$1" | tr -d ' '
 }
 
-group() {
+process_group() {
 	ps -o pgid= -p "$1" | tr -d ' '
 }
 
-# in_state PID LETTER: as ps(1) shows it.
-in_state() {
+# process_in_state PID LETTER: as ps(1) shows it.
+process_in_state() {
 	[[ $(ps -o stat= -p "$1") == "$2"* ]]
 }
 
@@ -111,19 +111,10 @@ in_time() {
 	return 1
 }
 
-# held, free: the state of the lock "a".
-held() {
-	[[ $(redis exists redlock:a) == 1 ]]
-}
-
-free() {
-	[[ $(redis exists redlock:a) == 0 ]]
-}
-
 ## The witness, tests/helpers/witness.c
 
-# ready LOG: it is there.
-ready() {
+# witness_ready LOG: it is there.
+witness_ready() {
 	[[ -s $1 ]]
 }
 
@@ -140,22 +131,22 @@ witness_session() {
 	awk 'NR == 1 { print $4 }' "$1"
 }
 
-# got LOG: the names of the signals that it got, in order.
-got() {
+# witness_got LOG: the names of the signals that it got, in order.
+witness_got() {
 	local number
 	while read -r number _; do
 		[[ $number == ready ]] || kill -l "$number"
 	done <"$1" | paste -sd ' '
 }
 
-# has_got LOG NAME [TIMES]: it got that one so many times, or at all.
-has_got() {
+# witness_has_got LOG NAME [TIMES]: it got that one so many times, or at all.
+witness_has_got() {
 	local times
 	times=$(grep -c "^$(kill -l "$2") " "$1")
 	((times >= 1 && times == ${3:-times}))
 }
 
-# times LOG NAME: when it got it, in microseconds.
-times() {
+# witness_times LOG NAME: when it got it, in microseconds.
+witness_times() {
 	awk -v "number=$(kill -l "$2")" '$1 == number { print $4 }' "$1"
 }

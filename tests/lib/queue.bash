@@ -1,7 +1,10 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154
 #
-# What the files about waiting in turn share beside common.bash: waiters that have
-# names, all of them for the lock called "a".  They run in $BATS_TEST_TMPDIR.
+# What the files about waiting in turn share beside common.bash: waiters that
+# have names, all of them for the lock called "a".  They run in
+# $BATS_TEST_TMPDIR.
+
+load ../lib/clients
 
 queue='{redlock:a}:~queue'
 beat='{redlock:a}:~beat'
@@ -21,95 +24,66 @@ inside='mkdir inside || touch overlap
 	while [ -e stay ] || [ -e "stay-$1" ]; do sleep 0.02; done
 	rmdir inside || touch overlap'
 
-# comes NAME [ARG...]: NAME wants the lock, for minutes if need be.
-comes() {
-	local name=$1
-	shift
-	env --default-signal "$REDLOCK_RUN" -k a -w 5m "$@" -- \
-	    sh -c "$inside" sh "$name" \
-	    >"$name.out" 2>"$name.err" 3>&- 4>&- &
-	pid[$name]=$!
+# waiter_start NAME [ARG...]: NAME wants the lock, for minutes if need be.
+waiter_start() {
+	client_start "$1" "$inside" -w 5m "${@:2}"
 }
 
-# queues NAME [ARG...]: the same, and NAME is the last in the queue now.
-queues() {
+# waiter_queues NAME [ARG...]: the same, and NAME is the last in the queue now.
+waiter_queues() {
 	local before
 	before=$(redis zcard "$queue")
-	comes "$@"
-	eventually queued $((before + 1))
+	waiter_start "$@"
+	eventually queue_is $((before + 1))
 	token[$1]=$(redis zrange "$queue" -1 -1)
 }
 
-# queued N: so many are in the queue.
-queued() {
-	[ "$(redis zcard "$queue")" = "$1" ]
-}
-
-# blocked N: so many connections wait for a wake-up.
-blocked() {
+# queue_blocked N: so many connections wait for a wake-up.
+queue_blocked() {
 	(($(redis client list | grep -c ' cmd=blpop ') == $1))
 }
 
-# ends NAME STATUS
-ends() {
-	local got=0
-	eventually 60 gone "${pid[$1]}"
-	wait "${pid[$1]}" || got=$?
-	if ((got != $2)); then
-		echo "$1: status $got instead of $2" >&2
-		cat "$1.err" >&2
-		return 1
-	fi
-}
-
-# all_end NAME...: these have run, one at a time.
-all_end() {
+# waiters_end NAME...: these have run, one at a time.
+waiters_end() {
 	local name
 	for name; do
-		ends "$name" 0
+		client_ends "$name" 0
 	done
 	[ ! -e overlap ]
 }
 
-# served NAME...: the same, and in this order, and no other has run.
-served() {
-	all_end "$@"
+# waiters_served NAME...: the same, and in this order, and no other has run.
+waiters_served() {
+	waiters_end "$@"
 	if [ "$(xargs <order)" != "$*" ]; then
 		echo "served: $(xargs <order)" >&2
 		return 1
 	fi
 }
 
-# runs NAME: its COMMAND has begun.
-runs() {
+# waiter_runs NAME: its COMMAND has begun.
+waiter_runs() {
 	grep -qx "$1" order
 }
 
-# left [KEY...]: that is what is in Redis, but for fence and history.
-left() {
-	local keys
-	keys=$(redis keys '*') || return
-	[ "$(grep -vE ':~(fence|runs)$' <<<"$keys" | sort | xargs)" = "$*" ]
-}
-
-# stop NAME: like SIGSTOP from a shell.
-stop() {
+# waiter_stop NAME: like SIGSTOP from a shell.
+waiter_stop() {
 	kill -STOP "${pid[$1]}"
-	eventually stopped "${pid[$1]}"
+	eventually process_stopped "${pid[$1]}"
 }
 
-stopped() {
+process_stopped() {
 	grep -q '^State:.T' "/proc/$1/status"
 }
 
-# owns NAME: the lock has this waiter's value.
-owns() {
+# waiter_owns NAME: the lock has this waiter's value.
+waiter_owns() {
 	[[ $(redis get redlock:a) == *" token=${token[$1]} "* ]]
 }
 
-# handed NAME: the lock has been handed over to NAME, for $grant ms; this is
-# then made a minute, so that the test need not be quick.
-handed() {
+# waiter_granted NAME: the lock has been handed over to NAME, for $grant ms;
+# this is then made a minute, so that the test need not be quick.
+waiter_granted() {
 	grant=$(redis eval 'local value = redis.call("GET", KEYS[1]) or ""
 		local lease = redis.call("PTTL", KEYS[1])
 		if not value:find(" token=" .. ARGV[1] .. " ", 1, true) then
@@ -117,12 +91,12 @@ handed() {
 		end
 		redis.call("PEXPIRE", KEYS[1], 60000)
 		return lease' 1 redlock:a "${token[$1]}")
-	((grant > 0)) && outlives_us "$1"
+	((grant > 0)) && waiter_outlives "$1"
 }
 
-# outlives_us NAME [SERVER]: NAME, whom we have stopped, does not count as dead
-# for a minute, unless it is woken once more.
-outlives_us() {
+# waiter_outlives NAME [SERVER]: NAME, whom we have stopped, does not count as
+# dead for a minute, unless it is woken once more.
+waiter_outlives() {
 	redis_at "${2:-redis}" eval 'local beat = redis.call("HGET", KEYS[1], ARGV[1])
 		if not beat then
 			return redis.error_reply("not in the queue")
@@ -133,26 +107,21 @@ outlives_us() {
 	    1 "$beat" "${token[$1]}" | grep -qx 0
 }
 
-# hand_over NAME: the holder, of `hold`, ends while NAME is stopped.
-hand_over() {
-	stop "$1"
+# waiter_hand_over NAME: the holder, of `hold`, ends while NAME is stopped.
+waiter_hand_over() {
+	waiter_stop "$1"
 	touch "$BATS_TEST_TMPDIR/let-go"
-	eventually handed "$1"
+	eventually waiter_granted "$1"
 	redlock_ended 0
 	((grant <= 2000)) || fail "handed over for $grant ms"
 }
 
-# kill_holder: what `hold` has started, the COMMAND included, and what it
+# holder_kill: what `hold` has started, the COMMAND included, and what it
 # learns is what we say below.
-kill_holder() {
+holder_kill() {
 	kill -KILL "$bg_pid"
 	eventually gone "$bg_pid"
 	touch "$BATS_TEST_TMPDIR/let-go"
-}
-
-# began N: when the Nth COMMAND began, in ms since 1970.
-began() {
-	echo $(($(sed -n "$1p" began) / 1000000))
 }
 
 # fail TEXT
@@ -161,13 +130,3 @@ fail() {
 	return 1
 }
 
-# calls COMMAND...: how often the server was asked these, since RESETSTAT.
-calls() {
-	local sum=0 name n
-	for name; do
-		n=$(redis info commandstats |
-			sed -n "s/^cmdstat_$name:calls=\([0-9]*\),.*/\1/p")
-		sum=$((sum + ${n:-0}))
-	done
-	echo "$sum"
-}

@@ -1,9 +1,10 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154
 #
-# What runs the examples of README and manuals: their blocks as they stand there,
-# never a copy, on a host as they expect it.  That has redlock-run in /usr/local/bin, and
-# redis.example.com is a Redis, on the usual port; it is a mount and a network
-# namespace of a redis-server of ours, so nothing of the real host is touched.
+# What runs the examples of README and manuals: their blocks as they stand
+# there, never a copy, on a host as they expect it.  That has redlock-run in
+# /usr/local/bin, and redis.example.com is a Redis, on the usual port; it is a
+# mount and a network namespace of a redis-server of ours, so nothing of the
+# real host is touched.
 
 # readme_blocks: README and the manuals with all blocks fenced as in README.
 readme_blocks() {
@@ -13,8 +14,8 @@ readme_blocks() {
 	    "$top"/man/redlock-run.[17] "$top"/man/redlock-run.conf.5
 }
 
-# block WORD: the first block with that word in it.
-block() {
+# readme_block WORD: the first block with that word in it.
+readme_block() {
 	readme_blocks | awk -v word="$1" '
 	/^```/ {
 		if (inside && !found && index(text, word)) {
@@ -26,8 +27,8 @@ block() {
 	inside { text = text $0 "\n" }'
 }
 
-# host_start: for setup_file; without namespaces there is none.
-host_start() {
+# readme_host_start: for setup_file; without namespaces there is none.
+readme_host_start() {
 	local dir=$BATS_FILE_TMPDIR
 	local user=()
 	((EUID == 0)) || user=(--map-root-user)
@@ -48,9 +49,9 @@ host_start() {
 	redis_start --bind 127.0.0.1 --port 6379
 }
 
-# host_reset: for setup.  "${host[@]}" COMMAND... runs it there, in the same
-# directory and with a plain environment; in the background $! is its pid.
-host_reset() {
+# readme_host_reset: for setup.  "${host[@]}" COMMAND... runs it there, in the
+# same directory and with a plain environment; in the background $! is its pid.
+readme_host_reset() {
 	local user=()
 	[[ -e $BATS_FILE_TMPDIR/hosts ]] || skip "no namespaces here, or no ip"
 	redis_reset
@@ -68,16 +69,16 @@ host_reset() {
 	    sh -c 'cd "$1" && shift && exec "$@" 3>&- 4>&-' sh "$PWD")
 }
 
-# program NAME: the host has one more, its text is on standard input.
-program() {
+# readme_program NAME: the host has one more, its text is on standard input.
+readme_program() {
 	rm -f "$BATS_FILE_TMPDIR/bin/$1"
 	cat >"$BATS_FILE_TMPDIR/bin/$1"
 	chmod +x "$BATS_FILE_TMPDIR/bin/$1"
 }
 
-# stand_in NAME [DIRECTORY]: a script that writes down in ./log that it runs,
-# and ends when ./enough is there.  Without a directory it is the host's.
-stand_in() {
+# readme_stand_in NAME [DIRECTORY]: a script that writes down in ./log that it
+# runs, and ends when ./enough is there.  Without a directory it is the host's.
+readme_stand_in() {
 	local file=${2:-$BATS_FILE_TMPDIR/bin}/$1
 	cat >"$file" <<-END
 		#!/bin/sh
@@ -87,23 +88,23 @@ stand_in() {
 	chmod +x "$file"
 }
 
-# logged N: so many have begun.
-logged() {
+# readme_logged N: so many have begun.
+readme_logged() {
 	[[ $(wc -l <log) == "$1" ]]
 }
 
-# queued NAME N: so many wait for that lock.
-queued() {
+# readme_queued NAME N: so many wait for that lock.
+readme_queued() {
 	[[ $(redis zcard "{redlock:$1}:~queue") == "$2" ]]
 }
 
-# slot_taken NAME N: that slot, from the second on, is somebody's.
-slot_taken() {
+# readme_slot_taken NAME N: that slot, from the second on, is somebody's.
+readme_slot_taken() {
 	[[ $(redis exists "{redlock:$1}:~$2") == 1 ]]
 }
 
-# all_well PID...: these end, each with status 0.
-all_well() {
+# readme_all_well PID...: these end, each with status 0.
+readme_all_well() {
 	local pid
 	for pid; do
 		eventually 40 gone "$pid"

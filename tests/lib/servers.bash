@@ -3,7 +3,7 @@
 # What the files about several servers share: five of them, s1 to s5, of which
 # redlock-run is told the first three.
 
-five_servers() {
+servers_start() {
 	local i
 
 	for i in {1..5}; do
@@ -12,60 +12,56 @@ five_servers() {
 }
 
 # The servers of a test are young.
-fresh_servers() {
+servers_reset() {
 	local i
 
 	for i in {1..5}; do
 		redis_reset "s$i"
 	done
-	servers 1 2 3
+	servers_use 1 2 3
 	export REDLOCK_RESTART_GRACE=0
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
-# url N: the URL of server N.
-url() {
+# server_url N: the URL of server N.
+server_url() {
 	echo "unix://$BATS_FILE_TMPDIR/s$1.sock"
 }
 
-# servers N...: those are the ones that redlock-run is told of.
-servers() {
-	tell $(for i; do url "$i"; done)
+# servers_use N...: redlock-run uses these, and held, free and the like look
+# there.
+servers_use() {
+	redis_use $(for i; do server_url "$i"; done)
+	export servers="${*/#/s}"
 }
 
-# tell URL...
-tell() {
-	export REDLOCK_REDIS="$*"
+# servers_use_one: redlock-run uses the server "redis" alone.
+servers_use_one() {
+	redis_use "unix://$BATS_FILE_TMPDIR/redis.sock"
+	export servers=redis
 }
 
-# held_at N: the key of the lock called "a" is on server N.
-held_at() {
+# server_held N: the key of the lock called "a" is on server N.
+server_held() {
 	[ "$(redis_at "s$1" exists redlock:a)" = 1 ]
 }
 
-# held NAME: the key is on each of the first three (for `hold`).
-held() {
-	local i
-	for i in 1 2 3; do
-		[ "$(redis_at "s$i" exists "redlock:$1")" = 1 ] || return 1
-	done
-}
-
-# free_at N...: the key of "a" is on none of these.
-free_at() {
+# servers_free N...: the key of "a" is on none of these.
+servers_free() {
 	local i
 	for i; do
 		[ "$(redis_at "s$i" exists redlock:a)" = 0 ] || return 1
 	done
 }
 
-# asked_at N: an acquire has been executed there.
-asked_at() {
+# server_asked N: an acquire has been executed there.
+server_asked() {
 	[ "$(redis_at "s$1" exists '{redlock:a}:~fence')" = 1 ]
 }
 
-# only_fences N...: nothing is left on these servers but fences and histories.
-only_fences() {
+# servers_only_fences N...: nothing is left on these servers but fences and
+# histories.
+servers_only_fences() {
 	local i key keys
 	for i; do
 		keys=$(redis_at "s$i" keys '*') || return 1
@@ -75,8 +71,8 @@ only_fences() {
 	done
 }
 
-# up_for SECONDS N...: by their own account.
-up_for() {
+# servers_up_for SECONDS N...: by their own account.
+servers_up_for() {
 	local i up seconds=$1
 	shift
 	for i; do
@@ -86,8 +82,8 @@ up_for() {
 	done
 }
 
-# counts N: the holder has said with -v that the vote of server N, which had
-# lost the key, counts again.
-counts() {
+# server_vote_counts N: the holder has said with -v that the vote of server N,
+# which had lost the key, counts again.
+server_vote_counts() {
 	grep -q "s$1\.sock: its vote counts now" "$bg_err"
 }

@@ -12,15 +12,15 @@ no_tls() {
 	fi
 }
 
-# authority NAME: who signs certificates.
-authority() {
+# tls_authority NAME: who signs certificates.
+tls_authority() {
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 \
 	    -nodes -days 10 -subj "/CN=$1" -keyout "$1.key" -out "$1.crt"
 }
 
-# certificate NAME ALTNAMES AUTHORITY [DAYS]: for that many days from now, or
-# until so many days ago.  NAME is its common name.
-certificate() {
+# tls_certificate NAME ALTNAMES AUTHORITY [DAYS]: for that many days from now,
+# or until so many days ago.  NAME is its common name.
+tls_certificate() {
 	local days=${4:-10} from=now
 	((days > 0)) || from='2 months ago'
 	openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \
@@ -32,8 +32,8 @@ certificate() {
 	    -enddate "$(date -u -d "$days days" +%Y%m%d%H%M%SZ)"
 }
 
-# make_certificates: into $certs.
-make_certificates() {
+# tls_make_certificates: into $certs.
+tls_make_certificates() {
 	export certs=$BATS_FILE_TMPDIR/certs
 	mkdir "$certs"
 	(
@@ -53,13 +53,13 @@ make_certificates() {
 			[any]
 			commonName = supplied
 		END
-		authority ca && authority stranger &&
-		certificate server IP:127.0.0.1,DNS:localhost ca &&
-		certificate expired IP:127.0.0.1,DNS:localhost ca -1 &&
-		certificate other DNS:redis.example ca &&
-		certificate localhost '' ca &&
-		certificate client DNS:client.example ca &&
-		certificate alien DNS:client.example stranger
+		tls_authority ca && tls_authority stranger &&
+		tls_certificate server IP:127.0.0.1,DNS:localhost ca &&
+		tls_certificate expired IP:127.0.0.1,DNS:localhost ca -1 &&
+		tls_certificate other DNS:redis.example ca &&
+		tls_certificate localhost '' ca &&
+		tls_certificate client DNS:client.example ca &&
+		tls_certificate alien DNS:client.example stranger
 	) >"$certs/log" 2>&1 || { cat "$certs/log" >&2 && return 1; }
 }
 

@@ -49,8 +49,9 @@ teardown() { nothing_left; }
 
 teardown_file() { redis_stop_all; }
 
-# wrong NAME WORD...: something that must not be, for the end of the test.
-wrong() {
+# inject_wrong NAME WORD...: something that must not be, for the end of the
+# test.
+inject_wrong() {
 	echo "$*; it said: $(cat "$1.err")" >>wrong
 }
 
@@ -65,29 +66,29 @@ crashes_outside() {
 judge() {
 	local ms name=$1 pid
 	case $2 in
-	7)	[[ -e $name.ran ]] || wrong "$name" "status 7 without COMMAND" ;;
+	7)	[[ -e $name.ran ]] || inject_wrong "$name" "status 7 without COMMAND" ;;
 	64 | 69 | 71)
-		[[ ! -e $name.ran ]] || wrong "$name" "status $2 after COMMAND"
+		[[ ! -e $name.ran ]] || inject_wrong "$name" "status $2 after COMMAND"
 		grep -q 'not run' "$name.err" ||
 			grep -qx 'redlock-run: .*' "$name.err" ||
-			wrong "$name" "status $2 without a reason" ;;
+			inject_wrong "$name" "status $2 without a reason" ;;
 	134 | 139)
 		# hiredis 0.14 does not survive a lack of memory.
-		crashes_outside "$name" || wrong "$name" "status $2" ;;
+		crashes_outside "$name" || inject_wrong "$name" "status $2" ;;
 	*)	wrong "$name" "status $2" ;;
 	esac
-	! grep -q '(null)' "$name.err" || wrong "$name" "message without a name"
+	! grep -q '(null)' "$name.err" || inject_wrong "$name" "message without a name"
 	if [[ -e $name.ran ]]; then
 		! grep -qv ^pid "$name.ran" ||
-			wrong "$name" "COMMAND: $(tr '\n' ' ' <"$name.ran")"
+			inject_wrong "$name" "COMMAND: $(tr '\n' ' ' <"$name.ran")"
 		read -r _ pid <"$name.ran"
-		eventually 10 gone "$pid" || wrong "$name" "COMMAND runs on"
+		eventually 10 gone "$pid" || inject_wrong "$name" "COMMAND runs on"
 	fi
 	ms=$(redis pttl "redlock:$name")
 	if ((ms != -2)); then
-		((ms > 0 && ms <= 9000)) || wrong "$name" "left for $ms ms"
+		((ms > 0 && ms <= 9000)) || inject_wrong "$name" "left for $ms ms"
 		(($2 > 128)) || grep -q 'ends with its lease' "$name.err" ||
-			wrong "$name" "left behind by status $2"
+			inject_wrong "$name" "left behind by status $2"
 	fi
 }
 
@@ -141,11 +142,11 @@ each_malloc() {
 	[ "$(cat n*.log | grep -c failed)" -ge 30 ]
 }
 
-@test "whichever allocation of a run fails, COMMAND runs under the lock or not at all" {
+@test "COMMAND runs under the lock or not at all, whichever allocation of the run fails" {
 	each_malloc plain
 }
 
-@test "whichever allocation of a run with a renewal fails, the lock is kept" {
+@test "a run keeps its lock, whichever allocation fails during a renewal" {
 	each_malloc renewed
 }
 
@@ -157,11 +158,12 @@ traced() {
 	try "$1" "$2" strace -o "$1.calls"
 }
 
-# calls FILE FIRST: from the first line on that begins with FIRST, what the
-# system calls are, each with its number among those of its name.  Some cannot
-# fail; those for memory are malloc's, and glibc crashes if its first brk fails.
-# glibc 2.41 blocks all signals by itself, and does not look whether it could.
-calls() {
+# inject_calls FILE FIRST: from the first line on that begins with FIRST, what
+# the system calls are, each with its number among those of its name.  Some
+# cannot fail; those for memory are malloc's, and glibc crashes if its first brk
+# fails. glibc 2.41 blocks all signals by itself, and does not look whether it
+# could.
+inject_calls() {
 	awk -F '(' -v first="$2" '
 	index($0, first) == 1 { on = 1 }
 	/^[a-z]/ && ++n[$1] && on &&
@@ -183,14 +185,14 @@ each_call() {
 	nothing_wrong 1
 	while read -r call n; do
 		no_call "$call-$n" "$1" "$call" "$n"
-	done < <(calls all.calls "$2")
+	done < <(inject_calls all.calls "$2")
 	nothing_wrong 20
 }
 
-@test "whichever system call of a run fails, COMMAND runs under the lock or not at all" {
+@test "COMMAND runs under the lock or not at all, whichever system call of the run fails" {
 	each_call plain 'fcntl(0, F_GETFD)'
 }
 
-@test "whichever system call of a run with a renewal fails, the lock is kept" {
+@test "a run keeps its lock, whichever system call fails during a renewal" {
 	each_call renewed 'vfork()'
 }

@@ -43,7 +43,7 @@ word() {
 	not held a
 }
 
-@test "plain SET NX of another client and redlock-run exclude each other" {
+@test "redlock-run and a client that uses SET NX exclude each other" {
 	local worker pids=() ran
 
 	for worker in 1 2; do
@@ -89,7 +89,7 @@ word() {
 	[ "$output" = both ]
 }
 
-@test "after kill -9 of redlock-run and its command the lock is free within the TTL" {
+@test "after kill -9 of redlock-run and COMMAND the lock is free within the TTL" {
 	local expires
 
 	hold a -t 3s
@@ -104,7 +104,7 @@ word() {
 
 ## What is in Redis
 
-@test "the value names the owner readably" {
+@test "the lock's value names its owner in readable form" {
 	local value before after
 
 	before=$(($(now_us) / 1000))
@@ -121,7 +121,7 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 	let_go
 }
 
-@test "of COMMAND the value has the name alone, no directory and no arguments" {
+@test "the lock's value has COMMAND's name, without directory and arguments" {
 	local sh
 
 	sh=$(command -v sh)
@@ -145,7 +145,7 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 	let_go
 }
 
-@test "after the run nothing is left in Redis but the fence and the history" {
+@test "a finished run leaves nothing in Redis but the fence and the history" {
 	redlock -k a -- true
 	[ "$(redis keys '*' | sort | xargs)" = \
 	    '{redlock:a}:~fence {redlock:a}:~runs' ]
@@ -171,7 +171,7 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 
 ## Renewal
 
-@test "the lease is renewed at every third of it, with one request and nothing else" {
+@test "a run renews its lease after every third of the TTL, with one request and nothing else" {
 	local took calls
 
 	redlock -k a -t 2400ms --kill-after 50ms -- sh -c "
@@ -198,16 +198,12 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 
 	hold a -t 3s
 	before=$(expiry redlock:a)
-	eventually later_than "$before"
+	eventually lease_later_than "$before"
 	(($(expiry redlock:a) - before > 500))
 	let_go
 }
 
-later_than() {
-	(($(expiry redlock:a) > $1 + 50))
-}
-
-@test "a renewal does not touch a value that is not ours, and creates no key" {
+@test "a renewal leaves a foreign value alone and creates no key" {
 	hold a -t 2s
 	redis set redlock:a thief px 60000
 	redlock_ended 79
@@ -223,14 +219,14 @@ later_than() {
 
 ## Release
 
-@test "the lock is released at once when COMMAND ends, however long the lease" {
+@test "a run releases the lock as soon as COMMAND ends, however long the lease" {
 	redlock -k a -t 1d -- true
 	not held a
 	run -3 redlock -k a -t 1d -- sh -c 'exit 3'
 	not held a
 }
 
-@test "the release deletes the lock only if it is ours" {
+@test "a release deletes the lock only if this run holds it" {
 	run -79 redlock -k a -- sh -c "
 		$(cli set redlock:a thief px 60000) >/dev/null"
 	[ "$(redis get redlock:a)" = thief ]
@@ -258,7 +254,7 @@ later_than() {
 
 ## --at-least
 
-@test "with --at-least the lock stays taken, and redlock-run exits at once" {
+@test "--at-least keeps the lock, and redlock-run exits at once" {
 	local before expires
 
 	before=$(($(now_us) / 1000))
@@ -280,7 +276,7 @@ later_than() {
 	(($(expiry redlock:a) < $(cat started) / 1000000 + 22000))
 }
 
-@test "--at-least counts from the request, not from a late answer" {
+@test "--at-least counts from the request, not from a late reply" {
 	local sent
 
 	redis_freeze
@@ -302,12 +298,12 @@ later_than() {
 	(($(now_us) - before >= 700000))
 }
 
-@test "a COMMAND that takes longer than --at-least releases at once" {
+@test "a COMMAND that runs longer than --at-least releases the lock at once" {
 	redlock -k a --at-least 100ms -- sleep 0.3
 	not held a
 }
 
-@test "--at-least may be longer than the lease, and shorter" {
+@test "--at-least may be longer or shorter than the lease" {
 	redlock -k a -t 5s --at-least 50s -- true
 	(($(redis pttl redlock:a) > 30000))
 	redis flushall
@@ -316,7 +312,7 @@ later_than() {
 	(($(redis pttl redlock:a) > 30000))
 }
 
-@test "--at-least holds for a COMMAND that fails, that is killed, and that --at-most stops" {
+@test "--at-least also applies to a COMMAND that fails, is killed or is stopped by --at-most" {
 	run -3 redlock -k a --at-least 50s -- sh -c 'exit 3'
 	held a
 	run -137 redlock -k b --at-least 50s -- sh -c 'kill -KILL $$'
@@ -325,7 +321,7 @@ later_than() {
 	held c
 }
 
-@test "what --at-least leaves is no longer renewed or released by its run" {
+@test "a run neither renews nor releases a lock that --at-least keeps" {
 	redlock -k a --at-least 2s -t 1500ms -- true
 	eventually redlock -q -k a -t 1h --at-least 1h -- true
 	(($(redis pttl redlock:a) > 1800000))
@@ -353,19 +349,19 @@ untouched() {
 	fi
 }
 
-@test "a plain SET is a lock of somebody else" {
+@test "a plain SET makes the lock busy" {
 	redis set redlock:a 0b6f px 60000
 	untouched a
 }
 
-@test "a key without expiry is a lock of somebody else" {
+@test "a key without expiry makes the lock busy" {
 	redis set redlock:a 0b6f
 	untouched a
 	redis set redlock:b ''
 	untouched b
 }
 
-@test "a key of another type is a lock of somebody else" {
+@test "a key of another type makes the lock busy" {
 	redis hset redlock:a 0b6f:1 1
 	redis pexpire redlock:a 60000
 	untouched a
@@ -377,7 +373,7 @@ untouched() {
 	untouched d
 }
 
-@test "a large or binary value is a lock of somebody else" {
+@test "a large or binary value makes the lock busy" {
 	head -c 3000000 /dev/zero | tr '\0' 'x' |
 		redis -x set redlock:a
 	untouched a
@@ -386,7 +382,7 @@ untouched() {
 	untouched b
 }
 
-@test "a value that looks like ours is a lock of somebody else" {
+@test "a value in redlock-run's format makes the lock busy, whoever wrote it" {
 	redis set redlock:a 'redlock-run/1 token= try= since= pid= host= user= command='
 	untouched a
 	redis set redlock:b 'redlock-run/1'
@@ -397,7 +393,7 @@ untouched() {
 
 ## When it is busy
 
-@test "when it is busy, the message says by whom, for how long, and how long the lease lasts" {
+@test "the message about a busy lock names the holder, since when it holds the lock, and the rest of the lease" {
 	hold a -t 1h
 	run -75 --separate-stderr redlock -k a -- true
 	[ -z "$output" ]
@@ -408,7 +404,7 @@ untouched() {
 	let_go
 }
 
-@test "-q says nothing when it is busy" {
+@test "-q silences the message about a busy lock" {
 	hold a
 	run -75 --separate-stderr redlock -q -k a -- true
 	silent
@@ -417,7 +413,7 @@ untouched() {
 	let_go
 }
 
-@test "control characters of another's value do not reach the terminal" {
+@test "control characters in a foreign value do not reach the terminal" {
 	redis set redlock:a $'\e[31mred\a\r\nredlock-run: a: free' px 60000
 	run -75 --separate-stderr redlock -k a -- true
 	says a
@@ -429,12 +425,12 @@ untouched() {
 	[[ $stderr != *[$'\e\x9b']* ]]
 }
 
-@test "without -v redlock-run says nothing when all is well" {
+@test "redlock-run without -v prints nothing if all goes well" {
 	run -0 --separate-stderr redlock -k a -t 3s -- sleep 1.2
 	silent
 }
 
-@test "-v says what happens, on stderr" {
+@test "-v reports each step on stderr" {
 	run -0 --separate-stderr redlock -v -k a -- echo out
 	[ "$output" = out ]
 	says a ms
@@ -462,7 +458,7 @@ untouched() {
 	[[ $value == *" pid=$pid "* ]]
 }
 
-@test "what REDLOCK variables were inherited is replaced" {
+@test "COMMAND gets its own REDLOCK variables, not the inherited ones" {
 	local variable
 
 	for variable in KEY TOKEN FENCE PID SITE; do
@@ -476,7 +472,7 @@ untouched() {
 	not grep -q stale-value told
 }
 
-@test "REDLOCK_SITE is the same for the same server and prefix, and for no other" {
+@test "REDLOCK_SITE is equal for the same servers and prefix, and different for others" {
 	redlock -k a -- sh -c 'echo $REDLOCK_SITE' >one
 	redlock -k b -t 5s -- sh -c 'echo $REDLOCK_SITE' >two
 	may_use ''
@@ -489,7 +485,7 @@ untouched() {
 	not cmp -s one database
 }
 
-@test "REDLOCK_SITE shows no password, nor depends on it" {
+@test "REDLOCK_SITE neither contains nor depends on a password" {
 	redlock -k a -- sh -c 'echo $REDLOCK_SITE' >one
 	redis acl setuser default resetpass '>s3cret'
 	REDISCLI_AUTH=s3cret redlock -k a -- sh -c 'echo $REDLOCK_SITE' >two
@@ -499,16 +495,16 @@ untouched() {
 
 ## The fence
 
-# fence: the fencing number that COMMAND is given
-fence() {
+# run_fence: the fencing number that COMMAND is given
+run_fence() {
 	redlock -k a -- sh -c 'echo $REDLOCK_FENCE'
 }
 
-@test "REDLOCK_FENCE is a number, strictly greater at every acquisition" {
+@test "REDLOCK_FENCE is strictly greater at every acquisition" {
 	local last=0 next
 
 	for _ in {1..20}; do
-		next=$(fence)
+		next=$(run_fence)
 		[[ $next =~ ^[0-9]{1,16}$ ]]
 		((next > last))
 		last=$next
@@ -520,24 +516,24 @@ fence() {
 @test "the fence grows across FLUSHALL and across an empty restart" {
 	local first second third
 
-	first=$(fence)
+	first=$(run_fence)
 	redis flushall
-	second=$(fence)
+	second=$(run_fence)
 	redis_restart
-	third=$(fence)
+	third=$(run_fence)
 	((first < second && second < third))
 }
 
-@test "the fence grows although the clock of the last holder was ahead" {
+@test "the fence grows even if the last holder's clock was ahead" {
 	local ahead
 
 	ahead=$(($(now_us) + 3600000000))
 	redis set '{redlock:a}:~fence' "$ahead"
-	[ "$(fence)" = $((ahead + 1)) ]
-	[ "$(fence)" = $((ahead + 2)) ]
+	[ "$(run_fence)" = $((ahead + 1)) ]
+	[ "$(run_fence)" = $((ahead + 2)) ]
 }
 
-@test "a clock that is far ahead of the server's does not carry the fence away" {
+@test "a clock far ahead of the server's does not move the fence to its time" {
 	local limit next now
 
 	command -v faketime || skip "no faketime here"
@@ -553,11 +549,11 @@ fence() {
 	done
 }
 
-@test "a fence that is no number does not keep anybody from the lock" {
+@test "a malformed fence counter keeps nobody from the lock" {
 	local next
 
 	redis set '{redlock:a}:~fence' garbage
-	next=$(fence)
+	next=$(run_fence)
 	((next > 0))
 	redis del '{redlock:a}:~fence'
 	redis rpush '{redlock:a}:~fence' x
@@ -569,14 +565,14 @@ fence() {
 @test "a refusal does not change the fence" {
 	local before
 
-	fence >/dev/null
+	run_fence >/dev/null
 	before=$(redis get '{redlock:a}:~fence')
 	redis set redlock:a somebody px 60000
 	run -75 redlock -k a -- true
 	[ "$(redis get '{redlock:a}:~fence')" = "$before" ]
 }
 
-@test "a renewal sends the digest of its script, and the script where the server has forgotten it" {
+@test "a renewal sends its script's digest, and the script itself if the server has forgotten it" {
 	run -0 redlock -k a -t 1s -- sh -c "
 		$(cli config resetstat) >/dev/null
 		$(cli script flush) >/dev/null
@@ -593,7 +589,7 @@ fence() {
 	not held a
 }
 
-@test "a user who may not send digests can hold a lock" {
+@test "a user without permission for EVALSHA can hold a lock" {
 	redis acl setuser default -evalsha
 	run -0 --separate-stderr redlock -k a -t 1s -- sleep 1
 	[ -z "$stderr" ]

@@ -13,7 +13,7 @@ teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
 
-@test "a run inside the run that holds the lock is no deadlock and not busy" {
+@test "a nested run of the same lock starts at once, without deadlock" {
 	run -7 --separate-stderr redlock -k a -- \
 	    "$REDLOCK_RUN" -k a -- sh -c 'echo in; exit 7'
 	[ "$output" = in ]
@@ -21,7 +21,7 @@ teardown_file() { redis_stop_all; }
 	not held a
 }
 
-@test "a REDLOCK_TOKEN that is empty, or none of ours, is that of no holder" {
+@test "an empty or malformed REDLOCK_TOKEN makes no nested run" {
 	local site word
 
 	site=$(redlock -k a -- sh -c 'echo "$REDLOCK_SITE"')
@@ -34,7 +34,7 @@ teardown_file() { redis_stop_all; }
 	done
 }
 
-@test "the inner run becomes its command: no second lease, no release" {
+@test "a nested run execs its command: no second lease, no release" {
 	redlock -k a -- sh -c '
 		outer=$($ADMIN_CLI -s "$1" get redlock:a)
 		"$2" -k a -- sh -c "echo \$PPID" >parent
@@ -44,7 +44,7 @@ teardown_file() { redis_stop_all; }
 	not held a
 }
 
-@test "COMMAND's parent is in REDLOCK_PID, the rest is the outer run's" {
+@test "a nested run sets REDLOCK_PID anew and leaves the other variables as they are" {
 	redlock -k a -- sh -c '
 		env | grep ^REDLOCK | grep -v _PID | sort >outer
 		"$1" -k a -- sh -c "
@@ -68,13 +68,13 @@ teardown_file() { redis_stop_all; }
 	[ "$(cat ran)" = $'ran x\nran y\nran z' ]
 }
 
-@test "three deep" {
+@test "runs nest three deep" {
 	redlock -k a -- "$REDLOCK_RUN" -k a -- "$REDLOCK_RUN" -k a -- \
 	    touch started
 	[ -e started ]
 }
 
-@test "what the inner command cannot execute or find: 126, 127" {
+@test "a nested run exits with 126 or 127 if its command cannot run" {
 	run -127 --separate-stderr redlock -k a -- "$REDLOCK_RUN" -k a -- ./no
 	says ./no
 	touch no
@@ -82,7 +82,7 @@ teardown_file() { redis_stop_all; }
 	says ./no
 }
 
-@test "another lock is taken as usual" {
+@test "a nested run of another lock acquires it normally" {
 	redlock -k a -- "$REDLOCK_RUN" -k b -- sh -c '
 		$ADMIN_CLI -s "$1" exists redlock:a redlock:b >held' sh \
 	    "$BATS_FILE_TMPDIR/redis.sock"
@@ -90,7 +90,7 @@ teardown_file() { redis_stop_all; }
 	not held b
 }
 
-@test "the same name under another prefix, or on another server, is another lock" {
+@test "the same name under another prefix or on another server is another lock" {
 	redis_start other
 	may_use ''
 	redlock -k a -- "$REDLOCK_RUN" --prefix other: -k a -- sh -c '
@@ -111,7 +111,7 @@ inherit() {
 	mapfile -d '' -t inherited < <(grep -z ^REDLOCK_ old)
 }
 
-@test "an environment that is out of date: it says so, and takes the lock as usual" {
+@test "an inherited but stale REDLOCK_TOKEN is reported, and the lock acquired normally" {
 	local inherited
 
 	inherit
@@ -124,7 +124,7 @@ inherit() {
 	silent
 }
 
-@test "an environment that is out of date: another's lock is busy" {
+@test "an inherited but stale REDLOCK_TOKEN does not open a lock held by another run" {
 	local inherited
 
 	inherit
@@ -135,7 +135,7 @@ inherit() {
 	let_go
 }
 
-@test "an environment that is out of date: a lock that rests is busy" {
+@test "an inherited but stale REDLOCK_TOKEN does not open a lock in its cooldown" {
 	local inherited
 
 	redlock -k a --at-least 1h -- env -0 >old
@@ -145,7 +145,7 @@ inherit() {
 	[ ! -e started ]
 }
 
-@test "part of that environment, or nonsense in it, is not believed" {
+@test "incomplete or malformed inherited variables are ignored" {
 	hold a
 	local token
 	token=$(redis get redlock:a | sed 's/.*token=\([^ ]*\).*/\1/')
@@ -157,7 +157,7 @@ inherit() {
 	let_go
 }
 
-@test "one of several names that the outer run has is enough" {
+@test "a nested run may name any one of the outer run's locks" {
 	redlock -k b -- sh -c '
 		REDLOCK_KEY="$1" "$REDLOCK_RUN" -k b -- touch started' sh \
 	    $'a\nb\nc'
@@ -173,7 +173,7 @@ waiting() {
 	[ "$(redis zcard '{redlock:a}:~queue')" = 1 ]
 }
 
-@test "a daemon of COMMAND does not run under the lock of COMMAND" {
+@test "a daemon that COMMAND left behind is not covered by COMMAND's lock" {
 	redlock_bg -k a -- sh -c '
 		setsid -f sh -c "\"\$REDLOCK_RUN\" -k a -- touch jumped
 			echo \$? >status
@@ -193,7 +193,7 @@ waiting() {
 	eventually not held a
 }
 
-@test "a process in another session that COMMAND waits for runs under its lock" {
+@test "a process that COMMAND waits for in another session is covered by its lock" {
 	redlock -k a -- sh -c 'setsid -w "$REDLOCK_RUN" -k a -- touch waited; :'
 	[ -e waited ]
 	redlock -k a -- sh -c '(sleep 0.5
@@ -201,7 +201,7 @@ waiting() {
 	[ -e orphan ]
 }
 
-@test "inside, the limits of time have no effect, and that is said" {
+@test "a nested run warns that its time limits have no effect" {
 	run -0 --separate-stderr redlock -k a -- \
 	    "$REDLOCK_RUN" -k a --at-least 1h -- true
 	says --at-least
@@ -211,7 +211,7 @@ waiting() {
 	silent
 }
 
-@test "servers that cannot be asked do not confirm it" {
+@test "a nested run does not trust REDLOCK_TOKEN if it cannot reach the servers" {
 	local inherited
 
 	inherit
@@ -223,7 +223,7 @@ waiting() {
 	eventually redis ping
 }
 
-@test "the inner command is stopped like any other process of COMMAND" {
+@test "a nested command is stopped like any other process of COMMAND" {
 	redlock_bg -k a -t 3s --node-timeout 3s --kill-after 100ms -- \
 	    "$REDLOCK_RUN" -k a -- sh -c 'echo $$ >pid; exec sleep 1000'
 	eventually test -s pid
@@ -232,7 +232,7 @@ waiting() {
 	gone "$(cat pid)"
 }
 
-@test "inside a run that has a slot only the same number of slots is possible" {
+@test "a nested run inside a slot may ask for the same number of slots only" {
 	redlock -k a --slots 3 -- "$REDLOCK_RUN" -k a --slots 3 -- touch ran
 	[ -e ran ]
 	run -64 --separate-stderr redlock -k a --slots 3 -- \

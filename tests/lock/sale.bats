@@ -17,9 +17,9 @@ teardown_file() { redis_stop_all; }
 
 ## The flash sale.  BUYERS says how many want one of 100 (of 50).
 
-# crowd: how many of them can be in the shop at a time: as many as there are,
-# but a fraction of them where a run takes long.
-crowd() {
+# sale_crowd: how many of them can be in the shop at a time: as many as there
+# are, but a fraction of them where a run takes long.
+sale_crowd() {
 	local took
 	redlock -k warm -- true
 	took=$(now_us)
@@ -32,7 +32,7 @@ crowd() {
 sale() {
 	redlock -k warm -- true
 	# not with -I, which would replace in SCRIPT as well
-	seq "$1" | xargs -P "$(crowd)" -n 1 "$REDLOCK_RUN" -k sale -w 30m -q -- \
+	seq "$1" | xargs -P "$(sale_crowd)" -n 1 "$REDLOCK_RUN" -k sale -w 30m -q -- \
 	    sh -c "$2" sh 3>&- 4>&-
 }
 
@@ -42,7 +42,7 @@ sold() {
 	[ "$(cut -d ' ' -f 2 "$2" | sort -u | wc -l)" = "$1" ]
 }
 
-@test "of a stock of 100 in a file exactly 100 are sold" {
+@test "100 buyers' runs sell a stock of 100 in a file exactly once" {
 	echo 100 >stock
 	sale "${BUYERS:-1000}" '
 		read -r left <stock
@@ -57,7 +57,7 @@ sold() {
 	not grep -q - seen
 }
 
-@test "of a stock of 50 in a Redis key exactly 50 are sold" {
+@test "a stock of 50 in a Redis key is sold exactly once" {
 	redis set stock 50
 	sale "$((${BUYERS:-1000} / 2))" "
 		left=\$($(cli get stock))
@@ -74,10 +74,10 @@ sold() {
 
 ## The cron job
 
-# host OFFSET: a host whose clock is OFFSET seconds ahead: when its clock says
-# that a tick has come, it runs the job.  A tick is at every multiple of
+# sale_host OFFSET: a host whose clock is OFFSET seconds ahead: when its clock
+# says that a tick has come, it runs the job.  A tick is at every multiple of
 # `period` seconds, `ticks` of them after `first`.
-host() {
+sale_host() {
 	local tick wait
 	for ((tick = first; tick < first + ticks; tick++)); do
 		wait=$(awk -v now="$EPOCHREALTIME" -v at="$((tick * period))" \
@@ -100,7 +100,7 @@ host() {
 	# not with a tick that is over on the host that is ahead
 	((first * period - EPOCHSECONDS > 2)) || first=$((first + 1))
 	for offset in -1 -0.4 0.3 1; do
-		host "$offset" 3>&- 4>&- &
+		sale_host "$offset" 3>&- 4>&- &
 		hosts+=($!)
 	done
 	wait "${hosts[@]}"

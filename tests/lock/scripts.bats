@@ -17,9 +17,9 @@ lock=redlock:a fence='{redlock:a}:~fence'
 queue='{redlock:a}:~queue' beat='{redlock:a}:~beat' runs='{redlock:a}:~runs'
 details='pid=1 host=h user=u command=c'
 
-# script NAME ID TOKEN [ARG...]: what it answers, a line for each element.  How
-# many may hold the lock is in $limit.
-script() {
+# script_run NAME ID TOKEN [ARG...]: what it answers, a line for each element.
+# How many may hold the lock is in $limit.
+script_run() {
 	local lua=$top/src/protocol/lua name=$1 id=$2 token=$3
 	shift 3
 	cat "$lua/common.lua" "$lua/$name.lua" >script.lua
@@ -29,15 +29,15 @@ script() {
 
 # The scripts as owner $1 sends them, in its attempt $2.
 acquire() {
-	script acquire "redlock-run/1 token=$1 try=$2 " "$1" "$details" 60000 \
+	script_run acquire "redlock-run/1 token=$1 try=$2 " "$1" "$details" 60000 \
 	    "${3:-1000}" "${4:-0}" "${5:-0}" "${6:-0}" "${7:-}"
 }
 renew() {
-	script renew "redlock-run/1 token=$1 try=$2 " "$1" 60000 "$3" \
+	script_run renew "redlock-run/1 token=$1 try=$2 " "$1" 60000 "$3" \
 	    "${4:-0}" "${5:-}"
 }
 release() {
-	script release "redlock-run/1 token=$1 try=$2" "$1" "${3:-0}" 1 \
+	script_run release "redlock-run/1 token=$1 try=$2" "$1" "${3:-0}" 1 \
 	    "${4:-0}" "${5:-}" "${6:-}"
 }
 
@@ -45,7 +45,7 @@ value() { redis get "$lock"; }
 first() { head -n 1; }
 counter() { redis get "$fence"; }
 
-@test "acquire takes a free lock, for its time, and repeated it changes nothing" {
+@test "acquire takes a free lock for its TTL, and a repeated acquire changes nothing" {
 	local before
 	[ "$(acquire me 1 | head -n 4 | paste -sd ' ')" = '1 1000 0 1' ]
 	before=$(value)
@@ -57,7 +57,7 @@ counter() { redis get "$fence"; }
 	(($(redis pttl "$lock") > 50000))
 }
 
-@test "acquire does not touch another's lock, whatever kind it is" {
+@test "acquire leaves a lock of any other holder alone" {
 	acquire me 1
 	[ "$(acquire you 1 | first)" = 0 ]
 	[[ $(value) == *token=me* ]]
@@ -70,7 +70,7 @@ counter() { redis get "$fence"; }
 	[ "$(redis type "$lock")" = list ]
 }
 
-@test "acquire replaces what an older attempt of its own has left, not a newer one" {
+@test "acquire replaces the value of an older attempt of its run, but not of a newer one" {
 	acquire me 2 1000
 	[ "$(acquire me 3 1000 | head -n 4 | paste -sd ' ')" = '1 1001 0 1' ]
 	[[ $(value) == *' try=3 '* ]]
@@ -80,7 +80,7 @@ counter() { redis get "$fence"; }
 	[ "$(acquire me 9 1000 | first)" = 0 ]
 }
 
-@test "renew never creates the lock, and never prolongs another's" {
+@test "renew neither creates a lock nor prolongs a foreign one" {
 	acquire me 1
 	redis del "$lock"
 	[ "$(renew me 1 1000 | first)" = 0 ]
@@ -95,7 +95,7 @@ counter() { redis get "$fence"; }
 	[ "$(renew me 1 1000 | first)" = 0 ]
 }
 
-@test "renew raises the fence in its own tenure alone, and never lowers it" {
+@test "renew raises the fence only while its run holds the lock, and never lowers it" {
 	acquire me 1 1000
 	[ "$(renew me 1 5000 | paste -sd ' ')" = '1 5000' ]
 	[ "$(renew me 1 2000 | paste -sd ' ')" = '1 5000' ]
@@ -107,7 +107,7 @@ counter() { redis get "$fence"; }
 	[ "$(counter)" = 5001 ]
 }
 
-@test "release gives back its own lock alone, once" {
+@test "release removes only its own lock, and only once" {
 	acquire me 1
 	[ "$(release you 1 | first)" = 0 ]
 	[ "$(release me '2 ' | first)" = 0 ]
@@ -121,7 +121,7 @@ counter() { redis get "$fence"; }
 	[ "$(redis exists "$lock")" = 0 ]
 }
 
-@test "a lock that rests is nobody's to renew or to release" {
+@test "a lock in its cooldown can be neither renewed nor released" {
 	acquire me 1
 	release me '1 ' 30000
 	[[ $(value) == 'rest redlock-run/1 token=me '* ]]
@@ -131,7 +131,7 @@ counter() { redis get "$fence"; }
 	(($(redis pttl "$lock") <= 30000))
 }
 
-@test "a free lock goes only to the earliest living ticket" {
+@test "acquire gives a free lock only to the earliest living ticket" {
 	# in the queue, in the order you, me; then the lock is free
 	redis set "$lock" foreign
 	acquire you 1 1000 100 60000
@@ -142,7 +142,7 @@ counter() { redis get "$fence"; }
 	[ "$(acquire you 1 1000 100 60000 | first)" = 1 ]
 }
 
-@test "whoever no longer beats is dropped from the queue" {
+@test "acquire drops a waiter without heartbeat from the queue" {
 	redis set "$lock" foreign
 	acquire you 1 1000 100 60000
 	redis hset "$beat" you 1
@@ -152,7 +152,7 @@ counter() { redis get "$fence"; }
 	[ "$(redis hkeys "$beat")" = me ]
 }
 
-@test "a candidate is told so, a holder is not" {
+@test "a refusal distinguishes a candidate from a holder" {
 	acquire you 1 1000 0 60000
 	[ "$(acquire me 1 1000 0 60000 | sed -n 9p)" = 1 ]
 	renew you 1 1000 1
@@ -162,7 +162,7 @@ counter() { redis get "$fence"; }
 
 readers='{redlock:a}:~readers'
 
-@test "shared: those who share it hold it together, and the last one ends it" {
+@test "shared: readers hold the lock together, and the last one removes it" {
 	limit=0
 	[ "$(acquire one 1 | first)" = 1 ]
 	[ "$(acquire two 1 | first)" = 1 ]
@@ -176,17 +176,17 @@ readers='{redlock:a}:~readers'
 	[ "$(redis exists "$lock" "$readers")" = 0 ]
 }
 
-@test "shared: the key lasts as long as the longest of them, and no longer" {
+@test "shared: the key expires with the longest lease of its readers" {
 	limit=0
 	acquire one 1
-	script acquire "redlock-run/1 token=two try=1 " two "$details" \
+	script_run acquire "redlock-run/1 token=two try=1 " two "$details" \
 	    5000 1000 0 0 0 ''
 	(($(redis pttl "$lock") > 50000 && $(redis pttl "$readers") > 50000))
 	release one '1 '
 	(($(redis pttl "$lock") <= 5000 && $(redis pttl "$lock") > 0))
 }
 
-@test "shared: one whose time is over does not count, though others go on" {
+@test "shared: an expired reader does not count while others go on" {
 	limit=0
 	acquire one 1
 	acquire two 1
@@ -198,7 +198,7 @@ readers='{redlock:a}:~readers'
 	[ "$(redis exists "$lock" "$readers")" = 0 ]
 }
 
-@test "shared: what was there before the key was deleted or overwritten does not come back" {
+@test "shared: readers from before the key was deleted or overwritten do not come back" {
 	limit=0
 	acquire old 1
 	redis del "$lock"
@@ -213,7 +213,7 @@ readers='{redlock:a}:~readers'
 	[ "$(value)" = foreign ]
 }
 
-@test "shared: who waits alone is not overtaken by those who share" {
+@test "shared: new readers do not overtake a waiting writer" {
 	limit=0 acquire one 1
 	limit=1 acquire me 1 1000 100 60000 1
 	[ "$(limit=0 acquire two 1 | first)" = 0 ]
@@ -232,7 +232,7 @@ readers='{redlock:a}:~readers'
 	[ "$(redis exists "$queue" "$beat")" = 0 ]
 }
 
-@test "an attempt that is over takes nothing when it comes late" {
+@test "acquire from an attempt that is over takes nothing" {
 	limit=0
 	acquire me 2
 	[ "$(acquire me 1 | first)" = 0 ]
@@ -245,7 +245,7 @@ readers='{redlock:a}:~readers'
 	[ "$(redis exists "$lock" '{redlock:a}:~2' '{redlock:a}:~3')" = 1 ]
 }
 
-@test "slots: so many at a time, each with a key of its own" {
+@test "slots: N runs hold the lock at a time, each with a key of its own" {
 	limit=3
 	[ "$(acquire one 1 | sed -n 4p)" = 1 ]
 	[ "$(acquire two 1 | sed -n 4p)" = 2 ]
@@ -260,7 +260,7 @@ readers='{redlock:a}:~readers'
 	[ "$(slot=2 acquire four 1 | head -n 4 | paste -sd ' ')" = '1 5001 0 2' ]
 }
 
-@test "slots: the one that ends first is named; another's lock is one of them" {
+@test "slots: a refusal names the slot whose lease ends first; a foreign lock counts as one" {
 	limit=2
 	redis set "$lock" foreign px 30000
 	acquire one 1
@@ -270,7 +270,7 @@ readers='{redlock:a}:~readers'
 	[ "$(value)" = foreign ]
 }
 
-@test "slots: those who wait have the next that are free, and no more than there are" {
+@test "slots: the first waiters get the next free slots, one each" {
 	limit=2
 	acquire one 1
 	acquire two 1
@@ -289,14 +289,14 @@ readers='{redlock:a}:~readers'
 	[ "$(acquire other 1 | sed -n 4p)" = 3 ]
 }
 
-@test "status touches nothing" {
+@test "status changes nothing" {
 	local before
 	limit=0 acquire one 1
 	limit=1 acquire me 1 1000 100 60000 1
 	redis hset "$beat" me 1
 	redis hset "$readers" two '1 x'
 	before=$(redis hgetall "$readers"; redis zrange "$queue" 0 -1)
-	limit=1000 slot=1 script status '' '' >/dev/null
+	limit=1000 slot=1 script_run status '' '' >/dev/null
 	[ "$(redis hgetall "$readers"; redis zrange "$queue" 0 -1)" = "$before" ]
 }
 
@@ -308,7 +308,7 @@ written() {
 
 one='redlock-run/1 token=me try=1 since=N pid=1 host=h user=u command=c'
 
-@test "history: what is acquired and released is written down, once each" {
+@test "history: each acquisition and each release is recorded once" {
 	acquire me 1 1000 0 0 1 ' waited=7'
 	acquire me 1 1000 0 0 1 ' waited=9'
 	renew me 1 1000
@@ -321,7 +321,7 @@ end,$one waited=7 ran=3 ended=exited status=0" ]
 	(($(redis pttl "$runs") > 29 * 86400000))
 }
 
-@test "history: of several servers each is told with a renewal" {
+@test "history: a renewal tells each server what the others granted" {
 	acquire me 1
 	[ "$(redis exists "$runs")" = 0 ]
 	renew me 1 1000 1 ' waited=7'
@@ -330,7 +330,7 @@ end,$one waited=7 ran=3 ended=exited status=0" ]
 	[ "$(redis xlen "$runs")" = 1 ]
 }
 
-@test "history: the end is written even if the lock is another's now, who keeps it" {
+@test "history: the end is recorded even if another run holds the lock by then" {
 	acquire me 1 1000 0 0 1 ' waited=7'
 	redis del "$lock"
 	acquire you 1
@@ -340,7 +340,7 @@ end,$one waited=7 ran=3 ended=exited status=0" ]
 lost,${one/try=1/try=0} ran=3 ended=lost signal=9" ]
 }
 
-@test "history: what was shared, handed over or rests is written down as well" {
+@test "history: shared locks, hand-overs and cooldowns are recorded as well" {
 	limit=0 acquire me 1 1000 0 0 1 ' waited=1'
 	limit=0 release me '' 0 1 ' ended=exited' "$details"
 	acquire you 1
@@ -356,7 +356,7 @@ start,$one waited=3
 end,$one ended=killed" ]
 }
 
-@test "history: it has 200 entries at most, and there is a lock without it, too" {
+@test "history: it keeps 200 entries, and a lock works without it" {
 	redis eval 'for i = 1, 250 do
 		redis.call("XADD", KEYS[1], "*", "start", i)
 	end' 1 "$runs"
@@ -371,7 +371,7 @@ end,$one ended=killed" ]
 	[ "$(redis pttl "$runs")" = -1 ]
 }
 
-@test "hand-over: a fence is given once, even to a waiter that has lost its place" {
+@test "hand-over: no fence is given twice, not even to a waiter that lost its place" {
 	acquire you 1 1000 0 0 1 ' waited=0'
 	acquire me 1 1000 100 60000 1 ' waited=1'
 	# It is stopped, and its last word is old when its turn comes.
@@ -391,7 +391,7 @@ end,$one ended=killed" ]
 	[ "$(written | wc -l)" = 2 ]
 }
 
-@test "hand-over: a reader confirms its grant as a lone holder does" {
+@test "hand-over: a reader confirms its grant as an exclusive holder does" {
 	acquire you 1 1000 0 0 1 ''
 	limit=0 acquire me 1 1000 100 60000 1 ''
 	release you '1 ' 0 1
@@ -402,7 +402,7 @@ end,$one ended=killed" ]
 	[ "$(written)" = "start,$one waited=2" ]
 }
 
-@test "one server raises the fence with every yes" {
+@test "on one server every grant raises the fence" {
 	[ "$(acquire me 1 1000 0 0 1 | sed -n 2p)" = 1000 ]
 	[ "$(acquire me 1 1000 0 0 1 | sed -n 2p)" = 1001 ]
 	limit=2
@@ -412,7 +412,7 @@ end,$one ended=killed" ]
 	[ "$(slot=1 acquire me 1 1000 0 0 1 | sed -n 2p)" = 1004 ]
 }
 
-@test "an empty counter follows the proposal for a day beyond the server's clock" {
+@test "an empty fence counter accepts a proposal up to a day beyond the server's clock" {
 	local now proposal
 	now=$(now_us)
 	proposal=$((now + 3600 * 1000000))
@@ -426,7 +426,7 @@ end,$one ended=killed" ]
 	(($(counter) > now && $(counter) < now + 120000000))
 }
 
-@test "next in the queue: who is told of its place keeps its time to beat" {
+@test "the next in the queue keeps its heartbeat until the lock is free" {
 	acquire you 1 1000 0 0 1
 	acquire first 1 1000 100 60000 1
 	acquire second 1 1000 200 60000 1
@@ -440,14 +440,14 @@ end,$one ended=killed" ]
 	(($(redis hget "$beat" second | cut -d ' ' -f 1) < $(now_us) + 2000001))
 }
 
-@test "an attempt that is given back keeps the turn of its waiter, for the time of a grant" {
+@test "releasing an attempt keeps its waiter's turn for the time of a grant" {
 	acquire you 1 1000 0 0 1
 	acquire me 1 1000 100 60000 1
 	acquire other 1 1000 200 60000 1
 	release you '1 ' 0 1
 	# Its confirmation is executed, but answered too late for it.
 	acquire me 1 1000 100 60000 1
-	[ "$(script release 'redlock-run/1 token=me try=1 ' me 0 0 1 '' '')" = 1 ]
+	[ "$(script_run release 'redlock-run/1 token=me try=1 ' me 0 0 1 '' '')" = 1 ]
 	[[ $(value) == *token=me* ]]
 	(($(redis pttl "$lock") <= 2000))
 	[ "$(acquire other 1 1000 200 60000 1 | first)" = 0 ]
@@ -458,19 +458,19 @@ end,$one ended=killed" ]
 	release other '' 0 1
 	limit=0
 	acquire me 3 1000 0 0 1
-	script release 'redlock-run/1 token=me try=3 ' me 0 0 1 '' ''
+	script_run release 'redlock-run/1 token=me try=3 ' me 0 0 1 '' ''
 	(($(redis pttl "$lock") <= 2000 && $(redis pttl "$lock") > 0))
 	[ "$(acquire me 4 1000 0 0 1 | first)" = 1 ]
 }
 
-@test "an attempt that is executed late does not put its holder into the queue" {
+@test "a delayed acquire does not put the current holder into the queue" {
 	acquire me 2 1000 0 0 1
 	[ "$(acquire me 1 1000 100 60000 1 | first)" = 0 ]
 	[ "$(acquire me 1 1000 0 60000 1 | first)" = 0 ]
 	[ "$(redis exists "$queue")" = 0 ]
 }
 
-@test "no ticket is earlier than those that wait, whatever the server's clock" {
+@test "acquire issues no ticket earlier than those in the queue, whatever the server's clock" {
 	local future
 	future=$(($(now_us) + 3600000000))
 	redis set "$lock" foreign
@@ -494,11 +494,11 @@ dead_waiters() {
 	end' 2 "$queue" "$beat" "$1" "$2" "$3" >/dev/null
 }
 
-@test "the dead behind a living waiter are not counted, and do not stay" {
+@test "dead waiters behind a living one are not counted and are removed" {
 	redis set "$lock" foreign
 	acquire you 1 1000 100 60000 1
 	dead_waiters 40 dead 200
-	limit=1000 slot=1 script status '' '' >answer
+	limit=1000 slot=1 script_run status '' '' >answer
 	[ "$(tail -n 3 answer | first)" = 1 ]
 	[ "$(acquire me 1 1000 0 0 1 | sed -n 10p)" = 1 ]
 	[ "$(redis zcard "$queue" ; redis hlen "$beat")" = "1
@@ -511,7 +511,7 @@ dead_waiters() {
 	(($(redis zcard "$queue") < 200))
 }
 
-@test "no call drops more of the dead than it has time for" {
+@test "no call removes more dead waiters than it has time for" {
 	dead_waiters 1000 dead 200
 	[ "$(acquire me 1 1000 0 0 1 | first)" = 1 ]
 	(($(redis zcard "$queue") >= 600))
@@ -519,7 +519,7 @@ dead_waiters() {
 	(($(redis zcard "$queue") >= 400 && $(redis zcard "$queue") < 1000))
 }
 
-@test "shared: dead readers do not stay while others go on" {
+@test "shared: expired readers are removed while others go on" {
 	limit=0
 	acquire one 1
 	redis eval 'for i = 1, 500 do
@@ -533,7 +533,7 @@ dead_waiters() {
 	[ "$(redis hkeys "$readers" | sort | paste -sd ' ')" = 'one two' ]
 }
 
-@test "slots: a key of another type is a slot that is taken, and stays as it is" {
+@test "slots: a key of another type takes a slot and stays as it is" {
 	limit=3
 	redis rpush '{redlock:a}:~2' x
 	[ "$(acquire one 1 | sed -n 4p)" = 1 ]
@@ -543,7 +543,7 @@ dead_waiters() {
 	[ "$(redis type '{redlock:a}:~2')" = list ]
 }
 
-@test "slots: none above the limit is given, taken or named" {
+@test "slots: no slot above the limit is granted, taken or named" {
 	local answer
 	for limit in 0 1 3; do
 		answer=$(slot=4 acquire me 1 2>&1) || true
@@ -552,7 +552,7 @@ dead_waiters() {
 	[ "$(redis dbsize)" = 0 ]
 }
 
-@test "each lock, slot, share and grant is written by SET with NX and PX" {
+@test "every lock, slot, share and grant is written by SET with NX and PX" {
 	local monitor
 	$ADMIN_CLI -s "$BATS_FILE_TMPDIR/redis.sock" monitor >sent \
 	    3>&- 4>&- &
@@ -573,10 +573,10 @@ dead_waiters() {
 	[ "$(grep -ci '"set" "redlock:a" ".*" "xx" "keepttl"' sent)" = 1 ]
 }
 
-@test "release answers for the lock alone, whatever is wrong with the queue" {
+@test "release reports the lock's state even if the queue is corrupt" {
 	acquire me 1 1000 0 0 1
 	redis set "$queue" foreign
-	[ "$(script release 'redlock-run/1 token=me try=1 ' me 0 0 1 '' '' | first)" = 1 ]
+	[ "$(script_run release 'redlock-run/1 token=me try=1 ' me 0 0 1 '' '' | first)" = 1 ]
 	redis del "$queue"
 	acquire me 2 1000 0 0 1
 	redis set "$queue" foreign
@@ -584,8 +584,8 @@ dead_waiters() {
 	[ "$(redis exists "$lock")" = 0 ]
 }
 
-@test "the word of the readers without any of them is a lock that is held" {
+@test "a shared key without any readers is a lock that is held" {
 	redis set "$lock" '~shared' px 30000
 	[ "$(acquire me 1 | sed -n 1,2p | paste -sd ' ')" = '0 ~shared' ]
-	[ "$(limit=1000 slot=1 script status '' '' | tail -n 2 | first)" = '~shared' ]
+	[ "$(limit=1000 slot=1 script_run status '' '' | tail -n 2 | first)" = '~shared' ]
 }

@@ -8,31 +8,23 @@ load ../lib/servers
 
 setup_file() {
 	redis_start
-	five_servers
-	write_helpers
+	servers_start
+	faults_write_helpers
 }
 setup() {
 	redis_reset
-	fresh_servers
+	servers_reset
 	unset REDLOCK_RESTART_GRACE
-	tell "unix://$BATS_FILE_TMPDIR/redis.sock"
+	servers_use_one
 }
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
-
-# held NAME...: all of these (for `hold`, the first of them).
-held() {
-	local name
-	for name; do
-		[ "$(redis exists "redlock:$name")" = 1 ] || return 1
-	done
-}
 
 none_left() {
 	not grep -qvE '^$|:~(fence|runs)$' <<<"$(redis keys '*')"
 }
 
-@test "all of them are held while COMMAND runs, and given back" {
+@test "several locks are held while COMMAND runs, and released after it" {
 	redlock -k b -k a -k c -- sh -c '
 		$ADMIN_CLI -s "$1" exists redlock:a redlock:b redlock:c >held' \
 	    sh "$BATS_FILE_TMPDIR/redis.sock"
@@ -40,7 +32,7 @@ none_left() {
 	none_left
 }
 
-@test "one token, the names in bytewise order, a fence for each in that order" {
+@test "several locks share one token; names and fences are in bytewise order" {
 	redlock -k b -- true
 	run -0 redlock -k z -k b -k B -- sh -c '
 		echo "$REDLOCK_KEY" >keys
@@ -53,7 +45,7 @@ none_left() {
 	[ "$output" = "$(tr ' ' '\n' <fences | sed 's/$/\n1/')" ]
 }
 
-@test "if one is busy none is kept, and it says which" {
+@test "if one of several locks is busy none is kept, and the message names the busy one" {
 	hold b
 	run -75 --separate-stderr redlock -k a -k b -k c -- touch started
 	says 'b: held by'
@@ -64,7 +56,7 @@ none_left() {
 	none_left
 }
 
-@test "if one cannot be had none is kept" {
+@test "if one of several locks cannot be acquired none is kept" {
 	redis rpush redlock:c x
 	run -75 redlock -k a -k b -k c -- touch started
 	[ ! -e started ]
@@ -78,7 +70,7 @@ none_left() {
 	not held b
 }
 
-@test "a second run that wants one of them is kept out" {
+@test "a run that wants one of several locks is kept out by their holder" {
 	hold a -k b
 	eventually held a b
 	run -75 redlock -k b -- true
@@ -87,7 +79,7 @@ none_left() {
 	none_left
 }
 
-@test "two runs that name them in different order do not get in each other's way" {
+@test "two runs that name the same locks in different order do not block each other" {
 	local i pids=()
 
 	for i in {1..20}; do
@@ -102,12 +94,12 @@ none_left() {
 	none_left
 }
 
-@test "one that is lost is a loss: 79, COMMAND is stopped, the others are given back" {
-	watch -k b -t 6s --kill-after 100ms --node-timeout 2s
+@test "losing one of several locks stops COMMAND with 79 and releases the others" {
+	trio_start -k b -t 6s --kill-after 100ms --node-timeout 2s
 	redis set redlock:b thief px 600000
 	redlock_ended 79
 	grep -q 'b: lock lost: it is held by another client' "$bg_err"
-	witnesses_gone
+	trio_gone
 	[ "$(redis get redlock:b)" = thief ]
 	redis del redlock:b
 	none_left
@@ -118,19 +110,19 @@ prolonged() {
 	(($(expiry "redlock:$1") > $2 + 20))
 }
 
-# ours NAME: the key has a value of redlock-run, that of $bg_pid.
-ours() {
+# several_ours NAME: the key has a value of redlock-run, that of $bg_pid.
+several_ours() {
 	[[ $(redis get "redlock:$1") == *" pid=$bg_pid "* ]]
 }
 
-@test "a lock that is lost while the next is waited for is waited for again" {
+@test "a lock lost while its run waits for the next is acquired again" {
 	redis set redlock:b another px 60000
 	redlock_bg -k a -k b -t 3s -w 5m -- sh -c 'echo ran'
-	eventually ours a
+	eventually several_ours a
 	redis set redlock:a thief px 2500
 	eventually grep -q '^redlock-run: a: lost .*; starting over' "$bg_err"
 	[ "$(redis get redlock:a)" = thief ]
-	eventually ours a
+	eventually several_ours a
 	redis del redlock:b
 	redlock_ended 0
 	[ "$(<"$bg_out")" = ran ]
@@ -138,11 +130,11 @@ ours() {
 	not held b
 }
 
-@test "a lock that two of three servers lose while the next is waited for is waited for again" {
+@test "a lock lost on two of three servers while its run waits for the next is acquired again" {
 	local i
 
 	export REDLOCK_RESTART_GRACE=0
-	tell "$(url 1)" "$(url 2)" "$(url 3)"
+	redis_use "$(server_url 1)" "$(server_url 2)" "$(server_url 3)"
 	for i in 1 2 3; do
 		redis_at "s$i" set redlock:b another px 60000
 	done
@@ -159,7 +151,7 @@ ours() {
 		redis_at "s$i" del redlock:b
 	done
 	redlock_ended 0
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
 # ours_at N: the same of the lock called "a" on server N.
@@ -167,13 +159,13 @@ ours_at() {
 	[[ $(redis_at "s$1" get redlock:a) == *" pid=$bg_pid "* ]]
 }
 
-@test "a lock that is lost while the next is waited for, for good: 75 when the wait ends" {
+@test "a lock lost for good while its run waits for the next: 75 when the wait ends" {
 	local began_us
 
 	redis set redlock:b another px 60000
 	began_us=$(now_us)
 	redlock_bg -k a -k b -t 2s -w 4s -- touch started
-	eventually ours a
+	eventually several_ours a
 	redis set redlock:a thief px 60000
 	redlock_ended 75
 	(($(now_us) - began_us >= 4000000))
@@ -183,7 +175,7 @@ ours_at() {
 	[ -z "$(redis keys '*:~queue')" ]
 }
 
-@test "each of them is renewed" {
+@test "each of several locks is renewed" {
 	local name expires=()
 
 	hold a -k b -k c -t 6s --kill-after 100ms --node-timeout 2s
@@ -198,50 +190,50 @@ ours_at() {
 	none_left
 }
 
-@test "a server that is frozen: COMMAND is dead before the first lease ends" {
-	watch -k b -t 5s --node-timeout 1s
+@test "several locks on a frozen server: COMMAND is dead before the first lease ends" {
+	trio_start -k b -t 5s --node-timeout 1s
 	after_renewal 5000 'redis_freeze' 'redis_thaw'
-	dead_in_time
+	trio_dead_in_time
 	redis_thaw
 	eventually none_left
 }
 
-@test "--at-least keeps all of them" {
+@test "--at-least keeps all of several locks" {
 	redlock -k a -k b --at-least 1h -- true
 	held a b
 	run -75 redlock -k b -- true
 }
 
-@test "a signal while they are taken leaves none behind" {
-	tell "$(url 1)" "$(url 2)" "$(url 3)"
+@test "a signal during the acquisition of several locks leaves none behind" {
+	redis_use "$(server_url 1)" "$(server_url 2)" "$(server_url 3)"
 	export REDLOCK_RESTART_GRACE=0
 	redis_freeze s2
 	redis_freeze s3
 	redlock_bg -k a -k b -t 1h --node-timeout 20s -- touch started
-	eventually held_at 1
+	eventually server_held 1
 	kill -TERM "$bg_pid"
 	redlock_ended 143
 	redis_thaw s2
 	redis_thaw s3
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 	[ ! -e started ]
 }
 
-@test "over several servers, one of them frozen, they are taken and given back without delay" {
+@test "several locks on several servers are acquired and released without delay while one server is frozen" {
 	local start
 
-	tell "$(url 1)" "$(url 2)" "$(url 3)"
+	redis_use "$(server_url 1)" "$(server_url 2)" "$(server_url 3)"
 	export REDLOCK_RESTART_GRACE=0
 	redis_freeze s3
 	start=$(now_us)
 	redlock -k a -k b -k c --node-timeout 20s -- true
 	(($(now_us) - start < 10000000))
 	redis_thaw s3
-	eventually asked_at 3
-	eventually only_fences 1 2 3
+	eventually server_asked 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "--status shows those that are named: 0 if all are held, 1 if one is free" {
+@test "--status -k shows the named locks: 0 if all are held, 1 if one is free" {
 	hold a -k c
 	eventually held a c
 	run -0 redlock --status -k c -k a
@@ -251,7 +243,7 @@ ours_at() {
 	let_go
 }
 
-@test "a name twice, or too many of them, is a usage error" {
+@test "a repeated name or too many names are a usage error" {
 	local many=() i
 
 	run -64 --separate-stderr redlock -k a -k b -k a -- touch started
@@ -266,7 +258,7 @@ ours_at() {
 	none_left
 }
 
-@test "inside a run that holds all of them there is no second lease" {
+@test "a nested run of several locks that the outer run holds needs no second lease" {
 	redlock -k a -k b -- "$REDLOCK_RUN" -k b -k a -- touch both
 	[ -e both ]
 	redlock -k a -k b -- "$REDLOCK_RUN" -k b -- touch one

@@ -13,28 +13,28 @@ teardown_file() { redis_stop_all; }
 
 ## How many
 
-@test "at most N hold the lock; who comes then without waiting gets 75" {
+@test "at most N runs hold the lock; one more without -w gets 75" {
 	local name
 
 	for name in 1 2 3; do
 		permit "$name" 3 -w 0
-		started "$name"
+		clients_started "$name"
 	done
-	taken 1 2 3
-	busy --slots 3
+	slots_taken 1 2 3
+	lock_busy --slots 3
 	says 'held by' 'sh'
-	busy --slots 3 -w 300ms
+	lock_busy --slots 3 -w 300ms
 	[ "$(for name in 1 2 3; do slot_of "$name"; done | sort | xargs)" = \
 	    '1 2 3' ]
-	leaves 2
+	clients_leave 2
 	permit 4 3 -w 0
-	started 4
-	busy --slots 3
-	leaves 1 3 4
+	clients_started 4
+	lock_busy --slots 3
+	clients_leave 1 3 4
 	all_over
 }
 
-@test "N is a number from 1 to 1000, else 64 that quotes it" {
+@test "--slots takes 1 to 1000 and otherwise ends with 64 and quotes the value" {
 	local n
 
 	for n in 0 -1 x 1001 '' 1.5 '2 ' 0x10 99999999999999999999 1e2; do
@@ -46,19 +46,19 @@ teardown_file() { redis_stop_all; }
 		says "'$n'" --slots
 	done
 	[ ! -e jumped ]
-	eventually 40 left
+	eventually 40 keys_left
 	for n in 1 2 1000; do
 		redlock -k a --slots "$n" -- true
 	done
 	all_over
 }
 
-@test "a slot's value is an ordinary lock's" {
+@test "a slot's value has the format of any lock's" {
 	local value name
 
 	permit 1 2
 	permit 2 2
-	started 1 2
+	clients_started 1 2
 	for name in 1 2; do
 		value=$(redis get "$(slot_key "$(slot_of "$name")")")
 		[[ $value == "redlock-run/1 token=$(cat "token-$name") try="* ]]
@@ -66,33 +66,33 @@ teardown_file() { redis_stop_all; }
 	done
 	(($(redis pttl redlock:a) > 0))
 	(($(redis pttl '{redlock:a}:~2') > 0))
-	leaves 1 2
+	clients_leave 1 2
 	all_over
 }
 
 @test "--slots 1 is an exclusive lock" {
 	permit 1 1
-	started 1
-	busy
-	busy --slots 1
-	busy -s
-	leaves 1
+	clients_started 1
+	lock_busy
+	lock_busy --slots 1
+	lock_busy -s
+	clients_leave 1
 	all_over
 }
 
-@test "all slots are there for those who come at the same moment, without waiting" {
+@test "N concurrent runs get N slots without waiting" {
 	local name
 
 	for name in {1..8}; do
 		permit "$name" 8 -w 0 -t 5m
 	done
-	started {1..8}
-	busy --slots 8
-	leaves {1..8}
+	clients_started {1..8}
+	lock_busy --slots 8
+	clients_leave {1..8}
 	all_over
 }
 
-@test "a thousand slots, the last of them too" {
+@test "a thousand slots can all be held" {
 	local n
 
 	redis eval 'for n = 2, 999 do
@@ -100,10 +100,10 @@ teardown_file() { redis_stop_all; }
 	end' 1 '{redlock:a}:~'
 	permit 1 1000
 	permit 2 1000
-	started 1 2
+	clients_started 1 2
 	[ "$(redis exists redlock:a '{redlock:a}:~1000')" = 2 ]
-	busy --slots 1000
-	leaves 1 2
+	lock_busy --slots 1000
+	clients_leave 1 2
 	redis eval 'for n = 2, 999 do
 		redis.call("DEL", KEYS[1] .. n)
 	end' 1 '{redlock:a}:~'
@@ -112,125 +112,125 @@ teardown_file() { redis_stop_all; }
 
 ## In turn
 
-@test "whichever slot becomes free, the next in turn gets it" {
+@test "whichever slot becomes free goes to the next in turn" {
 	local n name next=4
 
 	for name in 1 2 3; do
 		permit "$name" 3
-		started "$name"
+		clients_started "$name"
 	done
 	for n in 3 1 2; do
-		queues permit "$next" 3
-		name=$(in_slot "$n")
-		leaves "$name"
+		client_queues permit "$next" 3
+		name=$(slot_client "$n")
+		clients_leave "$name"
 		unset "pid[$name]"
-		started "$next"
+		clients_started "$next"
 		[ "$(slot_of "$next")" = "$n" ]
 		next=$((next + 1))
 	done
-	leaves 4 5 6
+	clients_leave 4 5 6
 	all_over
 }
 
-@test "first come, first served" {
+@test "slots are handed over first come, first served" {
 	local name
 
 	permit a 2
 	permit b 2
-	started a b
+	clients_started a b
 	for name in {1..6}; do
-		queues permit "$name" 2
+		client_queues permit "$name" 2
 	done
-	leaves a
-	started 1
-	leaves 1
-	started 2
-	leaves b
-	started 3
-	leaves 2
-	started 4
-	leaves 3
-	started 5
-	leaves 4
-	started 6
-	leaves 5 6
+	clients_leave a
+	clients_started 1
+	clients_leave 1
+	clients_started 2
+	clients_leave b
+	clients_started 3
+	clients_leave 2
+	clients_started 4
+	clients_leave 3
+	clients_started 5
+	clients_leave 4
+	clients_started 6
+	clients_leave 5 6
 	[ "$(sed 1,2d order | xargs)" = '1 2 3 4 5 6' ]
 	all_over
 }
 
-@test "several that end at once are followed by as many" {
+@test "slots: when N holders exit together, N waiters start" {
 	local name
 
 	for name in 1 2 3; do
 		permit "$name" 3
 	done
-	started 1 2 3
+	clients_started 1 2 3
 	for name in 4 5 6 7; do
-		queues permit "$name" 3
+		client_queues permit "$name" 3
 	done
 	touch leave-1 leave-2 leave-3
-	started 4 5 6
-	eventually queued 1
-	leaves 4 5 6
-	started 7
-	leaves 7
+	clients_started 4 5 6
+	eventually queue_is 1
+	clients_leave 4 5 6
+	clients_started 7
+	clients_leave 7
 	all_over
 }
 
-@test "a slot that is free is reserved for the first in the queue" {
+@test "a free slot is reserved for the first waiter" {
 	redis set redlock:a another px 600000
 	permit 1 2
-	started 1
-	queues permit 2 2
-	queues permit 3 2
+	clients_started 1
+	client_queues permit 2 2
+	client_queues permit 3 2
 	kill -STOP "${pid[2]}" "${pid[3]}"
 	redis del redlock:a
-	busy --slots 2
+	lock_busy --slots 2
 	[ "$(redis exists redlock:a)" = 0 ]
 	kill -CONT "${pid[2]}" "${pid[3]}"
-	started 2
-	leaves 1
-	started 3
-	leaves 2 3
+	clients_started 2
+	clients_leave 1
+	clients_started 3
+	clients_leave 2 3
 	all_over
 }
 
-@test "who does not confirm the slot it was handed is not waited for" {
+@test "slots: a waiter that does not confirm its grant delays nobody" {
 	permit 1 2
 	permit 2 2
-	started 1 2
-	queues permit 3 2
-	queues permit 4 2
+	clients_started 1 2
+	client_queues permit 3 2
+	client_queues permit 4 2
 	kill -STOP "${pid[3]}"
-	leaves 1
-	leaves 2
-	started 4
+	clients_leave 1
+	clients_leave 2
+	clients_started 4
 	kill -CONT "${pid[3]}"
-	started 3
-	leaves 3 4
+	clients_started 3
+	clients_leave 3 4
 	all_over
 }
 
-@test "waiters that die, or give up, do not keep the others from a slot" {
+@test "waiters that die or give up keep no slot from the others" {
 	permit 1 2
 	permit 2 2
-	started 1 2
-	queues permit 3 2
-	queues permit 4 2
-	queues permit 5 2 -w 3s
-	queues permit 6 2
+	clients_started 1 2
+	client_queues permit 3 2
+	client_queues permit 4 2
+	client_queues permit 5 2 -w 3s
+	client_queues permit 6 2
 	kill -INT "${pid[4]}"
-	ends 4 130
-	ends 5 75
-	crashes 3
-	eventually queued 2
-	leaves 1
-	started 6
-	leaves 2 6
+	client_ends 4 130
+	client_ends 5 75
+	client_crashes 3
+	eventually queue_is 2
+	clients_leave 1
+	clients_started 6
+	clients_leave 2 6
 	all_over
 }
 
-@test "many who come again and again: all are served, never more than N at once" {
+@test "many runs that return again and again are all served, never more than N at once" {
 	local worker pids=()
 
 	for worker in {1..7}; do
@@ -251,18 +251,18 @@ teardown_file() { redis_stop_all; }
 
 ## Leases
 
-@test "every slot has a lease of its own, which its holder renews" {
+@test "every slot has its own lease, which its holder renews" {
 	local first second
 
 	permit 1 2 -t 4s
-	started 1
+	clients_started 1
 	permit 2 2 -t 5s
-	started 2
+	clients_started 2
 	first=$(expiry "$(slot_key "$(slot_of 1)")")
 	second=$(expiry "$(slot_key "$(slot_of 2)")")
 	eventually lasts_till "$(slot_key "$(slot_of 1)")" $((first + 2000))
 	eventually lasts_till "$(slot_key "$(slot_of 2)")" $((second + 3000))
-	leaves 1 2
+	clients_leave 1 2
 	all_over
 }
 
@@ -271,106 +271,106 @@ lasts_till() {
 	(($(expiry "$1") > $2))
 }
 
-@test "the slot of a dead holder comes back when its lease ends" {
+@test "a dead holder's slot is free again when its lease ends" {
 	local ends
 
 	permit 1 2 -t 3s
-	started 1
+	clients_started 1
 	permit 2 2 -t 5m
-	started 2
-	crashes 1
+	clients_started 2
+	client_crashes 1
 	ends=$(expiry "$(slot_key "$(slot_of 1)")")
 	permit 3 2
-	started 3
+	clients_started 3
 	(($(cat began-3) / 1000000 >= ends))
 	# in time: the other's lease is minutes
 	(($(cat began-3) / 1000000 < ends + 20000))
-	runs 2
-	leaves 2 3
+	clients_run 2
+	clients_leave 2 3
 	all_over
 }
 
-@test "the key of a slot is deleted or overwritten: 79 for its holder alone" {
+@test "only the holder of a deleted or overwritten slot ends with 79" {
 	local how key
 
 	for how in del set; do
 		permit 1 2 -t 4s
-		started 1
+		clients_started 1
 		permit 2 2 -t 4s
-		started 2
+		clients_started 2
 		key=$(slot_key "$(slot_of 2)")
 		if [ "$how" = del ]; then
 			redis del "$key"
 		else
 			redis set "$key" another
 		fi
-		ends 2 79
+		client_ends 2 79
 		rm -f in-2
-		runs 1
+		clients_run 1
 		if [ "$how" = set ]; then
 			[ "$(redis get "$key")" = another ]
-			busy --slots 2
+			lock_busy --slots 2
 			redis del "$key"
 		fi
-		leaves 1
+		clients_leave 1
 		rm -f leave-1 oracle-*
-		eventually 40 left
+		eventually 40 keys_left
 	done
 	all_over
 }
 
-@test "another client's SET NX takes one slot, and is respected" {
+@test "a foreign SET NX takes one slot and is respected" {
 	redis set redlock:a another px 600000
 	permit 1 2
-	started 1
+	clients_started 1
 	[ "$(slot_of 1)" = 2 ]
-	busy --slots 2
-	queues permit 2 2
-	leaves 1
-	started 2
+	lock_busy --slots 2
+	client_queues permit 2 2
+	clients_leave 1
+	clients_started 2
 	[ "$(slot_of 2)" = 2 ]
-	leaves 2
+	clients_leave 2
 	[ "$(redis get redlock:a)" = another ]
 	redis del redlock:a
 	permit 3 2
-	started 3
+	clients_started 3
 	[ "$(slot_of 3)" = 1 ]
 	[ -z "$(redis set redlock:a another nx px 60000)" ]
-	leaves 3
+	clients_leave 3
 	all_over
 }
 
-@test "a waiter gets the slot that another client gives back" {
+@test "a waiter gets the slot that a foreign client gives back" {
 	redis set redlock:a another px 600000
 	permit 1 2 -t 5m
-	started 1
-	queues permit 2 2
+	clients_started 1
+	client_queues permit 2 2
 	redis del redlock:a
-	started 2
-	leaves 1 2
+	clients_started 2
+	clients_leave 1 2
 	all_over
 }
 
-@test "the fence grows at every acquisition, whichever the slot" {
+@test "slots: the fence grows at every acquisition, whichever the slot" {
 	local worker last=0 name pids=()
 
 	permit 1 3
-	started 1
+	clients_started 1
 	permit 2 3
-	started 2
+	clients_started 2
 	permit 3 3
-	started 3
-	leaves 2 1
+	clients_started 3
+	clients_leave 2 1
 	permit 4 3
-	started 4
-	leaves 3
+	clients_started 4
+	clients_leave 3
 	permit 5 3
-	started 5
-	leaves 4 5
+	clients_started 5
+	clients_leave 4 5
 	redlock -k a -- sh -c 'echo "$REDLOCK_FENCE" >fence-6'
 	for name in 1 2 3 4 5 6; do
-		(($(fence "$name") > last))
-		last=$(fence "$name")
+		(($(client_fence "$name") > last))
+		last=$(client_fence "$name")
 	done
 	for worker in 1 2 3 4; do
 		for _ in {1..8}; do
@@ -386,48 +386,48 @@ lasts_till() {
 
 ## With the other options
 
-@test "--at-least keeps the slot, and no other" {
+@test "--at-least keeps its own slot only" {
 	redlock -k a --slots 2 --at-least 1h -- true
 	permit 1 2
-	started 1
-	busy --slots 2
-	leaves 1
+	clients_started 1
+	lock_busy --slots 2
+	clients_leave 1
 	permit 2 2
-	started 2
-	leaves 2
-	taken 1 || taken 2
+	clients_started 2
+	clients_leave 2
+	slots_taken 1 || slots_taken 2
 	no_overlap
 }
 
-@test "a run inside a run that has a slot needs no second one" {
+@test "a nested run inside a slot needs no second slot" {
 	permit 1 2
-	started 1
+	clients_started 1
 	run -7 --separate-stderr redlock -k a --slots 2 -- \
 	    "$REDLOCK_RUN" -k a --slots 2 -- sh -c 'exit 7'
 	silent
-	leaves 1
+	clients_leave 1
 	all_over
 }
 
-@test "several locks with slots: of each one is taken, or none" {
+@test "--slots applies to all of several locks: a slot of each, or none" {
 	client 1 2 --slots 2 -k b
-	started 1
+	clients_started 1
 	client 2 2 --slots 2 -k b
-	started 2
+	clients_started 2
 	run -75 redlock -k b --slots 2 -- touch jumped
 	run -75 redlock -k c -k b --slots 2 -- touch jumped
 	[ ! -e jumped ]
 	[ "$(redis exists redlock:c '{redlock:c}:~2')" = 0 ]
-	leaves 1
+	clients_leave 1
 	redlock -k c -k b --slots 2 -- true
-	leaves 2
+	clients_leave 2
 	all_over
 }
 
-@test "a name that has a hash tag of its own has its slots beside it" {
+@test "slots of a name with a {tag} are in the tag's cluster slot" {
 	redlock_bg -k 'x{t}' --slots 2 -- \
 	    sh -c 'until [ -e go ]; do sleep 0.05; done'
-	eventually redis_has 'redlock:x{t}'
+	eventually slot_exists 'redlock:x{t}'
 	redlock -k 'x{t}' --slots 2 -- \
 	    sh -c "$(cli exists 'redlock:x{t}:~2')" >out
 	[ "$(cat out)" = 1 ]
@@ -436,8 +436,8 @@ lasts_till() {
 	all_over
 }
 
-# redis_has KEY
-redis_has() {
+# slot_exists KEY
+slot_exists() {
 	[ "$(redis exists "$1")" = 1 ]
 }
 
@@ -447,9 +447,9 @@ redis_has() {
 	who="$(id -un)@$(uname -n) pid"
 	for name in 1 2 3; do
 		permit "$name" 3 -t 1h
-		started "$name"
+		clients_started "$name"
 	done
-	queues permit 4 3
+	client_queues permit 4 3
 	for args in '-k a' ''; do
 		# shellcheck disable=SC2086
 		run -0 --separate-stderr redlock --status $args
@@ -460,45 +460,45 @@ redis_has() {
 			grep -qE "$who ${pid[$name]} +sh " <<<"$output"
 		done
 	done
-	holders 3
-	state "d['state'] == 'held' and d['mode'] == 'exclusive'"
-	state "{h['token'] for h in d['holders']} == \
+	status_holders 3
+	status_is "d['state'] == 'held' and d['mode'] == 'exclusive'"
+	status_is "{h['token'] for h in d['holders']} == \
 	    {'$(cat token-1)', '$(cat token-2)', '$(cat token-3)'}"
-	state "d['waiting'] == 1 and len(d['waiters']) == 1"
-	leaves 1 2 3
-	started 4
-	leaves 4
+	status_is "d['waiting'] == 1 and len(d['waiters']) == 1"
+	clients_leave 1 2 3
+	clients_started 4
+	clients_leave 4
 	run -1 redlock --status -k a
 	all_over
 }
 
-@test "--status shows a lock of which only a further slot is taken" {
+@test "--status shows a lock of which only a higher slot is taken" {
 	permit 1 3
-	started 1
+	clients_started 1
 	permit 2 3
-	started 2
-	leaves "$(in_slot 1)"
-	taken 2
-	holders 1
+	clients_started 2
+	clients_leave "$(slot_client 1)"
+	slots_taken 2
+	status_holders 1
 	run -0 redlock --status -k a
 	[[ $output == *$'\n'a\ *held* ]]
 	run -0 redlock --status
 	[[ $output == *$'\n'a\ *held* ]]
-	leaves 1 2
+	clients_leave 1 2
 	all_over
 }
 
 ## Crashes
 
-@test "holders and waiters of which some crash, and another client: never more than N" {
+@test "never more than N run while holders and waiters crash and a foreign client takes part" {
 	local pid
 
-	another 3 &
+	foreign_client 3 &
 	pid=$!
 	# In a crowd that waits it may never have a chance.
 	eventually test -s ran-another
-	crowd 12 3
+	clients_crowd 12 3
 	touch leave
 	wait "$pid"
-	crowd_over ran3 ran-another
+	clients_crowd_over ran3 ran-another
 }

@@ -11,7 +11,7 @@ load ../lib/process
 
 setup_file() {
 	redis_start
-	helpers how witness
+	helpers_install how witness
 }
 
 setup() {
@@ -39,8 +39,8 @@ same() {
 	diff -u <(echo "$direct") <(echo "$locked")
 }
 
-# ends_as HOW COMMAND...: HOW is what the helper `how` says.
-ends_as() {
+# how_it_ends HOW COMMAND...: HOW is what the helper `how` says.
+how_it_ends() {
 	local how
 	how=$("${limited[@]}" "${alone[@]}" how redlock-run -k a -- "${@:2}" \
 	    2>/dev/null 3>&- 4>&-)
@@ -69,7 +69,7 @@ with_child() {
 
 ## What it is given
 
-@test "its arguments reach COMMAND untouched: no shell, no re-quoting" {
+@test "COMMAND gets its arguments untouched: no shell, no re-quoting" {
 	local -a args=('' ' ' 'a  b' $'two\nlines' '*' '~' '$HOME' '`id`' '"' "'"
 	    '\' '\n' -- -k -h --status %s ü $'\xff\xfe' a=b ';' '|' '>x')
 	same env printf '<%s>\n' "${args[@]}"
@@ -79,7 +79,7 @@ with_child() {
 	[[ $(redlock -k a echo -n -k b --) == "-k b --" ]]
 }
 
-@test "standard input is ours: what COMMAND leaves, the next reader gets" {
+@test "COMMAND leaves the standard input it does not read to the next reader" {
 	local rest
 	rest=$(printf '%s\n' one two three | {
 		redlock -k a -- sh -c 'read -r line && [ "$line" = one ]' && cat
@@ -87,7 +87,7 @@ with_child() {
 	[[ $rest == $'two\nthree' ]]
 }
 
-@test "what passes through COMMAND comes out as it went in" {
+@test "data that COMMAND copies from input to output is unchanged" {
 	local sum
 	head -c 8000000 /dev/urandom >"$BATS_TEST_TMPDIR/data"
 	sum=$(sha256sum <"$BATS_TEST_TMPDIR/data")
@@ -98,7 +98,7 @@ with_child() {
 		sha256sum) == "$sum" ]]
 }
 
-@test "standard input, output and error are the same open files, with the same flags" {
+@test "COMMAND's standard input, output and error are the caller's open files, with the same flags" {
 	local show='for i in 0 1 2; do readlink /proc/$$/fd/$i >&9
 	    grep flags /proc/$$/fdinfo/$i >&9; done' files=$BATS_TEST_TMPDIR/f
 	mkfifo "$files.in" "$files.out"
@@ -110,7 +110,7 @@ with_child() {
 	[[ -s $files.locked ]]
 }
 
-@test "COMMAND has no descriptor beyond those that we were started with" {
+@test "COMMAND inherits the caller's descriptors and no others" {
 	same ls /proc/self/fd
 	same ls /proc/self/fd 5</dev/null 7>"$BATS_TEST_TMPDIR/seven" 23<&0
 	exec 7>"$BATS_TEST_TMPDIR/seven"
@@ -119,7 +119,7 @@ with_child() {
 	[[ $(<"$BATS_TEST_TMPDIR/seven") == here ]]
 }
 
-@test "standard input, output and error that are closed stay closed for COMMAND" {
+@test "closed standard input, output and error stay closed for COMMAND" {
 	local closed fd command redirections ends got=$BATS_TEST_TMPDIR/got
 	command='open=; for fd in 0 1 2; do
 	    [ ! -e /proc/$$/fd/$fd ] || open="$open $fd"
@@ -142,7 +142,7 @@ with_child() {
 	done
 }
 
-@test "a closed standard error is no reason to write our words elsewhere" {
+@test "messages do not go elsewhere if standard error is closed" {
 	local status=0
 	redlock -v -k a -- sh -c 'exit 7' >"$BATS_TEST_TMPDIR/out" 2>&- || status=$?
 	((status == 7))
@@ -154,7 +154,7 @@ with_child() {
 	[[ $(redis get redlock:a) == foreign ]]
 }
 
-@test "closed standard input, output and error do us no harm" {
+@test "redlock-run works with closed standard input, output and error" {
 	local closed status
 	for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- >&- 2>&-'; do
 		status=0
@@ -167,12 +167,12 @@ with_child() {
 	alone+=(sh -c 'exec "$@" <&- >&- 2>&-' sh)
 	begin redlock-run -k a -- witness "$BATS_TEST_TMPDIR/log" \
 	    "$(kill -l TERM)" 5
-	eventually ready "$BATS_TEST_TMPDIR/log"
+	eventually witness_ready "$BATS_TEST_TMPDIR/log"
 	kill -TERM "$pid"
 	ends_with 5
 }
 
-@test "COMMAND inherits our environment unchanged, and finds the six variables in it" {
+@test "COMMAND inherits the environment unchanged, plus the six REDLOCK variables" {
 	local -a odd=(A=1 'B=two words' $'C=two\nlines' $'D=\xff\xfe' E=
 	    REDISCLI_AUTH=secret REDLOCK_NODE_TIMEOUT=1s
 	    "REDLOCK_REDIS=$REDLOCK_REDIS" "PATH=$PATH")
@@ -202,7 +202,7 @@ with_child() {
 	redlock -k a -- sh -c '[ "$REDLOCK_COMMAND_PID" = "$$" ]'
 }
 
-@test "COMMAND gets the signal mask and dispositions that we were started with" {
+@test "COMMAND has the caller's signal mask and dispositions" {
 	local -a signals=(grep '^Sig[BIC]' /proc/self/status)
 	same "${signals[@]}"
 	alone+=(env --ignore-signal=HUP,CHLD,USR1,PIPE,RTMIN+1
@@ -214,7 +214,7 @@ with_child() {
 	same "${signals[@]}"
 }
 
-@test "limits, umask, working directory, identity and priority are ours too" {
+@test "COMMAND has the caller's limits, umask, working directory, identity and priority" {
 	cd "$BATS_TEST_TMPDIR"
 	umask 0137
 	ulimit -S -c 0 -n 100
@@ -240,25 +240,25 @@ with_child() {
 
 ## How it ends
 
-@test "our exit status is COMMAND's: all 256 of them" {
+@test "redlock-run returns COMMAND's exit status: all 256 of them" {
 	local status bad=0
 	for status in {0..255}; do
-		ends_as "exit $status" sh -c "exit $status" || bad=1
+		how_it_ends "exit $status" sh -c "exit $status" || bad=1
 	done
 	free
 	((bad == 0))
 }
 
-@test "killed by a signal: redlock-run dies of the same signal" {
+@test "redlock-run dies of the signal that killed COMMAND" {
 	local number bad=0
 	for number in {1..31} {34..64}; do
 		case $(kill -l "$number") in
 		STOP | TSTP | TTIN | TTOU)
 			continue ;;
 		CHLD | CONT | URG | WINCH)
-			ends_as "exit 5" sh -c "kill -$number \$\$; exit 5" ;;
+			how_it_ends "exit 5" sh -c "kill -$number \$\$; exit 5" ;;
 		*)
-			ends_as "signal $number" sh -c "kill -$number \$\$" ;;
+			how_it_ends "signal $number" sh -c "kill -$number \$\$" ;;
 		esac || bad=1
 	done
 	free
@@ -272,11 +272,11 @@ with_child() {
 	[[ $(how sh -c 'kill -ABRT $$') == *core ]] || skip "no core dumps here"
 	for number in $(kill -l QUIT) $(kill -l ABRT) $(kill -l SEGV) \
 	    $(kill -l BUS) $(kill -l SYS); do
-		ends_as "signal $number" sh -c "kill -$number \$\$"
+		how_it_ends "signal $number" sh -c "kill -$number \$\$"
 	done
 }
 
-@test "126: COMMAND could not be executed; the lock was released" {
+@test "a COMMAND that cannot be executed gives 126, and the lock is free" {
 	local command
 	echo 'echo not executable' >"$BATS_TEST_TMPDIR/file"
 	for command in "$BATS_TEST_TMPDIR/file" "$BATS_TEST_TMPDIR"; do
@@ -291,7 +291,7 @@ with_child() {
 	free
 }
 
-@test "127: COMMAND was not found; the lock was released" {
+@test "a COMMAND that is not found gives 127, and the lock is free" {
 	local command
 	printf '#!/no/such/interpreter\n' >"$BATS_TEST_TMPDIR/script"
 	chmod +x "$BATS_TEST_TMPDIR/script"
@@ -307,7 +307,7 @@ with_child() {
 	free
 }
 
-@test "a status of 126 or 127 that COMMAND itself returns gets no word from us" {
+@test "a status of 126 or 127 that COMMAND itself returns causes no message" {
 	run -127 redlock -k a -- sh -c 'exit 127'
 	[[ -z $output ]]
 	run redlock -k a -- sh -c 'exit 126'
@@ -317,34 +317,34 @@ with_child() {
 
 ## How we are started
 
-@test "SIGCHLD ignored: COMMAND's status, and its processes are waited for" {
+@test "with SIGCHLD ignored redlock-run returns COMMAND's status and waits for its processes" {
 	alone+=(env --ignore-signal=CHLD)
-	ends_as "exit 7" sh -c 'exit 7'
-	ends_as "signal 15" sh -c 'kill $$'
-	ends_as "exit 8" sh -c "$later exit 8"
+	how_it_ends "exit 7" sh -c 'exit 7'
+	how_it_ends "signal 15" sh -c 'kill $$'
+	how_it_ends "exit 8" sh -c "$later exit 8"
 	[[ -s $end ]]
 }
 
-@test "all signals blocked: COMMAND's status, and it is stopped all the same" {
+@test "with all signals blocked redlock-run returns COMMAND's status and can stop it" {
 	alone+=(env --block-signal)
-	ends_as "exit 7" sh -c 'exit 7'
-	ends_as "signal 9" sh -c 'kill -KILL $$'
+	how_it_ends "exit 7" sh -c 'exit 7'
+	how_it_ends "signal 9" sh -c 'kill -KILL $$'
 	begin redlock-run --at-most 0.2 --kill-after 0.2 \
 	    -k a -- sleep 1000
 	ends_with 124
 }
 
-@test "nohup: COMMAND is not hung up" {
+@test "under nohup a hangup does not end COMMAND" {
 	local log=$BATS_TEST_TMPDIR/log
 	begin nohup redlock-run -k a -- witness "$log" "$(kill -l USR1)" 3
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	kill -HUP "$pid"
 	kill -USR1 "$pid"
 	ends_with 3
-	[[ $(got "$log") == USR1 ]]
+	[[ $(witness_got "$log") == USR1 ]]
 }
 
-@test "as PID 1 of a namespace, which no signal kills: exit status 128+N" {
+@test "as PID 1 of a namespace, which no signal kills, redlock-run exits with 128+N" {
 	local proc name n
 	namespaces
 	ns+=(--pid --fork --kill-child)
@@ -372,7 +372,7 @@ with_child() {
 	free
 }
 
-@test "without /proc: COMMAND's status, and its processes are waited for and stopped" {
+@test "without /proc redlock-run returns COMMAND's status, waits for its processes and stops them" {
 	local -a bare
 	((slow == 1)) || skip "AddressSanitizer needs /proc"
 	namespaces
@@ -391,15 +391,15 @@ with_child() {
 	free
 }
 
-@test "children that we had before COMMAND get no signal and delay nothing" {
+@test "children inherited before COMMAND started get no signal and delay nothing" {
 	local log=$BATS_TEST_TMPDIR/log
 	begin sh -c 'witness "$1" & shift; exec "$@"' sh "$log" \
 	    redlock-run -k a -- true
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	ends_with 0
 	free
 	not gone "$(witness_pid "$log")"
-	[[ -z $(got "$log") ]]
+	[[ -z $(witness_got "$log") ]]
 	kill -KILL "$(witness_pid "$log")"
 
 	begin sh -c 'witness "$1" & until [ -s "$1" ]; do sleep 0.02; done
@@ -407,11 +407,11 @@ with_child() {
 	    --kill-after 0.2 -k a -- sh -c 'trap "" TERM; sleep 1000 & wait; wait'
 	ends_with 124
 	not gone "$(witness_pid "$log.2")"
-	[[ -z $(got "$log.2") ]]
+	[[ -z $(witness_got "$log.2") ]]
 	kill -KILL "$(witness_pid "$log.2")"
 }
 
-@test "children that we had before COMMAND may end, their status is not COMMAND's" {
+@test "the status of a child inherited before COMMAND started is not COMMAND's" {
 	run with_child 'exit 9' sh -c 'sleep 0.3; exit 3'
 	((status == 3))
 	run with_child 'sleep 0.1; exit 9' sh -c 'sleep 0.3; exit 3'
@@ -420,19 +420,19 @@ with_child() {
 	((status == 0))
 }
 
-@test "children that we had before COMMAND do not hide COMMAND's own processes" {
+@test "children inherited before COMMAND started do not hide COMMAND's own processes" {
 	run with_child 'exec sleep 0.2' bash -c "set -m; $later exit 3"
 	((status == 3))
 	[[ -s $end ]]
 }
 
-@test "a grandchild that we had before COMMAND, and that comes to us when its parent goes, gets no signal and delays nothing" {
+@test "an inherited grandchild that is reparented to redlock-run gets no signal and delays nothing" {
 	local log=$BATS_TEST_TMPDIR/log
 	with_child "witness '$log' & sleep 0.2" \
 	    sh -c "until [ -s '$log' ]; do sleep 0.02; done; sleep 0.4"
 	free
 	not gone "$(witness_pid "$log")"
-	[[ -z $(got "$log") ]]
+	[[ -z $(witness_got "$log") ]]
 	kill -KILL "$(witness_pid "$log")"
 
 	begin sh -c 'sh -c "witness $1 & sleep 0.2" &
@@ -441,13 +441,13 @@ with_child() {
 	    sh -c 'trap "" TERM; sleep 1000 & wait; wait'
 	ends_with 124
 	not gone "$(witness_pid "$log.2")"
-	[[ -z $(got "$log.2") ]]
+	[[ -z $(witness_got "$log.2") ]]
 	kill -KILL "$(witness_pid "$log.2")"
 }
 
 ## What we keep of it
 
-@test "once COMMAND has started, our standard input does not hold the pipeline" {
+@test "redlock-run's standard input does not hold up the pipeline once COMMAND runs" {
 	local gone=$BATS_TEST_TMPDIR/gone
 	{ yes 2>/dev/null || true; : >"$gone"; } | redlock-run -k a -- sh -c "
 	    head -n 1 >/dev/null; exec <&-
@@ -456,7 +456,7 @@ with_child() {
 	    done; exit 1" 3>&- 4>&-
 }
 
-@test "once COMMAND has started, our standard output does not hold the pipeline" {
+@test "redlock-run's standard output does not hold up the pipeline once COMMAND runs" {
 	local ended=$BATS_TEST_TMPDIR/ended
 	redlock-run -k a -- sh -c "exec >&-
 	    for i in $(seq -s ' ' 500); do
@@ -468,7 +468,7 @@ with_child() {
 	((PIPESTATUS[0] == 6))
 }
 
-@test "a reader of our words that has gone away does not end us" {
+@test "a reader of standard error that has gone away does not end redlock-run" {
 	local status=0 pipe=$BATS_TEST_TMPDIR/pipe
 	mkfifo "$pipe"
 	: <"$pipe" &
@@ -484,7 +484,7 @@ with_child() {
 	free
 }
 
-@test "a reader of our words that does not read them stops nothing" {
+@test "a reader of standard error that does not read does not block redlock-run" {
 	local pipe=$BATS_TEST_TMPDIR/pipe log=$BATS_TEST_TMPDIR/log
 	mkfifo "$pipe"
 	exec 8<>"$pipe"
@@ -492,12 +492,12 @@ with_child() {
 	dd if=/dev/zero of="$pipe" oflag=nonblock bs=1 2>/dev/null || true
 	begin sh -c 'exec "$@" 2>&8 8>&-' sh redlock-run -v -t 3s --node-timeout 1s \
 	    -k a -- witness "$log" "$(kill -l TERM)" 5
-	eventually 10 ready "$log" || kill -KILL "$pid"
+	eventually 10 witness_ready "$log" || kill -KILL "$pid"
 	kill -USR1 "$pid"
-	eventually 10 has_got "$log" USR1 || kill -KILL "$pid"
+	eventually 10 witness_has_got "$log" USR1 || kill -KILL "$pid"
 	redis flushall
 	eventually 10 gone "$pid" || kill -KILL "$pid"
 	exec 8>&-
 	ends_with 79
-	[[ $(got "$log") == "USR1 CONT TERM" || $(got "$log") == "USR1 TERM" ]]
+	[[ $(witness_got "$log") == "USR1 CONT TERM" || $(witness_got "$log") == "USR1 TERM" ]]
 }

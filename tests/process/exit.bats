@@ -19,11 +19,6 @@ setup() {
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
-# free NAME: the lock is not taken.
-free() {
-	[ "$(redis exists "redlock:$1")" = 0 ]
-}
-
 ## COMMAND's own
 
 @test "the exit status is COMMAND's own" {
@@ -36,7 +31,7 @@ free() {
 	done
 }
 
-@test "a COMMAND killed by a signal: redlock-run dies of the same one" {
+@test "a COMMAND killed by a signal makes redlock-run die of the same signal" {
 	run -143 redlock -k a -- sh -c 'kill -TERM $$'
 	free a
 	run -137 redlock -k a -- sh -c 'kill -KILL $$'
@@ -51,7 +46,7 @@ free() {
 	run -64 redlock -k a -t 1x -- true
 }
 
-@test "64: nothing of COMMAND is started" {
+@test "64: COMMAND is not started" {
 	run -64 redlock -k a -t 1x -- touch started
 	run -64 redlock -k 'a:~b' -- touch started
 	[ ! -e started ]
@@ -66,7 +61,7 @@ free() {
 	[ ! -e started ]
 }
 
-@test "69: the server is not running any more" {
+@test "69: the server has stopped running" {
 	redis_kill
 	run -69 --separate-stderr redlock -k a -- touch started
 	says redis.sock
@@ -91,7 +86,7 @@ free() {
 	[ ! -e started ]
 }
 
-@test "69: the host is not known" {
+@test "69: the host name does not resolve" {
 	unshare -rn true || skip "no network namespaces here"
 	# in a network of its own the question reaches nobody
 	run -69 --separate-stderr unshare -rn "$REDLOCK_RUN" -k a \
@@ -100,7 +95,7 @@ free() {
 	[ ! -e started ]
 }
 
-@test "69: the server answered so late that less than half of the lease was left" {
+@test "69: the reply came so late that less than half of the lease was left" {
 	redis_freeze
 	redlock_bg -k a -t 1s --node-timeout 900ms -- touch started
 	eventually connected "$bg_pid"
@@ -111,14 +106,14 @@ free() {
 	eventually free a
 }
 
-@test "69: -q does not silence it" {
+@test "69: -q does not silence the message" {
 	run -69 --separate-stderr redlock -q -k a -r unix:///no/such -- true
 	says /no/such
 }
 
 ## 71
 
-@test "71: no descriptors are left" {
+@test "71: the process has no descriptors left" {
 	ASAN_OPTIONS=detect_leaks=0 run -71 --separate-stderr bash -c '
 		exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
 		ulimit -n 4
@@ -128,7 +123,7 @@ free() {
 	free a
 }
 
-@test "71: no process can be made; the lock is given back" {
+@test "71: fork fails; the lock is released" {
 	local user=54321
 
 	[ "$(id -u)" = 0 ] || skip "only root can become a user without processes"
@@ -146,7 +141,7 @@ free() {
 
 ## 75
 
-@test "75: somebody else holds the lock" {
+@test "75: another run holds the lock" {
 	redis set redlock:a somebody px 60000
 	run -75 --separate-stderr redlock -k a -- touch started
 	says a
@@ -154,7 +149,7 @@ free() {
 	[ "$(redis get redlock:a)" = somebody ]
 }
 
-@test "-E gives another status to a busy lock, and to nothing else" {
+@test "-E changes the exit status for a busy lock and for nothing else" {
 	redis set redlock:a somebody px 60000
 	run -7 redlock -k a -E 7 -- true
 	run -127 redlock -k b -E 7 -- no-such-command
@@ -162,7 +157,7 @@ free() {
 	run -64 redlock -E 7 -- true
 }
 
-@test "-q -E 0 is the quiet cron skip" {
+@test "-q -E 0 skips a busy cron job in silence" {
 	redis set redlock:a somebody px 60000
 	run -0 --separate-stderr redlock -q -E 0 -k a -- touch started
 	silent
@@ -184,13 +179,13 @@ free() {
 	[ ! -e started ]
 }
 
-@test "77: -q does not silence it" {
+@test "77: -q does not silence the message" {
 	redis acl setuser default resetpass '>s3cret'
 	run -77 --separate-stderr redlock -q -k a -- true
 	says redis.sock
 }
 
-@test "77: a command that the user may not use is named" {
+@test "77: the message names a command that the user may not use" {
 	local command
 
 	for command in eval set; do
@@ -204,7 +199,7 @@ free() {
 	[ ! -e started ]
 }
 
-@test "77: a key pattern that the user may not use is named" {
+@test "77: the message names a key pattern that the user may not use" {
 	redis acl setuser default resetkeys '~other:*'
 	run -77 --separate-stderr redlock -k a -- touch started
 	says redlock:
@@ -224,7 +219,7 @@ free() {
 	[ ! -e too-long ]
 }
 
-@test "79: COMMAND has ended, but the release found the lock was not ours" {
+@test "79: the release finds that the run no longer held the lock" {
 	run -79 --separate-stderr redlock -k a -- sh -c \
 	    "$(cli del redlock:a) >/dev/null"
 	says a
@@ -234,13 +229,13 @@ free() {
 	[ "$(redis get redlock:a)" = somebody ]
 }
 
-@test "79: -q does not silence it" {
+@test "79: -q does not silence the message" {
 	run -79 --separate-stderr redlock -q -k a -- sh -c \
 	    "$(cli del redlock:a) >/dev/null"
 	says a
 }
 
-@test "with --on-loss warn COMMAND runs on, its status is returned and a line says so" {
+@test "--on-loss warn lets COMMAND run on, returns its status and prints one line" {
 	run -5 --separate-stderr redlock -k a -t 2s --on-loss warn -- sh -c "
 		trap 'touch terminated' TERM
 		$(cli set redlock:a somebody px 60000) >/dev/null
@@ -253,13 +248,13 @@ free() {
 
 ## 124
 
-@test "124: --at-most passed; COMMAND was stopped and the lock released" {
+@test "124: --at-most stops COMMAND and releases the lock" {
 	run -124 --separate-stderr redlock -k a --at-most 200ms -- sleep 30
 	says a
 	free a
 }
 
-@test "124: a COMMAND that does not heed SIGTERM is killed after --kill-after" {
+@test "124: a COMMAND that ignores SIGTERM is killed after --kill-after" {
 	local start
 
 	start=$(now_us)
@@ -276,7 +271,7 @@ free() {
 
 ## 126, 127
 
-@test "126: COMMAND could not be executed; the lock was released" {
+@test "126: COMMAND cannot be executed; the lock is released" {
 	echo 'echo no' >script
 	run -126 --separate-stderr redlock -k a -- ./script
 	says ./script
@@ -286,7 +281,7 @@ free() {
 	free a
 }
 
-@test "127: COMMAND was not found; the lock was released" {
+@test "127: COMMAND is not found; the lock is released" {
 	run -127 --separate-stderr redlock -k a -- no-such-command
 	says no-such-command
 	free a
@@ -297,7 +292,7 @@ free() {
 	free a
 }
 
-@test "after 126 or 127 --at-least does not keep the lock" {
+@test "--at-least does not keep the lock after 126 or 127" {
 	run -127 redlock -k a --at-least 1h -- no-such-command
 	free a
 	run -126 redlock -k a --at-least 1h -- /
@@ -306,26 +301,26 @@ free() {
 
 ## Which one wins
 
-@test "loss beats --at-most" {
+@test "79 takes precedence over 124" {
 	# stopped for --at-most, not dead yet, and then the lock is gone
 	run -79 redlock -k a -t 2s --at-most 1s --kill-after 20s -- sh -c "
 		trap '$(cli del redlock:a) >/dev/null' TERM
 		while :; do sleep 0.05; done"
 }
 
-@test "loss beats COMMAND's status" {
+@test "79 takes precedence over COMMAND's status" {
 	run -79 redlock -k a -t 2s -- sh -c "
 		trap 'exit 3' TERM
 		$(cli del redlock:a) >/dev/null
 		while :; do sleep 0.05; done"
 }
 
-@test "loss beats the signal that COMMAND died of" {
+@test "79 takes precedence over the signal that killed COMMAND" {
 	run -79 redlock -k a -- sh -c \
 	    "$(cli del redlock:a) >/dev/null; kill -KILL \$\$"
 }
 
-@test "--at-most beats COMMAND's status" {
+@test "124 takes precedence over COMMAND's status" {
 	run -124 redlock -k a --at-most 200ms -- sh -c "
 		trap 'exit 3' TERM
 		while :; do sleep 0.05; done"
@@ -335,7 +330,7 @@ free() {
 		while :; do sleep 0.05; done"
 }
 
-@test "a release that is not answered: COMMAND's status and one warning" {
+@test "a release without reply gives COMMAND's status and one warning" {
 	local start took
 
 	start=$(now_us)
@@ -351,7 +346,7 @@ free() {
 	eventually free a
 }
 
-@test "a release that reaches nobody: COMMAND's status and one warning" {
+@test "a release that reaches no server gives COMMAND's status and one warning" {
 	run -5 --separate-stderr redlock -k a --node-timeout 1s -- sh -c "
 		kill -KILL $(redis_pid)
 		exit 5"

@@ -11,7 +11,7 @@ load ../lib/process
 
 setup_file() {
 	redis_start --unixsocketperm 777
-	helpers witness zoo beat newborn hydra adopt
+	helpers_install witness zoo beat newborn hydra adopt
 }
 
 setup() {
@@ -87,7 +87,7 @@ kill_zoo() {
 stop_until_lost() {
 	local sent
 	begin redlock-run -t 2s --node-timeout 1s -k a -- witness "$log"
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	eventually guard "$pid"
 	kill -STOP "$pid"
 	eventually gone "$(witness_pid "$log")"
@@ -112,7 +112,7 @@ early_guard() {
 guard_gone() {
 	local ended guard
 	begin redlock-run -k a -- witness "$log" "$(kill -l USR1)" 0
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	eventually guard "$pid"
 	guard=$(guard "$pid")
 	kill -USR1 "$pid"
@@ -135,11 +135,11 @@ guard_gone() {
 	in_time 1000 kill_zoo group
 }
 
-@test "so are those in sessions of their own that somebody waits for" {
+@test "when redlock-run is killed, COMMAND's processes in sessions of their own die with it" {
 	in_time 1000 kill_zoo far
 }
 
-@test "so are those that live on after COMMAND" {
+@test "when redlock-run is killed, processes that outlived COMMAND die with it" {
 	begin redlock-run -k a -- bash -c '
 	    sleep 1000 & echo $!; set -m; sleep 1000 & echo $!; echo $$'
 	eventually lines 3
@@ -151,7 +151,7 @@ guard_gone() {
 	ends_with 137
 }
 
-@test "so is what multiplies" {
+@test "when redlock-run is killed, COMMAND's processes die even while they fork" {
 	begin redlock-run -k a -- sh -c 'hydra 10 & hydra & sleep 1000'
 	eventually guard "$pid"
 	kill -KILL "$pid"
@@ -159,14 +159,14 @@ guard_gone() {
 	ends_with 137
 }
 
-@test "the guard sends nothing to a daemon, nor to what COMMAND did not start" {
+@test "the guard signals neither a daemon nor a process that COMMAND did not start" {
 	begin sh -c 'witness "$1.sibling" &
 	    sh -c "witness \$1.child & exec redlock-run -k a -- bash -c \"
 		setsid -f witness \\\$0.daemon; echo \\\$PPID
 		sleep 1000 & wait\" \$1" sh "$1"; echo "$?"' sh "$log"
-	eventually ready "$log.sibling"
-	eventually ready "$log.child"
-	eventually ready "$log.daemon"
+	eventually witness_ready "$log.sibling"
+	eventually witness_ready "$log.child"
+	eventually witness_ready "$log.daemon"
 	eventually lines 1
 	eventually guard "$(<"$out")"
 	kill -KILL "$(<"$out")"
@@ -175,16 +175,16 @@ guard_gone() {
 	ends_with 0
 	eventually only_witnesses
 	for name in sibling child daemon; do
-		[[ -z $(got "$log.$name") ]]
+		[[ -z $(witness_got "$log.$name") ]]
 		kill -KILL "$(witness_pid "$log.$name")"
 	done
 }
 
-@test "the guard kills no stranger in a session below what redlock-run's process had started" {
+@test "the guard spares foreign processes in a session below one that redlock-run's process had started" {
 	local guard
 	begin sh -c '(setsid -w witness "$1"; :) & exec redlock-run -k a -- sh -c "
 		echo \$\$; exec sleep 1000"' sh "$log"
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	eventually lines 1
 	eventually guard "$pid"
 	guard=$(guard "$pid")
@@ -193,12 +193,12 @@ guard_gone() {
 	ends_with 137
 	eventually gone "$(<"$out")"
 	eventually gone "$guard"
-	[[ -z $(got "$log") ]]
+	[[ -z $(witness_got "$log") ]]
 	not gone "$(witness_pid "$log")"
 	kill -KILL "$(witness_pid "$log")"
 }
 
-@test "the guard kills no stranger in a pid namespace, where sessions and groups from outside read as 0" {
+@test "the guard spares foreign processes in a pid namespace, where sessions and groups from outside read as 0" {
 	unshare -pf --mount-proc true 2>/dev/null ||
 		skip "no pid namespace can be made"
 	cat >"$BATS_TEST_TMPDIR/inside" <<-'END'
@@ -252,10 +252,10 @@ only_witnesses() {
 	done
 	eventually guard "$pid"
 	expires=$(expiry redlock:a)
-	eventually renewed "$expires"
+	eventually lease_later_than "$expires"
 	sleep 0.1			# it has been told so
 	kill -STOP "$pid"
-	eventually in_state "$pid" T
+	eventually process_in_state "$pid" T
 	expires=$(redis eval "local now = redis.call('TIME')
 	    return now[1] * 1000000 + now[2] +
 		redis.call('PTTL', KEYS[1]) * 1000" 1 redlock:a)
@@ -270,11 +270,6 @@ only_witnesses() {
 	ends_with 79
 }
 
-# renewed MS: the lease ends later than that.
-renewed() {
-	(($(expiry redlock:a) > $1 + 50))
-}
-
 # nothing_marked_but_us: of what was begun only redlock-run and its guard live.
 nothing_marked_but_us() {
 	local each
@@ -283,30 +278,30 @@ nothing_marked_but_us() {
 	done
 }
 
-@test "after a SIGSTOP of ours, a lease that ran out meanwhile is a loss within 50 ms" {
+@test "when redlock-run continues after SIGSTOP, an expired lease is a loss within 50 ms" {
 	in_time 50 stop_until_lost
 }
 
-@test "a SIGSTOP of ours that is shorter than the lease changes nothing" {
+@test "a SIGSTOP of redlock-run for less than the lease changes nothing" {
 	begin redlock-run -t 20s -k a -- witness "$log" "$(kill -l USR1)" 3
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	kill -STOP "$pid"
-	eventually in_state "$pid" T
+	eventually process_in_state "$pid" T
 	sleep 0.5
 	kill -CONT "$pid"
 	kill -USR1 "$pid"
 	ends_with 3
-	[[ $(got "$log") == "CONT USR1" || $(got "$log") == "USR1 CONT" ||
-		$(got "$log") == USR1 ]]
+	[[ $(witness_got "$log") == "CONT USR1" || $(witness_got "$log") == "USR1 CONT" ||
+		$(witness_got "$log") == USR1 ]]
 }
 
 ## The guard
 
-@test "the guard is there from the fifth millisecond at the latest" {
+@test "the guard runs from the fifth millisecond at the latest" {
 	in_time 5 early_guard
 }
 
-@test "the guard has a session of its own, and no descriptor of ours" {
+@test "the guard has its own session and no descriptor of redlock-run's" {
 	local fd target guard
 	exec 7>"$BATS_TEST_TMPDIR/seven"
 	begin redlock-run -k a -- sleep 1000
@@ -346,7 +341,7 @@ no_descriptor_of_ours() {
 @test "the guard ignores signals" {
 	local guard name
 	begin redlock-run -k a -- witness "$log"
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	eventually guard "$pid"
 	guard=$(guard "$pid")
 	sleep 0.2			# it has settled
@@ -354,10 +349,10 @@ no_descriptor_of_ours() {
 		kill -s "$name" "$guard"
 	done
 	kill -s USR1 "$pid"
-	eventually has_got "$log" USR1
+	eventually witness_has_got "$log" USR1
 	[[ $(guard "$pid") == "$guard" ]]
 	not gone "$guard"
-	[[ $(got "$log") == USR1 ]]
+	[[ $(witness_got "$log") == USR1 ]]
 	dead_after KILL "$pid" "$(witness_pid "$log")"
 	ends_with 137
 }
@@ -365,7 +360,7 @@ no_descriptor_of_ours() {
 @test "a guard that was stopped for many renewals kills nobody when it goes on" {
 	local guard
 	begin redlock-run -t 1s --node-timeout 500ms -k a -- witness "$log"
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	eventually guard "$pid"
 	guard=$(guard "$pid")
 	kill -STOP "$guard"
@@ -374,7 +369,7 @@ no_descriptor_of_ours() {
 	sleep 0.5			# it has had time to do it wrong
 	not gone "$guard"
 	kill -USR1 "$pid"
-	eventually has_got "$log" USR1
+	eventually witness_has_got "$log" USR1
 	kill -KILL "$(witness_pid "$log")"
 	ends_with 137
 }
@@ -384,10 +379,10 @@ ticks() {
 	awk '{ print $14 + $15 }' "/proc/$1/stat"
 }
 
-@test "a guard that finds nobody to kill takes no time" {
+@test "a guard that finds no process to kill takes no time" {
 	local guard
 	begin redlock-run -t 6s -k a -- witness "$log"
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	eventually guard "$pid"
 	guard=$(guard "$pid")
 	kill -STOP "$pid"
@@ -413,11 +408,11 @@ ticks() {
 	ends_with 137
 }
 
-@test "the guard goes when redlock-run goes" {
+@test "the guard ends when redlock-run ends" {
 	in_time 50 guard_gone
 }
 
-@test "a reader of our output to its end does not wait for the guard" {
+@test "a reader of redlock-run's output gets end of file without waiting for the guard" {
 	local i ended=$BATS_TEST_TMPDIR/ended
 	for i in {0..9} {0..9}; do
 		{
@@ -428,7 +423,7 @@ ticks() {
 	done
 }
 
-@test "no guard is left to an init that does not reap" {
+@test "no guard is left as a zombie to an init that does not reap" {
 	local i
 	for i in {1..20}; do
 		run -3 adopt "${alone[@]}" redlock-run -k a -- \
@@ -442,7 +437,7 @@ ticks() {
 
 ## No room for it
 
-@test "the descriptors for the guard are there before the lock is taken" {
+@test "the guard's descriptors are open before the lock is acquired" {
 	((slow == 1)) || skip "a sanitizer needs descriptors, too"
 	local n refused=0 ran=0
 	for n in {3..24}; do
@@ -466,13 +461,13 @@ ticks() {
 	((refused > 0 && ran > 0))
 }
 
-@test "where no guard can be started one line says so, and it is started as soon as it can be" {
+@test "if no guard can be started one line reports it, and it starts as soon as possible" {
 	((EUID == 0)) || skip "needs root: a user with two processes"
 	local before
 	local -a user=(setpriv --reuid=$((100000000 + $$)) --clear-groups)
 	chmod 777 "$BATS_TEST_TMPDIR"
 	begin "${user[@]}" prlimit --nproc=2:100 redlock-run -k a -- witness "$log"
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	eventually lines 1 "$err"
 	[[ $(<"$err") == "redlock-run: a: cannot start the guard: "* ]]
 	sleep 0.5			# it has had time to try in vain
@@ -491,7 +486,7 @@ switches() {
 	awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$1/status"
 }
 
-@test "when the lease runs out the guard kills neither redlock-run nor a stranger in its session" {
+@test "when the lease runs out the guard kills neither redlock-run nor foreign processes in its session" {
 	local stranger
 
 	redlock_bg -k a -t 2s --node-timeout 500ms --kill-after 20s -- sh -c '

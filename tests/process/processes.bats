@@ -11,7 +11,7 @@ load ../lib/process
 
 setup_file() {
 	redis_start --unixsocketperm 777
-	helpers witness hydra rooted headless linger zoo crowd
+	helpers_install witness hydra rooted headless linger zoo crowd
 }
 
 setup() {
@@ -116,7 +116,7 @@ stopped_with() {
 
 ## Waiting for them
 
-@test "the lock is released only when all of COMMAND's processes are gone, and at once then" {
+@test "the lock is released as soon as all of COMMAND's processes are gone, and not before" {
 	local way
 	((${#ways[@]} >= 6))
 	for way in "${!ways[@]}"; do
@@ -149,7 +149,7 @@ idle_while() {
 	ends_with 4
 }
 
-@test "waiting for them takes less than one percent of a processor while 200 others run" {
+@test "waiting for processes takes less than one percent of a processor while 200 others run" {
 	local crowd
 	begin crowd 200
 	crowd=$pid
@@ -159,12 +159,12 @@ idle_while() {
 	kill -KILL "$crowd"
 }
 
-@test "waiting for 200 of them takes less than one percent of a processor" {
+@test "waiting for 200 processes takes less than one percent of a processor" {
 	in_time 19 idle_while 'crowd 200 & crowd=$!
 	    (linger; kill -KILL "$crowd") &'
 }
 
-@test "any number of them may end at the same time" {
+@test "any number of COMMAND's processes may end at the same time" {
 	begin redlock-run -k a -- bash -c '
 	    for i in {1..100}; do (read -r line <&8) & done; echo; exit 4'
 	eventually lines 1
@@ -176,7 +176,7 @@ idle_while() {
 	free
 }
 
-@test "a daemon, in a session of its own with its parent gone, is left alone" {
+@test "a daemon (own session, parent gone) does not keep the lock" {
 	daemon 1 'setsid -f sh -c "echo \$\$; exec sleep 1000"; exit 4'
 	daemon 1 'sh -c "setsid sh -c \"sleep 1000 & echo \\\$!\""; exit 4'
 	daemon 1 '(setsid sh -c "echo \$\$; exec sleep 1000" &); exit 4'
@@ -184,7 +184,7 @@ idle_while() {
 	    exit 4'
 }
 
-@test "COMMAND that makes itself a daemon is left alone" {
+@test "a COMMAND that makes itself a daemon does not keep the lock" {
 	begin redlock-run -k a -- setsid sh -c 'echo $$; exec sleep 1000'
 	ends_with 0
 	eventually lines 1
@@ -192,7 +192,7 @@ idle_while() {
 	kill -KILL "$(<"$out")"
 }
 
-@test "a signal that COMMAND handles does not make one of its processes other than it is" {
+@test "a signal that COMMAND handles turns none of its processes into a daemon" {
 	begin redlock-run -k a -- bash -c '
 	    trap "echo got; exit 4" USR1
 	    setsid sleep 1000 & echo $!; wait; wait'
@@ -243,7 +243,7 @@ term_command() {
 	kill -TERM "$1"
 }
 
-@test "TERM that is passed on makes no daemon of a process whose parent it ends" {
+@test "a SIGTERM that ends a process's parent does not turn the process into a daemon" {
 	local way
 	for way in "${!orphaned[@]}"; do
 		echo "$way"
@@ -256,13 +256,13 @@ hang_up() {
 	kill -HUP "$pid"
 }
 
-@test "COMMAND that handles HUP and exits makes no daemon of its processes" {
+@test "a COMMAND that exits on SIGHUP does not turn its processes into daemons" {
 	begin redlock-run -k a -- bash -c 'echo $$; trap "exit 4" HUP
 	    setsid -w linger & wait'
 	goes_on hang_up
 }
 
-@test "a signal that COMMAND gets from others makes no daemon of its processes" {
+@test "a signal from elsewhere does not turn COMMAND's processes into daemons" {
 	local way
 	for way in "setsid -w" "setsid -w, its child's child"; do
 		begin redlock-run -k a -- sh -c "echo \$\$; ${orphaned[$way]}"
@@ -271,7 +271,7 @@ hang_up() {
 	done
 }
 
-@test "an earlier signal that COMMAND survived makes no daemon of its processes" {
+@test "an earlier signal that COMMAND survived does not turn its processes into daemons" {
 	begin redlock-run -k a -- bash -c 'trap : USR1; echo $$
 	    until sleep 0.02 && [ -e "$1" ]; do :; done
 	    setsid -w linger & wait' bash "$log"
@@ -287,7 +287,7 @@ leads_sessions() {
 	(($(ps --ppid "$1" -o pid=,sid= | awk '$1 == $2' | wc -l) == $2))
 }
 
-@test "many processes in sessions of their own are no daemons when COMMAND is killed" {
+@test "a killed COMMAND does not turn its many processes in sessions of their own into daemons" {
 	local -a far
 	begin redlock-run -k a -- bash -c 'for _ in {1..100}; do
 		setsid -w sleep 1000 & done; echo $$; wait'
@@ -306,7 +306,7 @@ leads_sessions() {
 	free
 }
 
-@test "a status that is no signal's makes no process of COMMAND of its daemons" {
+@test "an exit status above 128 without a signal does not turn a daemon into a process of COMMAND" {
 	begin redlock-run -k a -- sh -c 'setsid -f sh -c "
 		echo \$\$; exec sleep 1000"; exit 255'
 	ends_with 255
@@ -315,7 +315,7 @@ leads_sessions() {
 	kill -KILL "$(<"$out")"
 }
 
-@test "a daemon stays one when COMMAND is ended by a signal" {
+@test "a daemon stays a daemon when a signal ends COMMAND" {
 	local way daemon
 	for way in term_us term_command; do
 		begin redlock-run -k a -- sh -c '
@@ -332,7 +332,7 @@ leads_sessions() {
 	done
 }
 
-@test "a signal that COMMAND survives by ten seconds changes nothing" {
+@test "a signal that COMMAND survives by ten seconds changes no daemon" {
 	begin redlock-run -k a -- bash -c 'trap "echo got" INT
 	    setsid sleep 1000 & echo $!; read -r _ <&8; read -r _ <&8; exit 4'
 	eventually lines 1
@@ -347,7 +347,7 @@ leads_sessions() {
 	kill -KILL "$(head -n 1 "$out")"
 }
 
-@test "a process that makes itself a daemon later on is waited for until then" {
+@test "a process that makes itself a daemon later is waited for until then" {
 	local how
 	for how in 'setsid -f' setsid; do
 		in_time 150 late_daemon "$how"
@@ -362,10 +362,10 @@ leads_sessions() {
 	kill -KILL "$(<"$out")"
 }
 
-@test "a process whose first thread has ended does" {
+@test "a process whose first thread has ended counts as running" {
 	begin redlock-run -k a -- sh -c 'headless & sleep 0.2; exit 4'
 	eventually lines 1
-	eventually in_state "$(<"$out")" Z
+	eventually process_in_state "$(<"$out")" Z
 	sleep 0.4			# it has had time to do it wrong
 	held
 	not gone "$pid"
@@ -374,7 +374,7 @@ leads_sessions() {
 	free
 }
 
-@test "-o: the lock is released as soon as COMMAND itself exits" {
+@test "-o releases the lock as soon as COMMAND itself exits" {
 	begin redlock-run -o -k a -- bash -c '
 	    set -m; sleep 1000 & echo $!; set +m; sleep 1000 & echo $!; exit 4'
 	ends_with 4
@@ -386,7 +386,7 @@ leads_sessions() {
 	kill -KILL $(<"$out")
 }
 
-@test "when its processes take more than 5 s after COMMAND's exit, one line names them" {
+@test "one line names processes that outlive COMMAND by more than 5 s" {
 	local start
 	local -a pids
 	start=$(now_us)
@@ -406,7 +406,7 @@ leads_sessions() {
 	free
 }
 
-@test "of many such processes the line names some, whole, and counts the others" {
+@test "the line about many such processes names some in full and counts the others" {
 	local named more
 	local -a pids
 	begin redlock-run -k a -- bash -c \
@@ -424,7 +424,7 @@ leads_sessions() {
 
 ## Stopping them
 
-@test "--at-most: COMMAND is stopped with SIGTERM, exit status 124" {
+@test "--at-most stops COMMAND with SIGTERM and gives 124" {
 	local start
 	start=$(now_us)
 	begin redlock-run --at-most 1 -k a -- sh -c 'echo $$; exec sleep 1000'
@@ -434,14 +434,14 @@ leads_sessions() {
 	(($(now_us) - start < 5000000))		# not --kill-after
 }
 
-@test "--at-most: 124 whatever COMMAND makes of the SIGTERM" {
+@test "--at-most gives 124 however COMMAND reacts to SIGTERM" {
 	begin redlock-run --at-most 1 -k a -- \
 	    bash -c 'trap "echo term; exit 0" TERM; while sleep 0.01; do :; done'
 	ends_with 124
 	[[ $(<"$out") == term ]]
 }
 
-@test "COMMAND that ends in time, or is killed by somebody else, ends as it does" {
+@test "a COMMAND that ends in time, or is killed by another process, keeps its own status" {
 	run redlock --at-most 1000 -k a -- sh -c 'exit 5'
 	((status == 5))
 	run redlock --at-most 1000 -k a -- sh -c 'kill $$'
@@ -450,18 +450,18 @@ leads_sessions() {
 	((status == 137))
 }
 
-@test "--kill-after: COMMAND that does not heed SIGTERM gets SIGKILL after that time" {
+@test "--kill-after sends SIGKILL to a COMMAND that ignores SIGTERM" {
 	local sent
 	begin redlock-run --at-most 1 --kill-after 0.7 -k a -- witness "$log"
-	eventually has_got "$log" TERM
-	sent=$(times "$log" TERM)
+	eventually witness_has_got "$log" TERM
+	sent=$(witness_times "$log" TERM)
 	stopped_with 124 "$(witness_pid "$log")"
 	(($(now_us) - sent >= 690000))
 	(($(now_us) - sent < 4000000))
-	has_got "$log" TERM 1
+	witness_has_got "$log" TERM 1
 }
 
-@test "COMMAND that is stopped gets the SIGTERM too" {
+@test "a stopped COMMAND gets the SIGTERM too" {
 	begin redlock-run --at-most 1 --kill-after 15 -k a -- bash -c '
 	    trap "echo term; exit 3" TERM; kill -STOP 0; exec sleep 1000'
 	eventually 10 gone "$pid"
@@ -472,11 +472,11 @@ leads_sessions() {
 @test "SIGTERM goes to COMMAND's own group, SIGKILL to all its processes" {
 	begin redlock-run --at-most 1.5 --kill-after 0.5 -k a -- bash -c '
 	    witness "$1.near" & set -m; witness "$1.far" & wait' sh "$log"
-	eventually has_got "$log.near" TERM
+	eventually witness_has_got "$log.near" TERM
 	stopped_with 124 "$(witness_pid "$log.near")" \
 	    "$(witness_pid "$log.far")"
-	has_got "$log.near" TERM 1
-	not has_got "$log.far" TERM
+	witness_has_got "$log.near" TERM 1
+	not witness_has_got "$log.far" TERM
 }
 
 @test "SIGKILL reaches COMMAND's processes in every group and session" {
@@ -486,7 +486,7 @@ leads_sessions() {
 	stopped_with 124 $(<"$out")
 }
 
-@test "a process in a session of its own that is waited for is stopped with who waits" {
+@test "a process that COMMAND waits for in another session is stopped with it" {
 	begin redlock-run --at-most 1 --kill-after 0.2 -k a -- \
 	    setsid -w sh -c 'echo $$; exec sleep 1000'
 	eventually lines 1
@@ -501,7 +501,7 @@ leads_sessions() {
 	stopped_with 79 $(<"$out")
 }
 
-@test "what COMMAND leaves behind is stopped by --at-most too" {
+@test "--at-most also stops processes that outlive COMMAND" {
 	begin redlock-run --at-most 1 --kill-after 0.2 -k a -- bash -c '
 	    trap "" TERM; sleep 1000 & echo $!; set -m; sleep 1000 & echo $!'
 	eventually lines 2
@@ -513,9 +513,9 @@ leads_sessions() {
 	begin redlock-run --at-most 1 --kill-after 0.2 -k a -- sh -c '
 	    setsid -f witness "$1"; trap "" TERM; sleep 1000 & wait; wait' sh "$log"
 	ends_with 124
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	not gone "$(witness_pid "$log")"
-	[[ -z $(got "$log") ]]
+	[[ -z $(witness_got "$log") ]]
 	kill -KILL "$(witness_pid "$log")"
 }
 
@@ -533,7 +533,7 @@ leads_sessions() {
 	free
 }
 
-@test "processes that we may not kill are named, and the lock is not released while they run" {
+@test "processes that cannot be killed for want of permission are named, and keep the lock" {
 	((EUID == 0)) || skip "needs root"
 	chmod u+s "$BATS_FILE_TMPDIR/bin/rooted"
 	begin setpriv --reuid=nobody --clear-groups \
@@ -549,12 +549,12 @@ leads_sessions() {
 	free
 }
 
-# settled COMMAND...: it succeeds, or redlock-run has ended.
-settled() {
+# ended_or COMMAND...: it succeeds, or redlock-run has ended.
+ended_or() {
 	gone "$pid" || "$@"
 }
 
-@test "a process that /proc hides from us is waited for, and named" {
+@test "a process that /proc hides is waited for and named" {
 	((EUID == 0)) || skip "needs root"
 	chmod u+s "$BATS_FILE_TMPDIR/bin/rooted"
 	begin unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc || exit 99
@@ -562,7 +562,7 @@ settled() {
 	    --clear-groups redlock-run -k a -- sh -c '
 	    test -e /proc/1 && echo visible; echo "$$"
 	    rooted sh -c "id -u; echo \"\$\$\"; exec linger" & sleep 0.5; exit 4'
-	eventually settled lines 4
+	eventually ended_or lines 4
 	if gone "$pid" || grep -qx visible "$out" || ! grep -qx 0 "$out"; then
 		echo go >&8
 		eventually gone "$pid"
@@ -580,7 +580,7 @@ settled() {
 
 ## A small stack
 
-@test "a stack of 64 kB is enough to hold the lock, to stop COMMAND and to release" {
+@test "a stack of 64 kB is enough to hold the lock, stop COMMAND and release" {
 	((slow == 1)) || skip "a sanitizer needs more"
 	local size
 	for size in 64 48; do
@@ -606,7 +606,7 @@ unwaited() {
 	    redlock-run -k a -- env -u LD_PRELOAD "${@:2}"
 }
 
-@test "a waitid that fails for a while delays the end of a run, and loses nothing of it" {
+@test "a waitid that fails for a while delays the end of a run but loses nothing" {
 	local times
 	for times in {1..5}; do
 		unwaited "$times" sh -c 'exit 3'

@@ -11,7 +11,7 @@ load ../lib/process
 
 setup_file() {
 	redis_start
-	helpers how witness
+	helpers_install how witness
 }
 
 setup() {
@@ -40,11 +40,11 @@ unset n
 passes_on() {
 	local -a before after
 	local sent
-	mapfile -t before < <(times "$log" "$1")
+	mapfile -t before < <(witness_times "$log" "$1")
 	sent=$(now_us)
 	kill -s "$1" "$pid"
 	eventually more_than "${#before[@]}" "$1"
-	mapfile -t after < <(times "$log" "$1")
+	mapfile -t after < <(witness_times "$log" "$1")
 	((${#after[@]} == ${#before[@]} + 1))
 	ms=$(((${after[-1]} - sent) / 1000))
 }
@@ -71,8 +71,8 @@ asking() {
 		read -ra stat <"/proc/$1/stat" && [[ ${stat[2]} == S ]]
 }
 
-# served N: the server has executed N scripts.
-served() {
+# scripts_are N: the server has executed N scripts.
+scripts_are() {
 	[ "$(scripts_run)" = "$1" ]
 }
 
@@ -81,7 +81,7 @@ served() {
 @test "each signal is passed on to COMMAND within 50 ms, once" {
 	local name
 	begin redlock-run -k a -- witness "$log" "$(kill -l URG)" 0
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	for name in "${passed_on[@]}"; do
 		in_time 50 passes_on "$name"
 	done
@@ -94,7 +94,7 @@ served() {
 	local end late=0 sent=0
 	begin redlock-run -t 6s --node-timeout 3s --kill-after 100ms -k a -- \
 	    witness "$log" "$(kill -l USR1)" 0
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	redis_freeze			# the renewal after 2 s gets no answer
 	end=$(($(now_us) + 3300000))
 	while (($(now_us) < end)); do
@@ -109,68 +109,68 @@ served() {
 	ends_with 0
 }
 
-@test "a second signal is passed on like the first, also the same one" {
+@test "a second signal is passed on like the first, even the same one" {
 	local -a want=(TERM INT TERM TERM HUP TERM)
 	local name
 	begin redlock-run -k a -- witness "$log" "$(kill -l USR1)" 0
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	for name in "${want[@]}"; do
 		passes_on "$name"
 	done
 	passes_on USR1
 	ends_with 0
-	[[ $(got "$log") == "${want[*]} USR1" ]]
+	[[ $(witness_got "$log") == "${want[*]} USR1" ]]
 }
 
-@test "without a controlling terminal COMMAND gets a process group of its own" {
+@test "without a controlling terminal COMMAND has its own process group" {
 	begin redlock-run -k a -- witness "$log" "$(kill -l USR1)" 0
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	[[ $(witness_group "$log") == "$(witness_pid "$log")" ]]
 	[[ $(witness_session "$log") == "$pid" ]]
 	kill -USR1 "$pid"
 	ends_with 0
 }
 
-@test "signals go to COMMAND's own group" {
+@test "redlock-run passes signals on to COMMAND's own group" {
 	begin redlock-run -k a -- sh -c \
 	    'witness "$1.child" "$2" 0 & exec witness "$1" "$2" 0' sh \
 	    "$log" "$(kill -l TERM)"
-	eventually ready "$log"
-	eventually ready "$log.child"
+	eventually witness_ready "$log"
+	eventually witness_ready "$log.child"
 	kill -USR1 "$pid"
-	eventually has_got "$log" USR1
-	eventually has_got "$log.child" USR1
+	eventually witness_has_got "$log" USR1
+	eventually witness_has_got "$log.child" USR1
 	kill -TERM "$pid"
 	ends_with 0
-	[[ $(got "$log") == "USR1 TERM" || $(got "$log") == "USR1 CHLD TERM" ]]
-	[[ $(got "$log.child") == "USR1 TERM" ]]
+	[[ $(witness_got "$log") == "USR1 TERM" || $(witness_got "$log") == "USR1 CHLD TERM" ]]
+	[[ $(witness_got "$log.child") == "USR1 TERM" ]]
 }
 
-@test "nothing that COMMAND did not start ever gets a signal from us" {
+@test "redlock-run signals no process that COMMAND did not start" {
 	local name
 	begin sh -c 'witness "$1.sibling" &
 	    sh -c "witness \$1.child & shift; exec \$@" sh "$@"; echo "$?"' \
 	    sh "$log" redlock-run -k a -- witness "$log" "$(kill -l TERM)" 6
-	eventually ready "$log.sibling"
-	eventually ready "$log.child"
-	eventually ready "$log"
+	eventually witness_ready "$log.sibling"
+	eventually witness_ready "$log.child"
+	eventually witness_ready "$log"
 	[[ $(witness_group "$log.child") == "$(witness_group "$log.sibling")" ]]
-	pid=$(parent "$(witness_pid "$log")")
+	pid=$(process_parent "$(witness_pid "$log")")
 	for name in "${passed_on[@]}"; do
 		[[ $name == TERM ]] || passes_on "$name"
 	done
 	kill -TERM "$pid"
 	eventually lines 1
 	[[ $(<"$out") == 6 ]]
-	[[ -z $(got "$log.sibling") ]]
-	[[ -z $(got "$log.child") ]]
+	[[ -z $(witness_got "$log.sibling") ]]
+	[[ -z $(witness_got "$log.child") ]]
 	kill -KILL "$(witness_pid "$log.sibling")" "$(witness_pid "$log.child")"
 }
 
-@test "those that we were started with ignored stay ignored" {
+@test "signals that were ignored at the start stay ignored" {
 	alone+=(env --ignore-signal=HUP,INT,USR2,RTMAX)
 	begin redlock-run -k a -- witness "$log" "$(kill -l TERM)" 0
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	kill -HUP "$pid"
 	kill -INT "$pid"
 	kill -USR2 "$pid"
@@ -178,41 +178,41 @@ served() {
 	passes_on USR1
 	kill -TERM "$pid"
 	ends_with 0
-	[[ $(got "$log") == "USR1 TERM" ]]
+	[[ $(witness_got "$log") == "USR1 TERM" ]]
 }
 
-@test "a passed-on TERM is not followed by a KILL of ours" {
+@test "a passed-on SIGTERM is not followed by SIGKILL" {
 	begin redlock-run --kill-after 0.1 -k a -- witness "$log" "$(kill -l USR1)" 3
-	eventually ready "$log"
+	eventually witness_ready "$log"
 	passes_on TERM
 	sleep 1				# ten times as long as KILL would take
 	passes_on USR1
 	ends_with 3
-	[[ $(got "$log") == "TERM USR1" ]]
+	[[ $(witness_got "$log") == "TERM USR1" ]]
 }
 
-@test "once COMMAND is gone and its processes live on, they get it" {
+@test "signals go to COMMAND's processes once COMMAND itself is gone" {
 	begin redlock-run -k a -- bash -c 'witness "$1.near" "$2" 0 &
 	    set -m; witness "$1.far" "$2" 0 &
 	    for log in "$1.near" "$1.far"; do
 		until [ -s "$log" ]; do sleep 0.02; done
 	    done; exit 4' sh "$log" "$(kill -l TERM)"
-	eventually ready "$log.near"
-	eventually ready "$log.far"
+	eventually witness_ready "$log.near"
+	eventually witness_ready "$log.far"
 	# COMMAND is not only dead: redlock-run knows that it is.
 	eventually not test -e "/proc/$(witness_group "$log.near")"
 	not gone "$pid"
 	kill -USR1 "$pid"
-	eventually has_got "$log.near" USR1
-	eventually has_got "$log.far" USR1
+	eventually witness_has_got "$log.near" USR1
+	eventually witness_has_got "$log.far" USR1
 	kill -TERM "$pid"
 	ends_with 4
-	[[ $(got "$log.near") == "USR1 TERM" ]]
-	[[ $(got "$log.far") == "USR1 TERM" ]]
+	[[ $(witness_got "$log.near") == "USR1 TERM" ]]
+	[[ $(witness_got "$log.far") == "USR1 TERM" ]]
 	free
 }
 
-@test "what COMMAND sends us itself is not sent again" {
+@test "a signal that COMMAND sends to redlock-run is not passed back" {
 	begin redlock-run -k a -- bash -c '
 	    trap "echo TERM" TERM
 	    trap "echo USR1" USR1
@@ -228,7 +228,7 @@ served() {
 	[[ $(<"$out") == ready ]]
 }
 
-@test "COMMAND dies of a passed-on signal, redlock-run of the same one" {
+@test "redlock-run dies of a passed-on signal that killed COMMAND" {
 	local name
 	for name in HUP INT QUIT TERM USR1 USR2 ALRM RTMIN+1; do
 		begin how -p "$BATS_TEST_TMPDIR/pid" redlock-run -k a -- \
@@ -242,7 +242,7 @@ served() {
 	done
 }
 
-@test "COMMAND that catches a passed-on signal ends as it likes" {
+@test "a COMMAND that catches a passed-on signal decides its own status" {
 	begin redlock-run -k a -- bash -c 'trap "exit 9" TERM; echo ready
 	    while :; do sleep 0.02; done'
 	eventually lines 1
@@ -258,22 +258,22 @@ served() {
 		rm -f "$log"
 		begin bash -c '$1 -k a -- witness "$2" "$3" 0; :' sh \
 		    "$run" "$log" "$(kill -l TERM)"
-		eventually ready "$log"
+		eventually witness_ready "$log"
 		kill -KILL "$pid"
 		if [[ $run == redlock-run ]]; then
 			sleep 0.2		# it has had time to do it wrong
-			[[ -z $(got "$log") ]]
+			[[ -z $(witness_got "$log") ]]
 			held
-			kill -TERM "$(parent "$(witness_pid "$log")")"
+			kill -TERM "$(process_parent "$(witness_pid "$log")")"
 		fi
 		eventually free
-		[[ $(got "$log") == TERM ]]
+		[[ $(witness_got "$log") == TERM ]]
 	done
 }
 
 ## While we acquire
 
-@test "a signal while we acquire ends that at once: no command, we die of it, nothing stays in Redis" {
+@test "a signal ends the acquisition at once: no COMMAND, death by that signal, no key left" {
 	local name
 	for name in TERM INT HUP QUIT USR1 ALRM RTMIN+1; do
 		frozen_with -k a -- sh -c "echo >'$BATS_TEST_TMPDIR/ran'"
@@ -282,7 +282,7 @@ served() {
 		ends_with 0
 		[[ $(<"$out") == "signal $(kill -l "$name")" ]]
 		redis_thaw
-		eventually served 2		# acquire, release
+		eventually scripts_are 2		# acquire, release
 		free
 		[[ ! -e $BATS_TEST_TMPDIR/ran ]]
 		redis_reset
@@ -290,7 +290,7 @@ served() {
 	done
 }
 
-@test "a signal that ends nothing by default does not end acquiring" {
+@test "a signal that is ignored by default does not end the acquisition" {
 	local name
 	frozen_with -k a -- sh -c 'exit 7'
 	for name in WINCH CONT CHLD URG; do
@@ -301,7 +301,7 @@ served() {
 	[[ $(<"$out") == "exit 7" ]]
 }
 
-@test "an ignored signal does not end acquiring" {
+@test "an ignored signal does not end the acquisition" {
 	alone+=(env --ignore-signal=HUP)
 	frozen_with -k a -- sh -c 'exit 7'
 	kill -HUP "$(<"$BATS_TEST_TMPDIR/pid")"
@@ -310,7 +310,7 @@ served() {
 	[[ $(<"$out") == "exit 7" ]]
 }
 
-@test "at whatever moment it comes, a signal ends both of us or the acquiring, and the lock is free" {
+@test "a signal at any moment ends the acquisition or COMMAND, and the lock is free" {
 	local i status took
 	mkfifo "$BATS_TEST_TMPDIR/never"
 	exec 9<>"$BATS_TEST_TMPDIR/never"
@@ -346,7 +346,7 @@ to_nobody() {
 	"$@" >&7 7>&-
 }
 
-@test "a server that closes the connection ends no mode and no nested run by SIGPIPE" {
+@test "a server that closes the connection never kills redlock-run by SIGPIPE" {
 	local i mode client
 	local -a inherited
 	mapfile -d '' -t inherited < <(redlock -k a -- env -0 | grep -z ^REDLOCK_)
@@ -366,7 +366,7 @@ to_nobody() {
 	kill "$client"
 }
 
-@test "a nested COMMAND has the signal mask and the dispositions that it would have had" {
+@test "a nested COMMAND has the same signal mask and dispositions as without redlock-run" {
 	redlock -k a -- sh -c '
 	    grep ^Sig[BI] /proc/self/status >"$1.outer"
 	    exec redlock-run -k a -- grep ^Sig[BI] /proc/self/status' \
@@ -374,7 +374,7 @@ to_nobody() {
 	diff "$log.outer" "$log.inner"
 }
 
-@test "if the reader of our output is gone SIGPIPE ends us, unless it is ignored" {
+@test "SIGPIPE ends redlock-run if the reader of its output is gone, unless ignored" {
 	local mode
 	for mode in --help --status --history --check; do
 		run -141 --separate-stderr to_nobody "${alone[@]}" redlock-run $mode

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 #
-# At a terminal: an interactive bash, and somebody who types; tests/helpers/pty has
-# the steps of a dialogue.
+# At a terminal: an interactive bash, and somebody who types; tests/helpers/pty
+# has the steps of a dialogue.
 #
 # Scripts in single quotes are for COMMAND; the variables come from helpers.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
@@ -11,14 +11,14 @@ load ../lib/process
 
 setup_file() {
 	redis_start
-	helpers witness zoo
+	helpers_install witness zoo
 }
 
 setup() {
 	redis_reset
 	cd "$BATS_TEST_TMPDIR" || return
-	export -f gone not eventually has_got got held free redis redis_at \
-	    witness_pid witness_group ready parent in_state redlock_pid has_guard
+	export -f gone not eventually witness_has_got witness_got held free redis redis_at \
+	    witness_pid witness_group witness_ready process_parent process_in_state redlock_pid has_guard
 	export BATS_FILE_TMPDIR
 }
 
@@ -43,7 +43,7 @@ dialogue() {
 
 # redlock_pid LOG: of the redlock-run whose COMMAND is the witness with LOG.
 redlock_pid() {
-	parent "$(witness_pid "$1")"
+	process_parent "$(witness_pid "$1")"
 }
 
 ## The keyboard
@@ -51,23 +51,23 @@ redlock_pid() {
 @test "^C reaches COMMAND exactly once" {
 	dialogue <<-'END'
 		type redlock-run -k a -- witness log 15 7
-		until ready log
+		until witness_ready log
 		press ^C
-		until has_got log INT
+		until witness_has_got log INT
 		check kill -s USR1 $(redlock_pid log)
-		until has_got log USR1
+		until witness_has_got log USR1
 		press ^\
-		until has_got log QUIT
+		until witness_has_got log QUIT
 		check kill -s TERM $(redlock_pid log)
 		see @@
 		type echo "status $?"
 		see status 7
 	END
-	[[ $(got log) == "INT USR1 QUIT TERM" ]]
+	[[ $(witness_got log) == "INT USR1 QUIT TERM" ]]
 	free
 }
 
-@test "^C ends COMMAND and us, and the shell sees it as without us" {
+@test "^C ends COMMAND and redlock-run, and the shell sees it as without redlock-run" {
 	dialogue <<-'END'
 		type redlock-run -k a -- sh -c 'touch there; exec sleep 1000'
 		until test -e there
@@ -86,40 +86,40 @@ redlock_pid() {
 	free
 }
 
-@test "^C reaches each of COMMAND's processes once, also when COMMAND is gone" {
+@test "^C reaches each of COMMAND's processes once, even when COMMAND is gone" {
 	dialogue <<-'END'
 		type redlock-run -k a -- sh -c 'witness log 15 0 & exec witness command 15 5'
-		until ready log && ready command
+		until witness_ready log && witness_ready command
 		press ^C
-		until has_got log INT && has_got command INT
+		until witness_has_got log INT && witness_has_got command INT
 		check kill -s TERM $(redlock_pid command)
 		# not only dead: redlock-run knows that it is
 		until not test -e /proc/$(witness_pid command)
 		press ^C
-		until has_got log INT 2
+		until witness_has_got log INT 2
 		check kill -s USR1 $(redlock_pid log)
-		until has_got log USR1
+		until witness_has_got log USR1
 		check held
 		check kill -s TERM $(redlock_pid log)
 		see @@
 		type echo "status $?"
 		see status 5
 	END
-	[[ $(got log) == "INT INT USR1 TERM" ]]
-	[[ $(got command) == "INT TERM" || $(got command) == "INT CHLD TERM" ]]
+	[[ $(witness_got log) == "INT INT USR1 TERM" ]]
+	[[ $(witness_got command) == "INT TERM" || $(witness_got command) == "INT CHLD TERM" ]]
 	free
 }
 
-@test "^C makes no daemon of a process whose parent it ends" {
+@test "a ^C that ends a process's parent does not turn the process into a daemon" {
 	local command
 	for command in "setsid -fw witness log 15 0" \
 	    "sh -c 'setsid -fw witness log 15 0; :'" \
 	    "sh -c 'trap \"exit 3\" INT; setsid -fw witness log 15 0; :'"; do
 		dialogue <<-END
 			type redlock-run -k a -- $command
-			until ready log
+			until witness_ready log
 			press ^C
-			until grep redlock-run /proc/\$(parent \$(witness_pid log))/comm
+			until grep redlock-run /proc/\$(process_parent \$(witness_pid log))/comm
 			check sleep 0.3
 			check held
 			check not gone \$(witness_pid log)
@@ -128,13 +128,13 @@ redlock_pid() {
 			type echo "it has ended"
 			see it has ended
 		END
-		[[ $(got log) == TERM ]]
+		[[ $(witness_got log) == TERM ]]
 		free
 		rm log
 	done
 }
 
-@test "a COMMAND that begins a session of its own: a run inside it is no daemon" {
+@test "a nested run in a session that COMMAND began is no daemon" {
 	dialogue <<-'END'
 		type redlock-run -k a -- setsid sh -c 'redlock-run -k a -w 60 -- touch inside; :'
 		see @@
@@ -146,21 +146,21 @@ redlock_pid() {
 	free
 }
 
-@test "a window that changes its size reaches COMMAND once" {
+@test "a change of the window size reaches COMMAND once" {
 	dialogue <<-'END'
 		type redlock-run -k a -- witness log 15 0
-		until ready log
+		until witness_ready log
 		resize
-		until has_got log WINCH
+		until witness_has_got log WINCH
 		check kill -s USR1 $(redlock_pid log)
-		until has_got log USR1
+		until witness_has_got log USR1
 		check kill -s TERM $(redlock_pid log)
 		see @@
 	END
-	[[ $(got log) == "WINCH USR1 TERM" ]]
+	[[ $(witness_got log) == "WINCH USR1 TERM" ]]
 }
 
-@test "^Z: when COMMAND stops, we stop, and say how long the lease lasts; fg continues both" {
+@test "^Z stops COMMAND and redlock-run with a message about the lease; fg continues both" {
 	dialogue <<-'END'
 		type redlock-run -t 300s -k a -- sh -c 'echo $$ >pid; read x; echo "got $x"; exit 7'
 		until test -s pid
@@ -168,10 +168,10 @@ redlock_pid() {
 		see redlock-run: .*(29[0-9]|4m5[0-9]|300|5m)
 		see Stopped
 		see @@
-		check in_state $(cat pid) T && in_state $(parent $(cat pid)) T
+		check process_in_state $(cat pid) T && process_in_state $(process_parent $(cat pid)) T
 		check held
 		type fg
-		until not in_state $(cat pid) T
+		until not process_in_state $(cat pid) T
 		type some words
 		see got some words
 		see @@
@@ -181,7 +181,7 @@ redlock_pid() {
 	free
 }
 
-@test "COMMAND may ignore ^Z; then we do not stop either" {
+@test "a COMMAND that ignores ^Z keeps redlock-run from stopping" {
 	dialogue <<-'END'
 		type redlock-run -k a -- sh -c 'trap "" TSTP; touch there; read x; echo "got $x"; exit 7'
 		until test -e there
@@ -195,7 +195,7 @@ redlock_pid() {
 	END
 }
 
-@test "COMMAND that stops itself stops us, and continues with us" {
+@test "a COMMAND that stops itself stops redlock-run, and both continue together" {
 	dialogue <<-'END'
 		type redlock-run -k a -- sh -c 'kill -STOP $$; echo "once"" more"; kill -STOP $$; exit 7'
 		see Stopped
@@ -211,7 +211,7 @@ redlock_pid() {
 	END
 }
 
-@test "COMMAND that stops again at once stops us again" {
+@test "a COMMAND that stops again at once stops redlock-run again" {
 	local stop='for i in 1 2 3 4 5; do kill -STOP $$; done; exit 7'
 	{
 		echo "type redlock-run -k a -- sh -c '$stop'"
@@ -222,7 +222,7 @@ redlock_pid() {
 	} | dialogue
 }
 
-@test "^Z stops COMMAND's processes and us also when COMMAND is gone" {
+@test "^Z stops COMMAND's processes and redlock-run even when COMMAND is gone" {
 	dialogue <<-'END'
 		type redlock-run -k a -- sh -c 'sleep 1000 & echo $! >pid; echo $PPID >runner; exit 7'
 		until test -s runner
@@ -230,9 +230,9 @@ redlock_pid() {
 		press ^Z
 		see Stopped
 		see @@
-		until in_state $(cat pid) T
+		until process_in_state $(cat pid) T
 		type fg
-		until not in_state $(cat pid) T
+		until not process_in_state $(cat pid) T
 		check kill -KILL $(cat pid)
 		see @@
 		type echo "status $?"
@@ -241,7 +241,7 @@ redlock_pid() {
 	free
 }
 
-@test "after fg, a lease that ran out meanwhile is a loss within 50 ms" {
+@test "after fg an expired lease is a loss within 50 ms" {
 	in_time 50 lost_after_fg
 }
 
@@ -262,15 +262,15 @@ lost_after_fg() {
 	((status == 79))
 }
 
-@test "a stop that is shorter than the lease loses nothing" {
+@test "a stop for less than the lease loses nothing" {
 	dialogue <<-'END'
 		type redlock-run -t 30s -k a -- witness log 15 7
-		until ready log
+		until witness_ready log
 		check kill -STOP $(witness_pid log)
 		see Stopped
 		see @@
 		type fg
-		until not in_state $(witness_pid log) T
+		until not process_in_state $(witness_pid log) T
 		check kill -s TERM $(redlock_pid log)
 		see @@
 		type echo "status $?"
@@ -283,12 +283,12 @@ lost_after_fg() {
 	dialogue <<-'END'
 		type redlock-run -k a -- sh -c 'echo $$ >pid; read x; echo "got $x"; exit 7' &
 		see @@
-		until test -s pid && in_state $(cat pid) T && in_state $(parent $(cat pid)) T
+		until test -s pid && process_in_state $(cat pid) T && process_in_state $(process_parent $(cat pid)) T
 		press ^M
 		see Stopped
 		see @@
 		type fg
-		until not in_state $(cat pid) T
+		until not process_in_state $(cat pid) T
 		type from here
 		see got from here
 		see @@
@@ -297,19 +297,19 @@ lost_after_fg() {
 	END
 }
 
-@test "in the background ^C does not reach it; kill %1 does" {
+@test "in the background ^C does not reach COMMAND, but kill %1 does" {
 	dialogue <<-'END'
 		type redlock-run -k a -- witness log 15 7 &
 		see @@
-		until ready log
+		until witness_ready log
 		press ^C
 		see @@
 		type kill -USR2 %1
-		until has_got log USR2
+		until witness_has_got log USR2
 		type kill %1; wait %1; echo "status $?"
 		see status 7
 	END
-	not has_got log INT
+	not witness_has_got log INT
 	free
 }
 
@@ -321,14 +321,14 @@ lost_after_fg() {
 		see Stopped
 		see @@
 		type bg
-		until not in_state $(cat pid) T && not in_state $(parent $(cat pid)) T
+		until not process_in_state $(cat pid) T && not process_in_state $(process_parent $(cat pid)) T
 		type kill -USR1 $(cat pid); wait %1; echo "status $?"
 		see status 7
 	END
 	free
 }
 
-@test "a job that is stopped can be killed" {
+@test "a stopped job can be killed" {
 	dialogue <<-'END'
 		type redlock-run -k a -- sh -c 'echo $$ >pid; exec sleep 1000'
 		until test -s pid
@@ -346,10 +346,10 @@ lost_after_fg() {
 
 ## The terminal is COMMAND's
 
-@test "with a terminal COMMAND stays in our process group" {
+@test "at a terminal COMMAND stays in redlock-run's process group" {
 	dialogue <<-'END'
 		type redlock-run -k a -- witness log 15 0
-		until ready log
+		until witness_ready log
 		check [[ $(witness_group log) == $(redlock_pid log) ]]
 		check [[ $(ps -o tpgid= -p $(witness_pid log)) -eq $(redlock_pid log) ]]
 		check kill -s TERM $(redlock_pid log)
@@ -357,7 +357,7 @@ lost_after_fg() {
 	END
 }
 
-@test "a pager at the end of a pipeline gets its keys" {
+@test "a pager at the end of a pipeline reads its keys" {
 	pager
 	dialogue <<-'END'
 		type redlock-run -k a -- seq 3 | ./pager; echo "status ${PIPESTATUS[*]}"
@@ -390,7 +390,7 @@ pager() {
 	chmod +x pager
 }
 
-@test "a prompt for a password works, also with input and output elsewhere" {
+@test "a password prompt works even with redirected input and output" {
 	cat >login <<-'END'
 		#!/bin/sh
 		stty -echo </dev/tty
@@ -414,7 +414,7 @@ pager() {
 
 ## Others on the terminal
 
-@test "the shell or pipeline that called us gets no signal from us" {
+@test "redlock-run signals neither the calling shell nor its pipeline" {
 	local end
 	cat >script <<-'END'
 		witness left 15 0 &
@@ -433,46 +433,46 @@ pager() {
 		export options
 		dialogue <<-END
 			type sh script | witness right 15 0; echo "end \${PIPESTATUS[*]}" | cat after -
-			until ready log && ready left && ready right
+			until witness_ready log && witness_ready left && witness_ready right
 			$end
 			until test -s after
 			check kill \$(witness_pid right)
 			see then (7|79|137|124)
 			see end 0 0
 		END
-		[[ $(got left) == TERM ]]
-		[[ $(got right) == TERM ]]
+		[[ $(witness_got left) == TERM ]]
+		[[ $(witness_got right) == TERM ]]
 		gone "$(witness_pid log)"
 		redis del redlock:a
 	done
 }
 
-@test "a signal from elsewhere goes to COMMAND alone where the group is shared" {
+@test "a signal from elsewhere goes to COMMAND alone if the group is shared" {
 	dialogue <<-'END'
 		type redlock-run -k a -- sh -c 'witness child 15 0 & exec witness log 10 7' | witness right 15 0
-		until ready log && ready child && ready right
+		until witness_ready log && witness_ready child && witness_ready right
 		check kill -s HUP $(redlock_pid log)
-		until has_got log HUP
+		until witness_has_got log HUP
 		check kill -s USR1 $(redlock_pid log)
 		until gone $(witness_pid log)
 		check kill $(witness_pid child) $(witness_pid right)
 		see @@
 	END
-	[[ $(got log) == "HUP USR1" ]]
-	[[ $(got child) == TERM ]]
-	[[ $(got right) == TERM ]]
+	[[ $(witness_got log) == "HUP USR1" ]]
+	[[ $(witness_got child) == TERM ]]
+	[[ $(witness_got right) == TERM ]]
 	free
 }
 
-@test "where the group is shared SIGTERM goes to each of COMMAND's processes" {
+@test "a SIGTERM goes to each of COMMAND's processes if the group is shared" {
 	dialogue <<-'END'
 		type redlock-run --at-most 1.5 --kill-after 0.5 -k a -- sh -c 'witness child & exec witness log'
 		see @@
 		type echo "status $?"
 		see status 124
 	END
-	has_got log TERM 1
-	has_got child TERM 1
+	witness_has_got log TERM 1
+	witness_has_got child TERM 1
 	gone "$(witness_pid log)"
 	gone "$(witness_pid child)"
 	free
@@ -491,7 +491,7 @@ pager() {
 	free
 }
 
-@test "at a terminal, too, COMMAND's processes die with redlock-run, and nobody else" {
+@test "at a terminal COMMAND's processes die with redlock-run, and no others" {
 	dialogue <<-'END'
 		type redlock-run -k a -- sh -c 'echo $PPID >runner; exec zoo near marked' | cat >pids; echo "status ${PIPESTATUS[*]}"
 		until [[ $(wc -l <pids) == 5 ]]
@@ -503,13 +503,13 @@ pager() {
 	eventually all_gone $(<pids)
 }
 
-@test "COMMAND that is stopped is stopped for good by --at-most" {
+@test "--at-most ends a stopped COMMAND" {
 	dialogue <<-'END'
 		type redlock-run --at-most 1.5 --kill-after 0.2 -k a -- sh -c 'echo $$ >pid; exec sleep 1000' &
 		see @@
 		until test -s pid
 		check kill -STOP $(cat pid)
-		until in_state $(parent $(cat pid)) T || gone $(cat pid)
+		until process_in_state $(process_parent $(cat pid)) T || gone $(cat pid)
 		check sleep 1.5
 		type fg; echo "status $?"
 		see status 124
@@ -520,7 +520,7 @@ pager() {
 
 ## The line drops
 
-@test "a terminal that hangs up ends COMMAND, and the lock is free" {
+@test "a hangup ends COMMAND, and the lock is free" {
 	dialogue <<-'END'
 		type redlock-run -k a -- sh -c 'echo $$ >pid; exec sleep 1000'
 		until test -s pid
@@ -531,7 +531,7 @@ pager() {
 	eventually nothing_marked
 }
 
-@test "a terminal that hangs up ends COMMAND that is stopped, too" {
+@test "a hangup ends a stopped COMMAND" {
 	dialogue <<-'END'
 		type redlock-run -k a -- sh -c 'echo $$ >pid; exec sleep 1000'
 		until test -s pid
@@ -545,18 +545,18 @@ pager() {
 	eventually nothing_marked
 }
 
-@test "a terminal that hangs up is a SIGHUP for COMMAND" {
+@test "a hangup reaches COMMAND as SIGHUP" {
 	dialogue <<-'END'
 		type redlock-run -k a -- witness log
-		until ready log
+		until witness_ready log
 		hangup
-		until has_got log HUP
+		until witness_has_got log HUP
 		check kill -s KILL $(witness_pid log)
 	END
 	eventually free
 }
 
-@test "nohup: the terminal hangs up, COMMAND runs on" {
+@test "under nohup COMMAND survives the hangup of its terminal" {
 	dialogue <<-'END'
 		type nohup redlock-run -k a -- sh -c 'echo $$ >pid; until test -e end; do sleep 0.02; done; exit 7' &
 		until test -s pid
@@ -565,7 +565,7 @@ pager() {
 	END
 	held
 	not gone "$(<pid)"
-	not gone "$(parent "$(<pid)")"
+	not gone "$(process_parent "$(<pid)")"
 	touch end
 	eventually free
 }

@@ -10,28 +10,19 @@ load ../lib/queue
 crowd=24
 
 setup_file() {
-	five_servers
+	servers_start
 	redis_start
 }
 
 setup() {
 	redis_reset
-	fresh_servers
-	servers 1 2 3 4 5
+	servers_reset
+	servers_use 1 2 3 4 5
 	waiters_setup
 }
 
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
-
-# held NAME: the key is on each of the servers that redlock-run knows.
-held() {
-	local url
-	for url in $REDLOCK_REDIS; do
-		[ "$($ADMIN_CLI -s "${url#unix://}" exists "redlock:$1")" = 1 ] ||
-			return 1
-	done
-}
 
 # everybody: so many come at once behind a holder, and have the same
 # place in all queues; their tokens are then in the file tickets.
@@ -39,7 +30,7 @@ everybody() {
 	local i
 	hold a -t 1m
 	for ((i = 1; i <= crowd; i++)); do
-		comes "$i" -q -t 1m
+		waiter_start "$i" -q -t 1m
 	done
 	eventually 60 one_order
 }
@@ -73,16 +64,16 @@ nearly_in_order() {
 	((n <= 12))
 }
 
-@test "24 wait on five servers: all are served in the order of their tickets" {
+@test "24 waiters on five servers are served in the order of their tickets" {
 	everybody
 	let_go
-	all_end $(seq "$crowd")
+	waiters_end $(seq "$crowd")
 	[ "$(sort -u order | wc -l)" = "$crowd" ]
 	nearly_in_order
-	eventually 30 only_fences 1 2 3 4 5
+	eventually 30 servers_only_fences 1 2 3 4 5
 }
 
-@test "a fifth of them are killed while they wait: the others are served in their order" {
+@test "when a fifth of the waiters is killed the others are served in their order" {
 	local i
 
 	everybody
@@ -91,27 +82,27 @@ nearly_in_order() {
 	done
 	let_go
 	for ((i = 1; i <= crowd; i++)); do
-		((i % 5 == 2)) || ends "$i" 0
+		((i % 5 == 2)) || client_ends "$i" 0
 	done
 	[ ! -e overlap ]
 	[ "$(sort -u order | wc -l)" = $((crowd - 5)) ]
 	nearly_in_order
 }
 
-@test "a server freezes and another restarts while they wait: all are served in their order" {
+@test "while one server freezes and another restarts all waiters are served in their order" {
 	everybody
 	redis_freeze s2
 	redis_restart s4
 	let_go
-	all_end $(seq "$crowd")
+	waiters_end $(seq "$crowd")
 	nearly_in_order
 	redis_thaw s2
-	eventually 60 only_fences 1 2 3 4 5
+	eventually 60 servers_only_fences 1 2 3 4 5
 }
 
-# asked N: what clients have asked server N for; what their scripts do, and
-# what this test asks, does not count.
-asked() {
+# crowd_requests N: what clients have asked server N for; what their scripts do,
+# and what this test asks, does not count.
+crowd_requests() {
 	redis_at "s$1" info commandstats |
 		awk -F '[:=,]' '/^cmdstat_(eval|evalsha|blpop|info):/ { n += $3 }
 		END { print n + 0 }'
@@ -120,16 +111,16 @@ asked() {
 # The least that is possible, of each server and for each who waits: an acquire
 # that is refused, the wait, an acquire that is granted, a renewal that leaves
 # the queue, the release.
-@test "each of 24 asks each server for at most two and a half times the least" {
+@test "each of 24 waiters sends each server at most two and a half times the least number of requests" {
 	local i n took ideal=$((5 * crowd))
 
 	took=$(now_us)
 	everybody
 	let_go
-	all_end $(seq "$crowd")
+	waiters_end $(seq "$crowd")
 	took=$((($(now_us) - took) / 1000000))
 	for i in 1 2 3 4 5; do
-		n=$(asked "$i")
+		n=$(crowd_requests "$i")
 		echo "s$i: $n instead of $ideal, $((n * 100 / ideal)) %, in $took s"
 		# and the refreshes of a slow machine: an acquire and a wait
 		# in five seconds at most
@@ -138,10 +129,10 @@ asked() {
 }
 
 # One server, and what a hand-over asks of it is the same for 10 and for 200.
-@test "a hand-over takes at most five script calls, whether 10 wait or 200" {
+@test "a hand-over takes at most five script calls, with 10 waiters as with 200" {
 	local i n took waiting
 
-	tell "unix://$BATS_FILE_TMPDIR/redis.sock"
+	servers_use_one
 	for waiting in 10 200; do
 		hold a -t 1h
 		for ((i = 1; i <= waiting; i++)); do
@@ -150,8 +141,8 @@ asked() {
 			    >>out 2>&1 3>&- 4>&- &
 			pid[$i]=$!
 		done
-		eventually 120 queued "$waiting"
-		eventually 120 blocked "$waiting"
+		eventually 120 queue_is "$waiting"
+		eventually 120 queue_blocked "$waiting"
 		redis zrange "$queue" 0 -1 >tickets
 		redis config resetstat
 		took=$(now_us)
@@ -167,6 +158,6 @@ asked() {
 		((n <= 5 * waiting + 5 + waiting * (took / 4)))
 		cmp tickets "ran-$waiting"
 		[ ! -s out ]
-		eventually left
+		eventually keys_left
 	done
 }

@@ -8,19 +8,19 @@ load ../lib/common
 load ../lib/servers
 load ../lib/queue
 
-setup_file() { five_servers; }
+setup_file() { servers_start; }
 
 setup() {
-	fresh_servers
+	servers_reset
 	waiters_setup
 }
 
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
-# host NAME [ARG...]: a host runs its daemon, which writes down that it has
-# begun, and lives until it is told to go.
-host() {
+# leader_host NAME [ARG...]: a host runs its daemon, which writes down that it
+# has begun, and lives until it is told to go.
+leader_host() {
 	local name=$1
 	shift
 	env --default-signal "HOST=$BATS_TEST_TMPDIR/$name" "$REDLOCK_RUN" \
@@ -37,8 +37,8 @@ leads() {
 	[[ $(tail -n 1 daemons) == "$1 "* ]]
 }
 
-# waits: one host is in the queue of each of these servers.
-waits() {
+# leader_waits: one host is in the queue of each of these servers.
+leader_waits() {
 	local i
 	for i; do
 		[ "$(redis_at "s$i" zcard '{redlock:leader}:~queue')" = 1 ] ||
@@ -48,11 +48,11 @@ waits() {
 
 # pair N...: the host "one" leads, "two" waits, on these servers.
 pair() {
-	servers "$@"
-	host one "${ttl[@]}"
+	servers_use "$@"
+	leader_host one "${ttl[@]}"
 	eventually leads one
-	host two "${ttl[@]}"
-	eventually waits "$@"
+	leader_host two "${ttl[@]}"
+	eventually leader_waits "$@"
 }
 
 # all_of NAME: the processes of a host.
@@ -91,7 +91,7 @@ lease_end() {
 }
 
 # succession N...: "one" dies as its host does; "two" leads when the lease
-# ends, and not before.
+# client_ends, and not before.
 succession() {
 	local end late best=100000 ttl=(-t 3s)
 
@@ -107,23 +107,23 @@ succession() {
 		((late >= -5))
 		((late >= best)) || best=$late
 		touch go-two
-		ends two 0
+		client_ends two 0
 		[ "$(cut -d ' ' -f 1 daemons | xargs)" = 'one two' ]
 		((best >= 500)) || break
 	done
 	((best < 500))
-	eventually 40 only_fences "$@"
+	eventually 40 servers_only_fences "$@"
 }
 
-@test "a leader whose host dies is followed when its lease ends, once" {
+@test "a standby follows a leader whose host died once, when the leader's lease ends" {
 	succession 1
 }
 
-@test "the same on three servers" {
+@test "on three servers a standby follows a leader whose host died once" {
 	succession 1 2 3
 }
 
-@test "a leader's daemon that dies is followed at once" {
+@test "a standby follows at once when the leader's daemon dies" {
 	local ttl=(-t 1h) on
 
 	for on in 1 '1 2 3'; do
@@ -131,34 +131,34 @@ succession() {
 		# shellcheck disable=SC2086
 		pair $on
 		kill -KILL "$(tail -n 1 daemons | cut -d ' ' -f 2)"
-		ends one 137
+		client_ends one 137
 		eventually 10 leads two
 		# and it waits its turn again, for the next leader to die
-		host one -t 1h
+		leader_host one -t 1h
 		# shellcheck disable=SC2086
-		eventually waits $on
+		eventually leader_waits $on
 		touch go-two
-		ends two 0
+		client_ends two 0
 		eventually 10 leads one
 		touch go-one
-		ends one 0
+		client_ends one 0
 		[ "$(cut -d ' ' -f 1 daemons | xargs)" = 'one two one' ]
 		# shellcheck disable=SC2086
-		eventually 10 only_fences $on
+		eventually 10 servers_only_fences $on
 	done
 }
 
-@test "a standby that dies leaves the leader alone, and is replaced" {
+@test "a standby that dies leaves the leader alone, and another takes its place" {
 	local ttl=(-t 1h)
 
 	pair 1 2 3
 	dies two
-	host three -t 1h
+	leader_host three -t 1h
 	eventually grep -q 'waiting\|held by' three.err
 	touch go-one
-	ends one 0
+	client_ends one 0
 	eventually 40 leads three
 	touch go-three
-	ends three 0
+	client_ends three 0
 	[ "$(cut -d ' ' -f 1 daemons | xargs)" = 'one three' ]
 }

@@ -18,133 +18,133 @@ teardown_file() { redis_stop_all; }
 
 ## What is lost on the way
 
-@test "a wake-up that is lost is made up for by the next refresh" {
+@test "a waiter makes up for a lost wake-up at its next heartbeat" {
 	local began_us
 
 	hold a -t 1h
-	queues 1
-	queues 2
-	kill_holder
+	waiter_queues 1
+	waiter_queues 2
+	holder_kill
 	began_us=$(now_us)
 	redis del redlock:a
-	served 1 2
+	waiters_served 1 2
 	(($(now_us) - began_us < 9000000))
-	eventually left
+	eventually keys_left
 }
 
-@test "a wake list that is deleted by hand is not missed" {
+@test "a wake list deleted by hand delays no waiter" {
 	local began_us wake
 
 	hold a
-	queues 1
-	queues 2
-	eventually blocked 2
+	waiter_queues 1
+	waiter_queues 2
+	eventually queue_blocked 2
 	wake='{redlock:a}:~wake:'${token[1]}
-	stop 1
+	waiter_stop 1
 	# so that the list is there and nobody has it yet
 	redis client kill type normal
-	hand_over 1
+	waiter_hand_over 1
 	began_us=$(now_us)
 	redis del "$wake"
 	kill -CONT "${pid[1]}"
-	served 1 2
+	waiters_served 1 2
 	(($(now_us) - began_us < 9000000))
-	eventually left
+	eventually keys_left
 }
 
-@test "connections that are cut: the waiters keep their places" {
+@test "waiters keep their places when their connections are cut" {
 	local before
 
 	hold a
-	queues 1
-	queues 2
-	queues 3
+	waiter_queues 1
+	waiter_queues 2
+	waiter_queues 3
 	before=$(redis zrange "$queue" 0 -1 withscores)
-	eventually blocked 3
+	eventually queue_blocked 3
 	redis client kill type normal
-	eventually blocked 3
+	eventually queue_blocked 3
 	[ "$(redis zrange "$queue" 0 -1 withscores)" = "$before" ]
 	let_go
-	served 1 2 3
-	eventually left
+	waiters_served 1 2 3
+	eventually keys_left
 }
 
-@test "FLUSHALL while they wait: all are served" {
+@test "all waiters are served after a FLUSHALL" {
 	local name
 
 	hold a -t 6s --kill-after 100ms --node-timeout 2s
-	queues 1
-	queues 2
-	queues 3
-	queues 4
+	waiter_queues 1
+	waiter_queues 2
+	waiter_queues 3
+	waiter_queues 4
 	redis flushall
 	redlock_ended 79
 	for name in 1 2 3 4; do
-		ends "$name" 0
+		client_ends "$name" 0
 	done
 	[ ! -e overlap ]
 	[ "$(wc -l <order)" = 4 ]
-	eventually left
+	eventually keys_left
 }
 
-@test "the queue deleted by hand: its order is as before when the next is due" {
+@test "a queue deleted by hand is in its old order again at the next hand-over" {
 	hold a
-	queues 1
-	queues 2
-	queues 3
+	waiter_queues 1
+	waiter_queues 2
+	waiter_queues 3
 	redis del "$queue" "$beat"
-	eventually queued 3
+	eventually queue_is 3
 	let_go
-	served 1 2 3
-	eventually left
+	waiters_served 1 2 3
+	eventually keys_left
 }
 
-@test "a server that restarts empty while 200 wait: those who are back are served in their order" {
+@test "200 waiters of a server that restarts empty are served in the order of their tickets" {
 	local name tickets i
 
 	touch stay
 	hold a
 	for name in {1..200}; do
-		comes "$name" -q
+		waiter_start "$name" -q
 	done
-	eventually 60 queued 200
+	eventually 60 queue_is 200
 	mapfile -t tickets < <(redis zrange "$queue" 0 -1)
 	redis_restart
 	redlock_ended 79
 	eventually test -s order
-	eventually 60 queued 199
+	eventually 60 queue_is 199
 	rm stay
 	for name in {1..200}; do
-		ends "$name" 0
+		client_ends "$name" 0
 	done
 	[ ! -e overlap ]
 	for i in "${tickets[@]}"; do
 		[ "$i" = "$(head -n 1 tokens)" ] || echo "$i"
 	done >expected
 	tail -n +2 tokens | diff - expected
-	eventually left
+	eventually keys_left
 }
 
-@test "a server that restarts with its data: all are served in their order" {
+@test "waiters of a server that restarts with its data are served in their order" {
 	local name
 
 	hold a -t 1h
 	for name in 1 2 3 4 5; do
-		queues "$name"
+		waiter_queues "$name"
 	done
 	redis save
 	redis_kill
 	redis_spawn
 	eventually redis ping
 	let_go
-	served 1 2 3 4 5
+	waiters_served 1 2 3 4 5
 	rm -f "$BATS_FILE_TMPDIR/redis.rdb"
-	eventually left
+	eventually keys_left
 }
 
 ## Servers that cannot be reached
 
-@test "a server that is not there is tried until the wait ends, then 69" {
+@test "a waiter tries a server that is down until the wait ends: 69" {
 	local took
 
 	redis_kill
@@ -157,7 +157,7 @@ teardown_file() { redis_stop_all; }
 	[ ! -e started ]
 }
 
-@test "a server that is frozen is tried until the wait ends, then 69, and no ghost is left" {
+@test "a waiter tries a frozen server until the wait ends: 69, and no stale ticket stays" {
 	local took
 
 	redis_freeze
@@ -174,38 +174,38 @@ teardown_file() { redis_stop_all; }
 
 # answers_left: the server has done what it was asked, and nothing is left.
 answers_left() {
-	(($(scripts_run) > 0)) && left
+	(($(scripts_run) > 0)) && keys_left
 }
 
-@test "a server that freezes while we are in its queue: 69 when the wait ends, and no place is left" {
+@test "a waiter whose server freezes ends with 69 after its wait, and its ticket goes" {
 	local i took
 
 	# several, since it matters what each is doing when its time is over
 	hold a -t 1h
 	took=$(now_us)
 	for i in 0 1 2 3 4 5; do
-		queues "$i" -w "9.$i" --node-timeout 300ms
+		waiter_queues "$i" -w "9.$i" --node-timeout 300ms
 	done
 	redis_freeze
 	for i in 0 1 2 3 4 5; do
-		ends "$i" 69
+		client_ends "$i" 69
 	done
 	took=$(($(now_us) - took))
 	((took >= 9000000 && took < 30000000))
 	redis_thaw
-	eventually 5 left redlock:a
+	eventually 5 keys_left redlock:a
 	[ ! -e order ]
 	let_go
 }
 
-@test "a server that goes while we are in its queue: 69 when the wait ends" {
+@test "a waiter whose server goes down ends with 69 after its wait" {
 	local took
 
 	hold a -t 1h
 	took=$(now_us)
-	queues 1 -w 4s
+	waiter_queues 1 -w 4s
 	redis_kill
-	ends 1 69
+	client_ends 1 69
 	took=$(($(now_us) - took))
 	((took >= 4000000 && took < 20000000))
 	[ ! -e order ]
@@ -214,34 +214,34 @@ answers_left() {
 	eventually gone "$bg_pid"
 }
 
-@test "a server that comes back during the wait serves us" {
+@test "a waiter is served by a server that comes back during the wait" {
 	redis_kill
-	comes 1
+	waiter_start 1
 	sleep 1
 	redis_spawn
-	served 1
+	waiters_served 1
 	redis_freeze
-	comes 2 --node-timeout 200ms
+	waiter_start 2 --node-timeout 200ms
 	sleep 1
 	redis_thaw
-	served 1 2
-	eventually left
+	waiters_served 1 2
+	eventually keys_left
 }
 
-@test "a server that freezes for a while: the waiters are served in their order" {
+@test "waiters of a server that freezes for a while are served in their order" {
 	hold a -t 1h
-	queues 1 --node-timeout 1s
-	queues 2 --node-timeout 1s
-	queues 3 --node-timeout 1s
+	waiter_queues 1 --node-timeout 1s
+	waiter_queues 2 --node-timeout 1s
+	waiter_queues 3 --node-timeout 1s
 	redis_freeze
 	sleep 7
 	redis_thaw
 	let_go
-	served 1 2 3
-	eventually left
+	waiters_served 1 2 3
+	eventually keys_left
 }
 
-@test "a server that refuses us ends the wait at once" {
+@test "a server that refuses access ends the wait at once" {
 	local took
 
 	redis acl setuser default resetpass '>s3cret'
@@ -283,22 +283,22 @@ far() {
 	export REDLOCK_REDIS=unix://$PWD/far.sock REDISCLI_AUTH=s3cret
 }
 
-@test "a signal while waiting for a server far away ends that at once, and leaves nothing behind" {
+@test "a signal ends the wait for a distant server at once, and no ticket stays" {
 	local name began_us
 
 	far 60
 	hold a -t 1h
 	for name in TERM INT HUP; do
-		queues 1
-		eventually blocked 1
+		waiter_queues 1
+		eventually queue_blocked 1
 		began_us=$(now_us)
 		kill -s "$name" "${pid[1]}"
-		ends 1 $((128 + $(kill -l "$name")))
+		client_ends 1 $((128 + $(kill -l "$name")))
 		(($(now_us) - began_us < 3000000))
-		eventually 5 left redlock:a
+		eventually 5 keys_left redlock:a
 	done
 	[ ! -e order ]
 	let_go
-	eventually left
+	eventually keys_left
 	kill "$far_pid"
 }

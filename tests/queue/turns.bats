@@ -6,16 +6,16 @@ load ../lib/common
 load ../lib/servers
 load ../lib/queue
 
-setup_file() { five_servers; }
+setup_file() { servers_start; }
 setup() {
-	fresh_servers
+	servers_reset
 	waiters_setup
 }
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
-# queued N SERVER...: so many are in the queue of each of these.
-queued() {
+# turns_queued N SERVER...: so many are in the queue of each of these.
+turns_queued() {
 	local i n=$1
 	shift
 	for i; do
@@ -28,17 +28,17 @@ queued() {
 queue_up() {
 	local i
 	for ((i = 1; i <= $1; i++)); do
-		comes "$i" -t 20s
-		eventually queued "$i" 1 2 3
+		waiter_start "$i" -t 20s
+		eventually turns_queued "$i" 1 2 3
 	done
 }
 
-@test "first come, first served" {
+@test "several servers: waiters are served first come, first served" {
 	hold a
 	queue_up 6
 	let_go
-	served {1..6}
-	eventually only_fences 1 2 3
+	waiters_served {1..6}
+	eventually servers_only_fences 1 2 3
 }
 
 # one_ticket N...: the first in the queue has the same ticket on all of these.
@@ -49,22 +49,22 @@ one_ticket() {
 	done | sort -u | grep -c . | grep -qx 1
 }
 
-@test "a server that answers late has us in its queue with the same ticket" {
+@test "several servers: a waiter has the same ticket on a server that replies late" {
 	hold a
 	redis_freeze s3
-	comes 1 --node-timeout 20s -t 1h
-	eventually queued 1 1 2
+	waiter_start 1 --node-timeout 20s -t 1h
+	eventually turns_queued 1 1 2
 	eventually one_ticket 1 2
 	redis_thaw s3
-	eventually queued 1 3
+	eventually turns_queued 1 3
 	# before it hears of us again anyway
 	eventually 3 one_ticket 1 2 3
 	let_go
-	served 1
-	eventually only_fences 1 2 3
+	waiters_served 1
+	eventually servers_only_fences 1 2 3
 }
 
-@test "whoever does not wait does not get in between" {
+@test "several servers: a run without -w does not overtake the waiters" {
 	hold a
 	queue_up 3
 	touch stay
@@ -72,8 +72,8 @@ one_ticket() {
 	eventually test -s order
 	run -75 redlock -k a -- true
 	rm stay
-	served 1 2 3
-	eventually only_fences 1 2 3
+	waiters_served 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
 # lives_on: whoever asks for the lock wakes the first, who then counts as dead
@@ -82,105 +82,105 @@ lives_on() {
 	local i
 	until [ -e asked ]; do
 		for i in 1 2 3; do
-			outlives_us 1 "s$i"
+			waiter_outlives 1 "s$i"
 		done
 		sleep 0.05
 	done
 }
 
-@test "a free lock is reserved for the first in the queue" {
+@test "several servers: a free lock is reserved for the first waiter" {
 	local keeper
 
 	hold a
 	queue_up 2
 	token[1]=$(redis_at s1 zrange "$queue" 0 0)
-	stop 1
-	stop 2
+	waiter_stop 1
+	waiter_stop 2
 	let_go
-	eventually free_at 1 2 3
+	eventually servers_free 1 2 3
 	lives_on 3>&- 4>&- &
 	keeper=$!
 	run -75 redlock -k a --node-timeout 1s -- touch jumped
 	touch asked
 	wait "$keeper"
-	free_at 1 2 3
+	servers_free 1 2 3
 	kill -CONT "${pid[1]}" "${pid[2]}"
-	served 1 2
+	waiters_served 1 2
 	[ ! -e jumped ]
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "some of those who wait are killed: the others are served in their order" {
+@test "several servers: when some waiters are killed the others are served in their order" {
 	hold a
 	queue_up 6
 	kill -KILL "${pid[1]}" "${pid[4]}"
 	let_go
-	served 2 3 5 6
-	eventually 40 only_fences 1 2 3
+	waiters_served 2 3 5 6
+	eventually 40 servers_only_fences 1 2 3
 }
 
-@test "a server that is frozen, and one that restarts empty: all are served" {
-	servers 1 2 3 4 5
+@test "several servers: all waiters are served while one server is frozen and one restarts empty" {
+	servers_use 1 2 3 4 5
 	hold a
 	queue_up 5
 	redis_freeze s2
 	redis_restart s3
 	let_go
-	all_end {1..5}
+	waiters_end {1..5}
 	redis_thaw s2
-	eventually 40 only_fences 1 2 3 4 5
+	eventually 40 servers_only_fences 1 2 3 4 5
 }
 
-@test "a holder that dies with its COMMAND is followed when its lease ends" {
+@test "several servers: the first waiter follows a dead holder when its lease ends" {
 	redlock_bg -k a -t 4s --kill-after 100ms --node-timeout 2s -- sleep 1000
 	eventually held a
 	queue_up 2
 	# shellcheck disable=SC2046
 	kill -KILL "$bg_pid" $(pgrep -P "$bg_pid")
 	redlock_ended 137
-	served 1 2
-	eventually 40 only_fences 1 2 3
+	waiters_served 1 2
+	eventually 40 servers_only_fences 1 2 3
 }
 
-@test "a wait that runs out: 75, and nothing is left" {
+@test "several servers: a wait that times out gives 75 and leaves nothing" {
 	hold a
 	run -75 --separate-stderr redlock -k a -w 500ms -- true
 	says 'held by'
-	eventually queued 0 1 2 3
+	eventually turns_queued 0 1 2 3
 	let_go
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "a wait that runs out while a server is frozen: 75, and nothing is left there either" {
+@test "several servers: a wait that times out gives 75 and leaves nothing on a frozen server either" {
 	local i
 
 	hold a -t 1h
 	# several, since it matters what each is doing when its time is over
 	for i in 0 1 2 3 4 5; do
-		comes "$i" -q -w "9.$i" --node-timeout 1s
-		eventually queued $((i + 1)) 1 2 3
+		waiter_start "$i" -q -w "9.$i" --node-timeout 1s
+		eventually turns_queued $((i + 1)) 1 2 3
 	done
 	redis_freeze s2
 	for i in 0 1 2 3 4 5; do
-		ends "$i" 75
+		client_ends "$i" 75
 	done
 	redis_thaw s2
-	eventually 5 queued 0 1 2 3
+	eventually 5 turns_queued 0 1 2 3
 	[ ! -e order ]
 	let_go
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "without a majority it waits for the servers: 69 when the wait ends" {
+@test "several servers: without a majority a waiter gives up with 69 when its wait ends" {
 	redis_kill s1
 	redis_kill s2
 	run -69 --separate-stderr redlock -k a -w 1s --node-timeout 200ms -- true
 	says s1.sock s2.sock
-	comes 1
+	waiter_start 1
 	redis_spawn s1
 	redis_spawn s2
-	served 1
-	eventually only_fences 1 2 3
+	waiters_served 1
+	eventually servers_only_fences 1 2 3
 }
 
 # ours_alone N...: nothing but the holder's is on these servers.
@@ -192,31 +192,31 @@ ours_alone() {
 	done
 }
 
-@test "a waiter that cannot reach a majority lets the others pass, and keeps its ticket" {
+@test "several servers: a waiter without majority lets others pass and keeps its ticket" {
 	local i missing=(-r "unix://$PWD/2.sock" -r "unix://$PWD/3.sock")
 
 	for i in 1 2 3; do
 		redis_at "s$i" set redlock:a another px 60000
 	done
-	comes cut "${missing[@]}" -r "$(url 1)"
+	waiter_start cut "${missing[@]}" -r "$(server_url 1)"
 	eventually grep -q 'waiting for the servers: .*2.sock: No such' cut.err
-	comes 1
-	eventually queued 1 1 2 3
+	waiter_start 1
+	eventually turns_queued 1 1 2 3
 	redis_freeze s3
 	for i in 1 2; do
 		redis_at "s$i" del redlock:a
 	done
-	served 1
+	waiters_served 1
 	redis_thaw s3
 	# It goes on, and is served when it finds its servers.
 	for i in 2 3; do
 		ln -s "$BATS_FILE_TMPDIR/s$i.sock" "$i.sock"
 	done
 	redis_at s3 del redlock:a
-	served 1 cut
+	waiters_served 1 cut
 }
 
-@test "a signal while waiting ends the wait at once, and leaves nothing on any server" {
+@test "several servers: a signal ends the wait at once and leaves nothing on any server" {
 	local name began_us i
 
 	hold a -t 1h
@@ -225,17 +225,17 @@ ours_alone() {
 		began_us=$(now_us)
 		kill -s "$name" "${pid[1]}" "${pid[2]}" "${pid[3]}"
 		for i in 1 2 3; do
-			ends "$i" $((128 + $(kill -l "$name")))
+			client_ends "$i" $((128 + $(kill -l "$name")))
 		done
 		(($(now_us) - began_us < 3000000))
 		eventually 5 ours_alone 1 2 3
 	done
 	[ ! -e order ]
 	let_go
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "the same while one server is frozen" {
+@test "several servers: a signal ends the wait at once while one server is frozen" {
 	local name began_us frozen i
 
 	hold a -t 1h
@@ -250,7 +250,7 @@ ours_alone() {
 			began_us=$(now_us)
 			for i in {1..5}; do
 				kill -s "$name" "${pid[$i]}"
-				ends "$i" $((128 + $(kill -l "$name")))
+				client_ends "$i" $((128 + $(kill -l "$name")))
 			done
 			(($(now_us) - began_us < 5000000))
 			eventually 5 ours_alone 1 3
@@ -260,10 +260,10 @@ ours_alone() {
 	done
 	[ ! -e order ]
 	let_go
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "several locks: those that are held are kept while the next is waited for" {
+@test "several servers: a run keeps the locks it holds while it waits for the next" {
 	hold b
 	"$REDLOCK_RUN" -k a -k b -w 1m -t 4s -- touch started \
 	    >out 2>&1 3>&- 4>&- &
@@ -276,5 +276,5 @@ ours_alone() {
 	eventually gone "${pid[1]}"
 	wait "${pid[1]}"
 	[ -e started ]
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }

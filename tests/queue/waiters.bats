@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Waiting in turn on one server: what becomes of the others when one of them
-# ends before its time, or the lock is another client's, and what waiting
+# client_ends before its time, or the lock is another client's, and what waiting
 # costs the server.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
@@ -19,116 +19,116 @@ teardown_file() { redis_stop_all; }
 
 ## Signals
 
-@test "a signal while waiting ends that at once, and leaves nothing behind" {
+@test "a signal ends the wait at once and leaves nothing behind" {
 	local name began_us
 
 	hold a
 	for name in TERM INT HUP QUIT USR1 ALRM RTMIN+1; do
-		queues 1
-		queues 2
+		waiter_queues 1
+		waiter_queues 2
 		began_us=$(now_us)
 		kill -s "$name" "${pid[1]}"
-		ends 1 $((128 + $(kill -l "$name")))
+		client_ends 1 $((128 + $(kill -l "$name")))
 		(($(now_us) - began_us < 3000000))
-		eventually 5 queued 1
+		eventually 5 queue_is 1
 		[ "$(redis zrange "$queue" 0 -1)" = "${token[2]}" ]
 		[ "$(redis hlen "$beat")" = 1 ]
 		kill -s "$name" "${pid[2]}"
-		ends 2 $((128 + $(kill -l "$name")))
-		eventually 5 left redlock:a
+		client_ends 2 $((128 + $(kill -l "$name")))
+		eventually 5 keys_left redlock:a
 	done
 	[ ! -e order ]
 	let_go
-	eventually left
+	eventually keys_left
 }
 
-@test "a signal while waiting for a frozen server ends that at once, and leaves nothing behind" {
+@test "a signal ends the wait for a frozen server at once and leaves nothing behind" {
 	local name began_us
 
 	hold a
 	for name in TERM INT HUP; do
-		queues 1
+		waiter_queues 1
 		redis_freeze
 		began_us=$(now_us)
 		kill -s "$name" "${pid[1]}"
-		ends 1 $((128 + $(kill -l "$name")))
+		client_ends 1 $((128 + $(kill -l "$name")))
 		(($(now_us) - began_us < 3000000))
 		redis_thaw
-		eventually 5 left redlock:a
+		eventually 5 keys_left redlock:a
 	done
 	[ ! -e order ]
 	let_go
-	eventually left
+	eventually keys_left
 }
 
-@test "a signal for a waiter that was just handed the lock: the next one gets it" {
+@test "a signal for a waiter that was just handed the lock gives it to the next" {
 	hold a
-	queues 1
-	queues 2
-	hand_over 1
+	waiter_queues 1
+	waiter_queues 2
+	waiter_hand_over 1
 	kill -TERM "${pid[1]}"
 	kill -CONT "${pid[1]}"
-	ends 1 143
-	served 2
-	eventually left
+	client_ends 1 143
+	waiters_served 2
+	eventually keys_left
 }
 
 ## Death
 
-@test "waiters that are killed, at the head and in the middle, keep the others up for seconds only" {
+@test "killed waiters, at the head or in the middle, delay the others by seconds only" {
 	local name began_us
 
 	hold a
 	for name in 1 2 3 4 5; do
-		queues "$name"
+		waiter_queues "$name"
 	done
 	kill -KILL "${pid[1]}" "${pid[3]}"
 	eventually gone "${pid[1]}"
 	eventually gone "${pid[3]}"
 	began_us=$(now_us)
 	let_go
-	served 2 4 5
+	waiters_served 2 4 5
 	# a grant, or what is left of a third of the heartbeat, for each
 	(($(now_us) - began_us < 20000000))
-	eventually 40 left
+	eventually 40 keys_left
 }
 
-@test "a waiter that is killed between hand-over and confirmation: the next one gets it" {
+@test "a waiter killed between hand-over and confirmation is followed by the next" {
 	local began_us
 
 	hold a
-	queues 1
-	queues 2
-	queues 3
-	stop 1
+	waiter_queues 1
+	waiter_queues 2
+	waiter_queues 3
+	waiter_stop 1
 	let_go
-	eventually owns 1
+	eventually waiter_owns 1
 	kill -KILL "${pid[1]}"
 	began_us=$(now_us)
-	served 2 3
+	waiters_served 2 3
 	echo "$((($(now_us) - began_us) / 1000)) ms"
 	(($(now_us) - began_us < 10000000))
-	eventually 40 left
+	eventually 40 keys_left
 }
 
 @test "a waiter that sleeps through its grant keeps its ticket, but not the lock" {
 	local ticket
 
 	hold a
-	queues 1
-	queues 2
-	queues 3
+	waiter_queues 1
+	waiter_queues 2
+	waiter_queues 3
 	ticket=$(redis zscore "$queue" "${token[1]}")
-	stop 1
+	waiter_stop 1
 	touch stay-2
 	let_go
-	eventually 30 runs 2
+	eventually 30 waiter_runs 2
 	kill -CONT "${pid[1]}"
 	eventually in_line 1 "$ticket"
-	not runs 1
+	not waiter_runs 1
 	rm stay-2
-	served 2 1 3
-	eventually left
+	waiters_served 2 1 3
+	eventually keys_left
 }
 
 # in_line NAME TICKET
@@ -137,7 +137,7 @@ in_line() {
 		[ "$(redis zrank "$queue" "${token[$1]}")" = 0 ]
 }
 
-@test "a wait that runs out while the lock is handed over: it is passed on" {
+@test "a wait that times out during the hand-over passes the lock on" {
 	local round name slow=0 began_us rounds=25
 
 	for ((round = 1; round <= rounds; round++)); do
@@ -149,19 +149,19 @@ in_line() {
 		pid[holder]=$!
 		eventually test -e begun
 		for name in 1 2 3; do
-			comes "$name" -q -w 0.$((150 + RANDOM % 250))
+			waiter_start "$name" -q -w 0.$((150 + RANDOM % 250))
 		done
 		began_us=$(now_us)
-		comes last
+		waiter_start last
 		for name in 1 2 3; do
 			eventually gone "${pid[$name]}"
 			wait "${pid[$name]}" || [ $? = 75 ]
 		done
-		ends last 0
+		client_ends last 0
 		(($(now_us) - began_us < 2000000)) || slow=$((slow + 1))
 		eventually gone "${pid[holder]}"
 		wait "${pid[holder]}"
-		eventually 5 left
+		eventually 5 keys_left
 	done
 	echo "$slow of $rounds rounds took longer than a grant"
 	[ ! -e overlap ]
@@ -169,25 +169,25 @@ in_line() {
 	((slow <= rounds / 2))
 }
 
-@test "a holder that is killed: the head takes over when its lease ends" {
+@test "the first waiter follows a killed holder when its lease ends" {
 	local expires late best=100000
 
 	for _ in 1 2 3 4; do
 		rm -f order began
 		hold a -t 4s --node-timeout 1s
-		queues 1
-		queues 2
-		kill_holder
+		waiter_queues 1
+		waiter_queues 2
+		holder_kill
 		expires=$(expiry redlock:a)
-		served 1 2
-		late=$(($(began 1) - expires))
+		waiters_served 1 2
+		late=$(($(began_ms 1) - expires))
 		echo "$late ms after the end of the lease"
 		((late >= 0 && late < 5000))
 		((late >= best)) || best=$late
 		((best >= 300)) || break
 	done
 	((best < 300))
-	eventually left
+	eventually keys_left
 }
 
 # soon_after COMMAND...: run COMMAND, after which "a" rests until $expires, and
@@ -198,11 +198,11 @@ soon_after() {
 	for _ in 1 2 3; do
 		rm -f order began
 		"$@"
-		served 1 2
-		late=$(($(began 1) - expires))
+		waiters_served 1 2
+		late=$(($(began_ms 1) - expires))
 		echo "$late ms after the end of the rest"
 		((late >= 0))
-		eventually left
+		eventually keys_left
 		((late >= 1500)) || return 0
 	done
 	return 1
@@ -211,90 +211,90 @@ soon_after() {
 rests_and_two_come() {
 	redlock -k a --at-least 3s -- true
 	expires=$(expiry redlock:a)
-	queues 1
-	queues 2
+	waiter_queues 1
+	waiter_queues 2
 }
 
-@test "a resting lock: who waits is served when the rest is over" {
+@test "waiters are served when the cooldown of a lock is over" {
 	soon_after rests_and_two_come
 }
 
 rests_while_two_wait() {
 	hold a -t 1h --at-least 4s
-	queues 1
-	queues 2
+	waiter_queues 1
+	waiter_queues 2
 	let_go
 	expires=$(expiry redlock:a)
 	(($(redis pttl redlock:a) <= 4000))
 }
 
-@test "a lock that comes to rest while others wait: they are served when the rest is over" {
+@test "waiters are served after a cooldown that began while they waited" {
 	soon_after rests_while_two_wait
 }
 
 @test "--at-least of a waiter counts from its own turn" {
 	hold a
-	queues 1 --at-least 20s
+	waiter_queues 1 --at-least 20s
 	sleep 5
 	let_go
-	served 1
-	(($(expiry redlock:a) >= $(began 1) + 17000))
-	(($(expiry redlock:a) <= $(began 1) + 25000))
+	waiters_served 1
+	(($(expiry redlock:a) >= $(began_ms 1) + 17000))
+	(($(expiry redlock:a) <= $(began_ms 1) + 25000))
 }
 
 ## Locks of others
 
-@test "another client's lock is waited for, and its end noticed within a quarter of a second" {
+@test "a waiter notices the end of a foreign lock within a quarter of a second" {
 	local late deleted best=100000
 
 	for _ in 1 2 3 4 5; do
 		rm -f order began
 		redis set redlock:a another px 60000
-		queues 1
-		queues 2
+		waiter_queues 1
+		waiter_queues 2
 		sleep 1
 		[ "$(redis get redlock:a)" = another ]
 		deleted=$(($(now_us) / 1000))
 		redis del redlock:a
-		served 1 2
-		late=$(($(began 1) - deleted))
+		waiters_served 1 2
+		late=$(($(began_ms 1) - deleted))
 		echo "$late ms after its end"
 		((late < 5000))
 		((late >= best)) || best=$late
 	done
 	((best < 400))
-	eventually left
+	eventually keys_left
 }
 
-@test "another client's lock that expires is followed by the first in the queue" {
+@test "a foreign lock that expires goes to the first waiter" {
 	local expires late
 
 	redis set redlock:a another px 4000
 	expires=$(expiry redlock:a)
-	queues 1
-	queues 2
-	served 1 2
-	late=$(($(began 1) - expires))
+	waiter_queues 1
+	waiter_queues 2
+	waiters_served 1 2
+	late=$(($(began_ms 1) - expires))
 	((late >= 0 && late < 2000))
-	eventually left
+	eventually keys_left
 }
 
-@test "a foreign key without expiry, or of another type, is waited for and not touched" {
+@test "a waiter leaves a foreign key without expiry or of another type alone" {
 	redis set redlock:a another
-	queues 1
+	waiter_queues 1
 	run -75 redlock -k a -w 700ms -- touch jumped
 	[ "$(redis get redlock:a)" = another ]
 	[ "$(redis pttl redlock:a)" = -1 ]
 	redis del redlock:a
-	served 1
+	waiters_served 1
 	redis hset redlock:a f 1
-	queues 2
+	waiter_queues 2
 	run -75 redlock -k a -w 700ms -- touch jumped
 	[ "$(redis hget redlock:a f)" = 1 ]
 	redis del redlock:a
-	served 1 2
+	waiters_served 1 2
 	[ ! -e jumped ]
-	eventually left
+	eventually keys_left
 }
 
 ## What it costs
@@ -304,9 +304,9 @@ rests_while_two_wait() {
 
 	hold a -t 1h
 	for name in 1 2 3 4 5; do
-		queues "$name"
+		waiter_queues "$name"
 	done
-	eventually blocked 5
+	eventually queue_blocked 5
 	eval "exec $(cli monitor)" >commands 3>&- 4>&- &
 	monitor=$!
 	eventually grep -q OK commands
@@ -319,7 +319,7 @@ rests_while_two_wait() {
 	((n * 2000 <= 5 * took))
 	# but they refresh their places
 	((n > 5))
-	queued 5
+	queue_is 5
 	let_go
-	served 1 2 3 4 5
+	waiters_served 1 2 3 4 5
 }

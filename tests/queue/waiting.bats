@@ -23,60 +23,60 @@ teardown_file() { redis_stop_all; }
 
 	hold a
 	for name in 1 2 3 4 5 6 7 8; do
-		queues "$name"
+		waiter_queues "$name"
 	done
 	let_go
-	served 1 2 3 4 5 6 7 8
-	eventually left
+	waiters_served 1 2 3 4 5 6 7 8
+	eventually keys_left
 }
 
-@test "who comes while others wait is served after them" {
+@test "a run that comes later is served after the waiters" {
 	hold a
-	queues 1
-	queues 2
+	waiter_queues 1
+	waiter_queues 2
 	touch stay-1
 	let_go
-	eventually runs 1
-	queues 3
+	eventually waiter_runs 1
+	waiter_queues 3
 	rm stay-1
-	served 1 2 3
-	eventually left
+	waiters_served 1 2 3
+	eventually keys_left
 }
 
-@test "between a release and the next in turn nobody gets in" {
+@test "no other run gets the lock between a release and the next in turn" {
 	hold a
-	queues 1
-	hand_over 1
+	waiter_queues 1
+	waiter_hand_over 1
 	run -75 redlock -q -k a -- touch jumped
 	run -75 redlock -q -k a -w 300ms -- touch jumped
-	owns 1
+	waiter_owns 1
 	kill -CONT "${pid[1]}"
-	served 1
+	waiters_served 1
 	[ ! -e jumped ]
-	eventually left
+	eventually keys_left
 }
 
-@test "a free lock is reserved for the first in the queue" {
+@test "a free lock is reserved for the first waiter" {
 	redis set redlock:a another px 60000
-	queues 1
-	queues 2
-	stop 1
-	stop 2
+	waiter_queues 1
+	waiter_queues 2
+	waiter_stop 1
+	waiter_stop 2
 	redis del redlock:a
-	outlives_us 1
+	waiter_outlives 1
 	run -75 --separate-stderr redlock -k a -- touch jumped
 	says a
 	echo "$stderr"
 	[ "$(redis exists redlock:a)" = 0 ]
-	outlives_us 1
-	queues 3
+	waiter_outlives 1
+	waiter_queues 3
 	kill -CONT "${pid[1]}" "${pid[2]}"
-	served 1 2 3
+	waiters_served 1 2 3
 	[ ! -e jumped ]
-	eventually left
+	eventually keys_left
 }
 
-@test "many who come again and again: all are served, one at a time" {
+@test "many runs that return again and again are all served, one at a time" {
 	local worker pids=()
 
 	for worker in {1..6}; do
@@ -92,10 +92,10 @@ teardown_file() { redis_stop_all; }
 	[ ! -e overlap ]
 	[ "$(echo failed-*)" = 'failed-*' ]
 	[ "$(wc -l <ran)" = 90 ]
-	eventually left
+	eventually keys_left
 }
 
-@test "those who wait and those who do not exclude each other" {
+@test "runs with -w and runs without -w exclude each other" {
 	local worker pids=()
 
 	for worker in 1 2 3 4; do
@@ -117,12 +117,12 @@ teardown_file() { redis_stop_all; }
 	[ ! -e overlap ]
 	[ "$(echo failed-*)" = 'failed-*' ]
 	[ "$(wc -l <waited)" = 30 ]
-	eventually left
+	eventually keys_left
 }
 
 ## How long
 
-@test "a wait that runs out: 75 after that time, and nothing is left behind" {
+@test "a wait that times out gives 75 after that time and leaves nothing behind" {
 	local ms late best
 
 	hold a
@@ -138,7 +138,7 @@ teardown_file() { redis_stop_all; }
 			says 'a: ' "pid $bg_pid"
 			((late >= 0))
 			((late >= best)) || best=$late
-			eventually left redlock:a
+			eventually keys_left redlock:a
 			((best >= 500)) || break
 		done
 		((best < 500))
@@ -148,10 +148,10 @@ teardown_file() { redis_stop_all; }
 	(($(now_us) - late >= 700000))
 	[ ! -e started ]
 	let_go
-	eventually left
+	eventually keys_left
 }
 
-@test "-E and -q hold for a wait that runs out" {
+@test "-E and -q apply to a wait that times out" {
 	hold a
 	run -9 redlock -E 9 -k a -w 300ms -- touch started
 	run -0 --separate-stderr redlock -q -E 0 -k a -w 1.2s -- touch started
@@ -160,16 +160,16 @@ teardown_file() { redis_stop_all; }
 	let_go
 }
 
-@test "-w inf waits until it is served" {
+@test "-w inf waits until the lock is acquired" {
 	hold a
-	queues 1 -w inf
-	queues 2 --wait=inf
+	waiter_queues 1 -w inf
+	waiter_queues 2 --wait=inf
 	let_go
-	served 1 2
-	eventually left
+	waiters_served 1 2
+	eventually keys_left
 }
 
-@test "-w 0 and -n do not wait, nor queue" {
+@test "-w 0 and -n neither wait nor queue" {
 	local how began_us
 
 	hold a
@@ -182,20 +182,20 @@ teardown_file() { redis_stop_all; }
 		(($(now_us) - began_us < 5000000))
 	done
 	[ ! -e started ]
-	[ "$(calls zadd blpop)" = 0 ]
-	left redlock:a
+	[ "$(redis_calls zadd blpop)" = 0 ]
+	keys_left redlock:a
 	let_go
 }
 
-@test "with -w a lock that is free is taken at once, without the queue" {
+@test "-w takes a free lock at once, without the queue" {
 	redlock -k a -w 5m -- true
 	redlock -k a -w inf -- true
 	redlock -k a -w 1ms -- true
-	[ "$(calls blpop)" = 0 ]
-	left
+	[ "$(redis_calls blpop)" = 0 ]
+	keys_left
 }
 
-@test "a wait that is no DURATION is a usage error that quotes it" {
+@test "a malformed -w is a usage error that quotes it" {
 	local bad
 
 	for bad in '' -1 -1s nan 1x '1 s' 'inf s' 5inf 1e400 \
@@ -206,38 +206,38 @@ teardown_file() { redis_stop_all; }
 	[ ! -e started ]
 }
 
-@test "the status of a COMMAND that had to wait is its own" {
+@test "the exit status of a COMMAND that had to wait is its own" {
 	hold a
 	"$REDLOCK_RUN" -k a -w 5m -- sh -c 'exit 3' 3>&- 4>&- &
 	pid[1]=$!
-	eventually queued 1
-	queues 2
+	eventually queue_is 1
+	waiter_queues 2
 	let_go
-	ends 1 3
-	served 2
+	client_ends 1 3
+	waiters_served 2
 }
 
 ## What is said
 
-@test "a wait of more than a second says once whom it waits for" {
+@test "a wait of more than a second names the holder once" {
 	local began_us
 
 	hold a
 	began_us=$(now_us)
-	queues 1
-	queues 2 -q
+	waiter_queues 1
+	waiter_queues 2 -q
 	eventually grep -q . 1.err
 	(($(now_us) - began_us >= 1000000))
 	sleep 2
 	let_go
-	served 1 2
+	waiters_served 1 2
 	cat 1.err
 	[ "$(wc -l <1.err)" = 1 ]
 	grep -q "^redlock-run: a: .*pid $bg_pid" 1.err
 	[ ! -s 2.err ]
 }
 
-@test "a wait of one second ends with who holds the lock, and nothing else" {
+@test "a wait of one second ends with a message about the holder, and nothing else" {
 	hold a
 	run -75 --separate-stderr redlock -k a -w 1 -- true
 	says "a: held by" "pid $bg_pid"
@@ -245,15 +245,15 @@ teardown_file() { redis_stop_all; }
 	let_go
 }
 
-@test "a short wait says nothing" {
+@test "a short wait prints nothing" {
 	local began_us
 
 	for _ in {1..20}; do
 		hold a
 		began_us=$(now_us)
-		queues 1
+		waiter_queues 1
 		let_go
-		ends 1 0
+		client_ends 1 0
 		if (($(now_us) - began_us < 1000000)); then
 			[ ! -s 1.err ]
 			return
@@ -262,23 +262,23 @@ teardown_file() { redis_stop_all; }
 	fail "this machine is too busy"
 }
 
-@test "the busy message says how many wait, and that -w does" {
+@test "the message about a busy lock counts the waiters and mentions -w" {
 	hold a
 	run -75 --separate-stderr redlock -k a -- true
 	says '; -w waits for it'
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
-	queues 1
-	queues 2
+	waiter_queues 1
+	waiter_queues 2
 	run -75 --separate-stderr redlock -k a -- true
 	says ' left, 2 waiting; -w waits for it'
 	let_go
-	served 1 2
+	waiters_served 1 2
 }
 
-@test "--status shows who waits" {
+@test "--status shows the waiters" {
 	hold a
-	queues 1
-	queues 2
+	waiter_queues 1
+	waiter_queues 2
 	run -0 redlock --status -k a --json
 	/usr/bin/python3 -c '
 import json, sys
@@ -293,5 +293,5 @@ assert [str(w["pid"]) for w in waiters] == sys.argv[4:6], waiters
 	run -0 redlock --status -k a
 	awk 'NR == 2 && $9 == 2 { found = 1 } END { exit !found }' <<<"$output"
 	let_go
-	served 1 2
+	waiters_served 1 2
 }

@@ -5,8 +5,8 @@
 load ../lib/common
 load ../lib/servers
 
-setup_file() { five_servers; }
-setup() { fresh_servers; }
+setup_file() { servers_start; }
+setup() { servers_reset; }
 
 teardown() {
 	liar_stop
@@ -43,8 +43,8 @@ def answer(words, reply):
     open("asked", "a").write(words[0] + "\n")
     refused = isinstance(reply, list) and reply[:1] == [0] and len(reply) > 6'
 
-# asked [COMMAND]: how many requests there were.
-asked() {
+# liar_requests [COMMAND]: how many requests there were.
+liar_requests() {
 	grep -cx "${1:-.*}" asked
 }
 
@@ -53,9 +53,9 @@ at_first() {
 	[ "$(redis_at s1 exists "redlock:$1")" = 1 ]
 }
 
-# taken: another run has the lock called "a" on server 1, until let_go.
-taken() {
-	REDLOCK_REDIS=$(url 1) held_at_first
+# liar_taken: another run has the lock called "a" on server 1, until let_go.
+liar_taken() {
+	REDLOCK_REDIS=$(server_url 1) held_at_first
 }
 
 held_at_first() {
@@ -65,13 +65,13 @@ held_at_first() {
 
 ## Age
 
-@test "a server whose uptime is negative is young: 69, and -w waits for it" {
+@test "a server that reports a negative uptime counts as just restarted: 69, and -w waits for it" {
 	liar 1 "$answers" \
 	    '    if words[0] == "INFO":' \
 	    '        reply = re.sub(rb"uptime_in_seconds:\d+",' \
 	    '            b"uptime_in_seconds:-86400", reply)' \
 	    '    return reply'
-	tell "$liar"
+	redis_use "$liar"
 	run -69 --separate-stderr redlock -k a -t 1s --restart-grace 1s -- \
 	    touch started
 	says 'a: not run: ' 'it started only ' 'ms ago' '(--restart-grace)'
@@ -87,7 +87,7 @@ held_at_first() {
 # on to server 3.
 all_told() {
 	liar 3 "$answers" "$@" '    return reply'
-	tell "$(url 1)" "$(url 2)" "$liar"
+	redis_use "$(server_url 1)" "$(server_url 2)" "$liar"
 }
 
 # Only acquire grants with that many parts.
@@ -108,7 +108,7 @@ granted='    if words[0] == "EVAL" and isinstance(reply, list) and'\
 	for i in 1 2 3; do
 		[ -z "$(redis_at "s$i" keys '*:~2')" ]
 	done
-	tell "$(url 1)" "$(url 2)" "$(url 3)"
+	redis_use "$(server_url 1)" "$(server_url 2)" "$(server_url 3)"
 	let_go
 }
 
@@ -120,7 +120,7 @@ granted='    if words[0] == "EVAL" and isinstance(reply, list) and'\
 		all_told "$granted" "        reply[1] = $fence"
 		redis_freeze s2 # so that the liar is not the last to answer
 		redlock_bg -k a --node-timeout 20s -- sh -c 'echo "$REDLOCK_FENCE"'
-		eventually asked EVAL
+		eventually liar_requests EVAL
 		redis_thaw s2
 		redlock_ended 0
 		fence=$(<"$bg_out")
@@ -136,11 +136,11 @@ granted='    if words[0] == "EVAL" and isinstance(reply, list) and'\
 	local i score waiter
 
 	all_told '    if refused: reply[3] += 10 * 365 * 86400 * 10 ** 6'
-	REDLOCK_REDIS="$(url 1) $(url 2) $(url 3)" hold a
+	REDLOCK_REDIS="$(server_url 1) $(server_url 2) $(server_url 3)" hold a
 	redis_freeze s2 # so that the liar is not the last to answer
 	"$REDLOCK_RUN" -q -k a -w 5m -- true 3>&- 4>&- &
 	waiter=$!
-	eventually asked EVAL
+	eventually liar_requests EVAL
 	eventually queued_at 1
 	redis_thaw s2
 	for i in 1 2; do
@@ -175,56 +175,56 @@ blocked_at() {
 	done
 }
 
-@test "two servers whose clocks are two days apart: 69 that says so" {
+@test "two servers whose clocks are two days apart give 69 and a message about the clocks" {
 	liar 2 "$answers" "$granted reply[4] += 2 * 86400 * 10 ** 6" \
 	    '    return reply'
-	tell "$(url 1)" "$liar"
+	redis_use "$(server_url 1)" "$liar"
 	run -69 --separate-stderr redlock -k a -- touch started
 	says 'its clock is more than a day off'
 	[ ! -e started ]
-	only_fences 1 2
+	servers_only_fences 1 2
 }
 
 ## Haste
 
-@test "a server that wakes a waiter again and again is not asked without pause" {
-	taken
+@test "a server that wakes a waiter again and again does not get requests without pause" {
+	liar_taken
 	liar 1 "$asks" \
 	    '    return [b"list", b"1"] if words[0] == "BLPOP" else FORWARD'
 	run -75 redlock -k a -r "$liar" -w 3s -- touch started
-	echo "$(asked) requests in 3 s"
-	(($(asked BLPOP) > 5 && $(asked) < 250))
+	echo "$(liar_requests) requests in 3 s"
+	(($(liar_requests BLPOP) > 5 && $(liar_requests) < 250))
 	[ ! -e started ]
 	let_go
 }
 
-@test "a lease of 292 million years is waited for like any other" {
-	taken
+@test "a holder's lease of 292 million years is waited for like any other" {
+	liar_taken
 	liar 1 "$answers" \
 	    '    if refused: reply[2] = reply[6] = 2 ** 63 - 1' \
 	    '    return reply'
 	run -75 redlock -k a -r "$liar" -w 2s -- touch started
-	echo "$(asked) requests in 2 s"
-	(($(asked) < 20))
+	echo "$(liar_requests) requests in 2 s"
+	(($(liar_requests) < 20))
 	run -75 --separate-stderr redlock -k a -r "$liar" -- touch started
 	says 'a: held by'
 	[ ! -e started ]
 	let_go
 }
 
-@test "a server whose lease always ends now is not asked without pause" {
-	taken
+@test "a server whose lease always ends now does not get requests without pause" {
+	liar_taken
 	liar 1 "$answers" \
 	    '    if refused: reply[2] = reply[6] = 0' \
 	    '    return reply'
 	run -75 redlock -k a -r "$liar" -w 3s -- touch started
-	echo "$(asked) requests in 3 s"
-	(($(asked) > 5 && $(asked) < 250))
+	echo "$(liar_requests) requests in 3 s"
+	(($(liar_requests) > 5 && $(liar_requests) < 250))
 	[ ! -e started ]
 	let_go
 }
 
-@test "a server that hangs up at each WAIT: 69 after two node timeouts" {
+@test "a server that hangs up at each WAIT gives 69 after two node timeouts" {
 	local took
 
 	liar 1 "$asks" '    return CLOSE if words[0] == "WAIT" else FORWARD'
@@ -234,16 +234,16 @@ blocked_at() {
 	redlock_ended 69
 	took=$(($(now_us) - took))
 	grep -q '^redlock-run: a: not run: ' "$bg_err"
-	echo "$(asked WAIT) times in $((took / 1000)) ms"
-	((took < 8000000 && $(asked WAIT) > 1 && $(asked) < 250))
+	echo "$(liar_requests WAIT) times in $((took / 1000)) ms"
+	((took < 8000000 && $(liar_requests WAIT) > 1 && $(liar_requests) < 250))
 	[ ! -e started ]
-	only_fences 1
+	servers_only_fences 1
 }
 
-@test "a server that hangs up after each answer is not asked without pause" {
+@test "a server that hangs up after each reply does not get requests without pause" {
 	liar 1 "$answers" '    return Last(reply)'
 	redlock_bg -k a -r "$liar" -t 20s -- sleep 2
 	redlock_ended 0
-	echo "$(asked) requests in 2 s"
-	(($(asked) > 5 && $(asked) < 200))
+	echo "$(liar_requests) requests in 2 s"
+	(($(liar_requests) > 5 && $(liar_requests) < 200))
 }

@@ -8,11 +8,11 @@ load ../lib/faults
 load ../lib/servers
 
 setup_file() {
-	five_servers
-	write_helpers
+	servers_start
+	faults_write_helpers
 }
 
-setup() { fresh_servers; }
+setup() { servers_reset; }
 
 teardown() {
 	rude_stop
@@ -33,26 +33,26 @@ begun_at() {
 
 ## Servers that lose the key
 
-@test "servers that restart empty one after the other, each healed in time: still held" {
+@test "a lock survives servers that restart empty one after the other, each healed in time" {
 	hold a -v -t 6s --kill-after 100ms --node-timeout 2s
 	redis_restart s1
-	eventually counts 1
+	eventually server_vote_counts 1
 	redis_restart s2
-	eventually counts 2
+	eventually server_vote_counts 2
 	redis_restart s3
-	eventually counts 3
-	gives 75
+	eventually server_vote_counts 3
+	refused_with 75
 	let_go
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "a server that lost the key by hand gets it back at the next renewal" {
+@test "a server whose key was deleted by hand gets it back at the next renewal" {
 	hold a -t 6s --kill-after 100ms --node-timeout 2s
 	eventually begun_at 1 2 3
 	redis_at s2 del redlock:a
-	eventually held_at 2
+	eventually server_held 2
 	let_go
-	only_fences 1 2 3
+	servers_only_fences 1 2 3
 }
 
 # just_renewed: the lease of 12 s is younger than one; the next renewal is due
@@ -64,96 +64,96 @@ just_renewed() {
 	done
 }
 
-@test "a majority that loses the key between two renewals: 79, and COMMAND is stopped" {
+@test "a majority that loses the key between two renewals ends the run with 79 and stops COMMAND" {
 	# one of them answers late, when the other has the key back
-	watch -t 12s --kill-after 100ms
+	trio_start -t 12s --kill-after 100ms
 	eventually begun_at 1 2 3
 	eventually just_renewed
 	redis_at s1 del redlock:a
 	redis_at s2 del redlock:a
 	redis_freeze s2
-	eventually held_at 1
+	eventually server_held 1
 	redis_thaw s2
 	redlock_ended 79
-	witnesses_gone
-	eventually only_fences 1 2 3
+	trio_gone
+	eventually servers_only_fences 1 2 3
 	# both at the same moment
-	fresh_servers
-	watch -t 12s --kill-after 100ms
+	servers_reset
+	trio_start -t 12s --kill-after 100ms
 	eventually begun_at 1 2 3
 	eventually just_renewed
 	redis_at s1 del redlock:a
 	redis_at s2 del redlock:a
 	redlock_ended 79
-	witnesses_gone
-	eventually only_fences 1 2 3
+	trio_gone
+	eventually servers_only_fences 1 2 3
 }
 
-@test "a majority that another client has taken over: 79, and the other's keys stay" {
-	watch -t 6s --kill-after 100ms --node-timeout 2s
+@test "a majority taken over by a foreign client ends the run with 79, and the foreign keys stay" {
+	trio_start -t 6s --kill-after 100ms --node-timeout 2s
 	redis_at s1 set redlock:a thief px 600000
 	redis_at s2 set redlock:a thief px 600000
 	redlock_ended 79
-	witnesses_gone
+	trio_gone
 	[ "$(redis_at s1 get redlock:a)" = thief ]
 	[ "$(redis_at s2 get redlock:a)" = thief ]
-	eventually free_at 3
+	eventually servers_free 3
 }
 
-@test "a key that is put back proves nothing while a majority is not heard" {
-	watch -t 12s --kill-after 100ms
+@test "a key put back on a server proves nothing while a majority does not reply" {
+	trio_start -t 12s --kill-after 100ms
 	redis_freeze s3
 	redis_at s1 del redlock:a
-	eventually held_at 1
+	eventually server_held 1
 	redis_at s2 del redlock:a
 	redlock_ended 79
-	witnesses_gone
+	trio_gone
 	redis_thaw s3
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "a key that is put back on a young server counts after the grace" {
-	eventually 40 up_for 5 1 2 3
+@test "a key put back on a restarted server counts after the restart grace" {
+	eventually 40 servers_up_for 5 1 2 3
 	hold a -v -t 3s --restart-grace 3s --kill-after 100ms --node-timeout 1s
 	redis_restart s1
 	# it counts when it is old enough, and not before
-	eventually counts 1
-	up_for 4 1
+	eventually server_vote_counts 1
+	servers_up_for 4 1
 	redis_restart s2
-	eventually counts 2
+	eventually server_vote_counts 2
 	let_go
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "a second server that restarts within the grace of the first: 79" {
-	eventually 40 up_for 11 1 2 3
-	watch -t 10s --restart-grace 10s --kill-after 100ms
+@test "a second server that restarts within the grace of the first ends the run with 79" {
+	eventually 40 servers_up_for 11 1 2 3
+	trio_start -t 10s --restart-grace 10s --kill-after 100ms
 	redis_restart s1
-	eventually held_at 1
+	eventually server_held 1
 	redis_restart s2
 	redlock_ended 79
-	witnesses_gone
-	eventually only_fences 1 2 3
+	trio_gone
+	eventually servers_only_fences 1 2 3
 }
 
 ## Servers that do not answer
 
-@test "all servers killed: COMMAND is dead before the lease can have ended" {
+@test "COMMAND is dead before the lease can have ended if all servers are killed" {
 	local i killed
 
-	watch -t 3s --node-timeout 1s
+	trio_start -t 3s --node-timeout 1s
 	for i in 1 2 3; do
 		redis_kill "s$i"
 	done
 	# the last renewal was sent before this
 	killed=$(now_us)
 	redlock_ended 79
-	witnesses_gone
-	(($(last_sign) < killed + 3000000))
+	trio_gone
+	(($(trio_last_sign) < killed + 3000000))
 	grep -q ^T log
 }
 
-@test "a majority frozen for less than the lease: COMMAND runs on" {
+@test "COMMAND runs on if a majority freezes for less than the lease" {
 	hold a -t 20s
 	redis_freeze s1
 	redis_freeze s2
@@ -161,50 +161,50 @@ just_renewed() {
 	redis_thaw s1
 	redis_thaw s2
 	let_go
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "a minority frozen for longer than the lease: COMMAND runs on" {
+@test "COMMAND runs on if a minority freezes for longer than the lease" {
 	hold a -t 3s --kill-after 100ms --node-timeout 1s
 	redis_freeze s2
 	sleep 4
 	redis_thaw s2
-	eventually held_at 2
+	eventually server_held 2
 	let_go
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "a minority that answers garbage, refuses or hangs up: COMMAND runs on" {
+@test "COMMAND runs on if a minority replies with garbage, refuses or hangs up" {
 	local how
 
 	rude s3 pass
-	tell "$(url 1)" "$(url 2)" "$rude_url"
+	redis_use "$(server_url 1)" "$(server_url 2)" "$rude_url"
 	hold a -t 3s --kill-after 100ms --node-timeout 1s
 	for how in 'say \x00garbage\r\n' 'say -ERR no\r\n' close silence; do
-		mode "$how"
+		rude_mode "$how"
 		sleep 1
 	done
-	mode pass
+	rude_mode pass
 	let_go
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "a majority that answers nothing: COMMAND is dead before the lease can have ended" {
+@test "COMMAND is dead before the lease can have ended if a majority does not reply" {
 	local before
 
 	rude s2 pass
 	redis_kill s3
-	tell "$(url 1)" "$rude_url" "$(url 3)"
-	watch -t 3s --node-timeout 1s
+	redis_use "$(server_url 1)" "$rude_url" "$(server_url 3)"
+	trio_start -t 3s --node-timeout 1s
 	# the last renewal that it hears was sent before this
-	mode silence
+	rude_mode silence
 	before=$(now_us)
 	redlock_ended 79
-	witnesses_gone
-	(($(last_sign) < before + 3000000))
+	trio_gone
+	(($(trio_last_sign) < before + 3000000))
 	grep -q ^T log
-	mode pass
-	eventually only_fences 1 2
+	rude_mode pass
+	eventually servers_only_fences 1 2
 }
 
 @test "a black hole in the minority delays nothing" {
@@ -228,61 +228,61 @@ import os
 os.rename("port.new", "port")
 time.sleep(1000)' 3>&- 4>&- &
 	eventually test -e port
-	tell "$(url 1)" "127.0.0.1:$(cat port)" "$(url 3)"
+	redis_use "$(server_url 1)" "127.0.0.1:$(cat port)" "$(server_url 3)"
 	start=$(now_us)
 	redlock -k a --node-timeout 20s -- true
 	(($(now_us) - start < 10000000))
-	only_fences 1 3
-	gives 69 -r "127.0.0.1:$(cat port)" -r "$(url 1)" --node-timeout 300ms
-	eventually only_fences 1
+	servers_only_fences 1 3
+	refused_with 69 -r "127.0.0.1:$(cat port)" -r "$(server_url 1)" --node-timeout 300ms
+	eventually servers_only_fences 1
 	kill $!
 }
 
 ## Answers that are lost
 
-@test "an answer to acquire that is lost is asked for again: one holder, on a majority" {
+@test "a lost reply to an acquire is requested again: one holder, on a majority" {
 	rude s1 cut
 	redis_kill s3
-	run -5 --separate-stderr redlock -k a -r "$rude_url" -r "$(url 2)" \
-	    -r "$(url 3)" -- sh -c 'echo >>ran; exit 5'
+	run -5 --separate-stderr redlock -k a -r "$rude_url" -r "$(server_url 2)" \
+	    -r "$(server_url 3)" -- sh -c 'echo >>ran; exit 5'
 	[ "$(cat mode)" = pass ]
 	[ "$(wc -l <ran)" -eq 1 ]
 	silent
-	eventually only_fences 1 2
+	eventually servers_only_fences 1 2
 }
 
-@test "an answer to release that is lost: the keys are gone, the status is COMMAND's" {
+@test "a lost reply to a release leaves no key, and COMMAND's status" {
 	rude s1 pass
 	redis_kill s3
-	run -5 --separate-stderr redlock -k a -r "$rude_url" -r "$(url 2)" \
-	    -r "$(url 3)" -- sh -c '
+	run -5 --separate-stderr redlock -k a -r "$rude_url" -r "$(server_url 2)" \
+	    -r "$(server_url 3)" -- sh -c '
 		echo cut >mode
 		exit 5'
 	[ "$(cat mode)" = pass ]
 	silent
-	eventually only_fences 1 2
+	eventually servers_only_fences 1 2
 }
 
-@test "a release that a majority does not answer: COMMAND's status, and one warning" {
+@test "a release without reply from a majority gives COMMAND's status and one warning" {
 	run -5 --separate-stderr redlock -k a -t 20s --node-timeout 1s -- \
 	    sh -c 'kill -STOP $1 $2; exit 5' sh "$(redis_pid s1)" "$(redis_pid s2)"
 	says 'the release was not answered' s1.sock s2.sock
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
 	redis_thaw s1
 	redis_thaw s2
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "redlock-run and COMMAND are killed: the next gets the lock when the lease ends" {
+@test "the next run gets the lock when the lease of a killed run ends" {
 	hold a -t 3s --kill-after 100ms --node-timeout 1s
 	kill -KILL "$bg_pid"
 	redlock_ended 137
 	eventually redlock -k a -- true
 	# it may have died as a candidate in a queue
-	eventually 40 only_fences 1 2 3
+	eventually 40 servers_only_fences 1 2 3
 }
 
-@test "a majority that loses the key just before COMMAND ends: 79" {
+@test "a majority that loses the key just before COMMAND ends gives 79" {
 	redis_at s1 set redlock:a thief px 600000
 	run -79 --separate-stderr redlock -k a -- sh -c '
 		until [ "$($ADMIN_CLI -s "$1" exists \
@@ -303,19 +303,19 @@ time.sleep(1000)' 3>&- 4>&- &
 		$ADMIN_CLI -s "$2" del redlock:a
 	' sh "$BATS_FILE_TMPDIR"/s{1,2}.sock
 	says 'lock lost before'
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
 @test "a release whose connection is cut is sent again" {
 	rude s1 pass
 	run -0 --separate-stderr redlock -k a -t 1h -r "$rude_url" \
-	    -r "$(url 2)" -r "$(url 3)" -- sh -c '
+	    -r "$(server_url 2)" -r "$(server_url 3)" -- sh -c '
 		sleep 0.3
 		echo cut >mode'
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "a server that closes every connection is not asked without end" {
+@test "a server that closes every connection does not get requests without end" {
 	local calls
 
 	redis_at s3 acl setuser default -eval -evalsha
@@ -355,10 +355,10 @@ prolonged_at() {
 	eventually prolonged_at 1 "${until_ms[1]}"
 	eventually prolonged_at 2 "${until_ms[2]}"
 	let_go
-	only_fences 1 2 3
+	servers_only_fences 1 2 3
 }
 
-@test "a restart from old snapshots: a released lock may come back, 75" {
+@test "a released lock that snapshots bring back on a majority is busy: 75" {
 	local i
 
 	redlock -k a -t 1h -- sh -c '
@@ -369,43 +369,43 @@ prolonged_at() {
 		redis_kill "s$i"
 		redis_spawn "s$i"
 	done
-	eventually held_at 1
-	eventually held_at 2
-	gives 75
+	eventually server_held 1
+	eventually server_held 2
+	refused_with 75
 	rm -f "$BATS_FILE_TMPDIR"/*.rdb
 }
 
-@test "a restart of a majority from old snapshots: a held lock may be gone, 79" {
+@test "a majority restarted from snapshots without the lock ends the run with 79" {
 	local i
 
 	for i in 1 2; do
 		redis_at "s$i" save
 	done
-	watch -t 1h --kill-after 100ms
+	trio_start -t 1h --kill-after 100ms
 	for i in 1 2; do
 		redis_kill "s$i"
 		redis_spawn "s$i"
 	done
 	redlock_ended 79
-	witnesses_gone
+	trio_gone
 	rm -f "$BATS_FILE_TMPDIR"/*.rdb
 }
 
 ## Rights
 
-@test "a user without INFO: 77 that names it, or without the restart grace works" {
+@test "a user without INFO gets 77 and its name, or works without the restart grace" {
 	local i
 
 	for i in 1 2 3; do
 		redis_at "s$i" acl setuser default -info
 	done
 	redlock -k a -- true
-	gives 77 -t 2s --restart-grace 2s --node-timeout 3s
+	refused_with 77 -t 2s --restart-grace 2s --node-timeout 3s
 	says info
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "the commands and key patterns that the message names are enough" {
+@test "the commands and key patterns that the message names are enough permission" {
 	local i rights
 
 	for i in 1 2 3; do
@@ -420,5 +420,5 @@ prolonged_at() {
 		redis_at "s$i" acl setuser default reset on nopass $rights
 	done
 	eventually redlock -k a -t 1s --restart-grace 1s -- true
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }

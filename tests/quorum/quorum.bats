@@ -8,15 +8,15 @@ load ../lib/faults
 load ../lib/servers
 
 setup_file() {
-	five_servers
-	write_helpers
+	servers_start
+	faults_write_helpers
 }
 
-setup() { fresh_servers; }
+setup() { servers_reset; }
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
-ask() {
+status_of_a() {
 	run --separate-stderr redlock --status -k a "$@"
 }
 
@@ -27,26 +27,26 @@ foreign() {
 
 ## A majority is needed, and enough
 
-@test "the lock is taken on all servers, and given back on all" {
+@test "the lock is acquired and released on all servers" {
 	run -5 --separate-stderr redlock -k a -- sh -c 'echo ran; exit 5'
 	[ "$output" = ran ]
 	[ -z "$stderr" ]
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 	for i in 1 2 3; do
-		asked_at "$i"
+		server_asked "$i"
 	done
 }
 
-@test "the servers that are asked are those of -r, or of REDLOCK_REDIS" {
-	redlock -k a -r "$(url 3)" -r "$(url 4)" -r "$(url 5)" -- true
-	asked_at 3
-	asked_at 4
-	asked_at 5
-	not asked_at 1
-	not asked_at 2
+@test "-r and REDLOCK_REDIS list the servers" {
+	redlock -k a -r "$(server_url 3)" -r "$(server_url 4)" -r "$(server_url 5)" -- true
+	server_asked 3
+	server_asked 4
+	server_asked 5
+	not server_asked 1
+	not server_asked 2
 	redlock -k a -- true
-	asked_at 1
-	asked_at 2
+	server_asked 1
+	server_asked 2
 }
 
 @test "a minority that is down delays nothing" {
@@ -56,13 +56,13 @@ foreign() {
 	start=$(now_us)
 	run -0 --separate-stderr redlock -k a --node-timeout 20s -- true
 	(($(now_us) - start < 10000000))
-	only_fences 1 2
-	servers 1 2 3 4 5
+	servers_only_fences 1 2
+	servers_use 1 2 3 4 5
 	redis_kill s1
 	start=$(now_us)
 	redlock -k a --node-timeout 20s -- true
 	(($(now_us) - start < 10000000))
-	only_fences 2 4 5
+	servers_only_fences 2 4 5
 }
 
 @test "a minority that is frozen delays neither the start nor the end" {
@@ -73,14 +73,14 @@ foreign() {
 	redlock -k a --node-timeout 20s -- true
 	(($(now_us) - start < 10000000))
 	redis_thaw s3
-	eventually asked_at 3
-	eventually only_fences 1 2 3
+	eventually server_asked 3
+	eventually servers_only_fences 1 2 3
 }
 
 @test "two of five that are frozen delay neither the start nor the end" {
 	local start
 
-	servers 1 2 3 4 5
+	servers_use 1 2 3 4 5
 	redis_freeze s1
 	redis_freeze s4
 	start=$(now_us)
@@ -88,214 +88,214 @@ foreign() {
 	(($(now_us) - start < 10000000))
 	redis_thaw s1
 	redis_thaw s4
-	eventually asked_at 1
-	eventually asked_at 4
-	eventually only_fences 1 2 3 4 5
+	eventually server_asked 1
+	eventually server_asked 4
+	eventually servers_only_fences 1 2 3 4 5
 }
 
-@test "a server that thaws while COMMAND runs has the key, and gives it back" {
+@test "a server that thaws while COMMAND runs gets the key and loses it with the release" {
 	redis_freeze s3
 	redlock_bg -k a --node-timeout 20s -- sh -c \
 	    'touch started; until [ -e let-go ]; do sleep 0.02; done'
 	eventually test -e started
 	redis_thaw s3
-	eventually held_at 3
+	eventually server_held 3
 	touch let-go
 	redlock_ended 0
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "without a majority COMMAND does not run: 69, and nothing is left" {
+@test "without a majority COMMAND does not run: 69, and no key is left" {
 	redis_kill s2
 	redis_kill s3
-	gives 69 --node-timeout 500ms
+	refused_with 69 --node-timeout 500ms
 	says s2.sock s3.sock
-	eventually only_fences 1
-	servers 1 2 3 4 5
+	eventually servers_only_fences 1
+	servers_use 1 2 3 4 5
 	redis_kill s4
-	gives 69 --node-timeout 500ms
-	eventually only_fences 1 5
+	refused_with 69 --node-timeout 500ms
+	eventually servers_only_fences 1 5
 }
 
-@test "a majority that does not answer: 69, and nothing is left when it answers again" {
+@test "a majority that does not reply gives 69 and has no key when it replies again" {
 	redis_freeze s2
 	redis_freeze s3
-	gives 69 -t 1h --node-timeout 300ms
+	refused_with 69 -t 1h --node-timeout 300ms
 	redis_thaw s2
 	redis_thaw s3
-	eventually asked_at 2
-	eventually asked_at 3
-	eventually only_fences 1 2 3
+	eventually server_asked 2
+	eventually server_asked 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "an attempt that a signal ends leaves nothing behind" {
+@test "an attempt ended by a signal leaves nothing behind" {
 	redis_freeze s2
 	redis_freeze s3
 	redlock_bg -k a -t 1h --node-timeout 20s -- touch started
-	eventually held_at 1
+	eventually server_held 1
 	kill -TERM "$bg_pid"
 	redlock_ended 143
 	redis_thaw s2
 	redis_thaw s3
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 	[ ! -e started ]
 }
 
 ## Busy, unreachable, refused
 
-@test "busy is what a majority refuses: 75" {
+@test "a majority that refuses gives 75" {
 	redis_at s1 set redlock:a other px 600000
 	redis_at s3 set redlock:a other px 600000
-	gives 75
+	refused_with 75
 	says other
-	eventually free_at 2
+	eventually servers_free 2
 	[ "$(redis_at s1 get redlock:a)" = other ]
 	[ "$(redis_at s3 get redlock:a)" = other ]
 }
 
-@test "a lock that a minority has for another is taken, and the other's key stays" {
+@test "a lock that only a minority grants to another is acquired, and the other's key stays" {
 	redis_at s2 set redlock:a other px 600000
 	redlock -k a -- true
-	free_at 1 3
+	servers_free 1 3
 	[ "$(redis_at s2 get redlock:a)" = other ]
 	(($(redis_at s2 pttl redlock:a) > 300000))
 }
 
-@test "a lock that redlock-run holds on several servers is busy for the next" {
+@test "a lock held on several servers is busy for the next run" {
 	hold a
-	gives 75
+	refused_with 75
 	says "pid $bg_pid"
 	let_go
-	only_fences 1 2 3
+	servers_only_fences 1 2 3
 }
 
-@test "a refusal and servers that are down do not come to busy: 69" {
+@test "one refusal and a majority down give 69, not 75" {
 	redis_at s1 set redlock:a other px 600000
 	redis_kill s2
 	redis_kill s3
-	gives 69 --node-timeout 500ms
+	refused_with 69 --node-timeout 500ms
 }
 
-@test "one refusal and one server that is down do not come to busy: 69" {
+@test "one refusal and one server down of three give 69, not 75" {
 	redis_at s1 set redlock:a other px 600000
 	redis_kill s2
-	gives 69 --node-timeout 500ms
-	eventually free_at 3
+	refused_with 69 --node-timeout 500ms
+	eventually servers_free 3
 }
 
-@test "one refusal, one vote and one server that is down: 69 at once" {
+@test "one refusal, one vote and one server down give 69 at once" {
 	local start
 
 	redis_at s1 set redlock:a other px 600000
 	redis_kill s2
 	start=$(now_us)
-	gives 69 --node-timeout 20s
+	refused_with 69 --node-timeout 20s
 	(($(now_us) - start < 10000000))
 	says s2.sock 'held by another client'
-	eventually free_at 3
+	eventually servers_free 3
 }
 
-@test "a password that a majority refuses fails fast, though another server is frozen" {
+@test "a password that a majority refuses fails at once, even while another server is frozen" {
 	local start
 
 	redis_at s1 acl setuser default resetpass '>s3cret'
 	redis_at s2 acl setuser default resetpass '>s3cret'
 	redis_freeze s3
 	start=$(now_us)
-	gives 77 --node-timeout 20s
+	refused_with 77 --node-timeout 20s
 	(($(now_us) - start < 10000000))
 	redis_thaw s3
-	eventually only_fences 3
+	eventually servers_only_fences 3
 }
 
-@test "a held lock is busy, also where servers are out of memory" {
+@test "a held lock is busy even where servers are out of memory" {
 	hold a
 	redis_at s1 config set maxmemory 1
 	redis_at s2 config set maxmemory 1
-	gives 75
+	refused_with 75
 	let_go
 }
 
-@test "a minority whose name is not known does not matter" {
-	tell "$(url 1)" "$(url 2)" redis://nowhere.invalid
+@test "a minority whose names do not resolve does not matter" {
+	redis_use "$(server_url 1)" "$(server_url 2)" redis://nowhere.invalid
 	redlock -k a -t 4s --kill-after 100ms --node-timeout 1s -- sleep 2
-	only_fences 1 2
+	servers_only_fences 1 2
 	redis_kill s2
-	gives 69 --node-timeout 500ms
+	refused_with 69 --node-timeout 500ms
 	says nowhere.invalid s2.sock
 }
 
-@test "servers that cannot are no majority, and nobody holds it there: 69" {
+@test "a majority of servers that cannot vote gives 69, not 75" {
 	redis_at s1 config set maxmemory 1
 	redis_at s2 config set maxmemory 1
-	gives 69
-	eventually only_fences 3
+	refused_with 69
+	eventually servers_only_fences 3
 }
 
-@test "a server that cannot is outvoted" {
+@test "a server that cannot vote is outvoted" {
 	redis_at s1 config set maxmemory 1
 	redlock -k a -- true
 	redis_at s1 config set maxmemory 0
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "a password that a majority refuses: 77" {
+@test "a password that a majority refuses gives 77" {
 	redis_at s1 acl setuser default resetpass '>s3cret'
 	redis_at s2 acl setuser default resetpass '>s3cret'
 	redis_at s3 acl setuser default resetpass '>wrong'
 	export REDISCLI_AUTH=wrong
-	gives 77
+	refused_with 77
 	says s1.sock s2.sock
-	eventually free_at 1 2 3
+	eventually servers_free 1 2 3
 }
 
-@test "a majority that wants a password, and none is given: 77" {
+@test "a majority that requires a password gives 77 if none is configured" {
 	redis_at s1 acl setuser default resetpass '>s3cret'
 	redis_at s2 acl setuser default resetpass '>s3cret'
-	gives 77
+	refused_with 77
 	says s1.sock s2.sock
-	eventually free_at 1 2 3
+	eventually servers_free 1 2 3
 }
 
 @test "a password that a minority refuses does not matter" {
 	redis_at s1 acl setuser default resetpass '>s3cret'
 	redlock -k a -- true
-	eventually only_fences 2 3
+	eventually servers_only_fences 2 3
 }
 
 ## One server under two names
 
-@test "the same address twice is a usage error" {
-	run -64 --separate-stderr redlock -k a -r "$(url 1)" -r "$(url 2)" \
-	    -r "$(url 1)" -- touch started
+@test "a repeated address is a usage error" {
+	run -64 --separate-stderr redlock -k a -r "$(server_url 1)" -r "$(server_url 2)" \
+	    -r "$(server_url 1)" -- touch started
 	says s1.sock --help
 	[ ! -e started ]
-	servers 1 2 2
+	servers_use 1 2 2
 	run -64 --separate-stderr redlock -k a -- touch started
 	says s2.sock
 	[ ! -e started ]
-	not asked_at 1
+	not server_asked 1
 }
 
-@test "one server under two names is refused, and nothing is left" {
+@test "one server under two names is refused, and nothing is left on it" {
 	redis_start_tcp tcp
 	redis_freeze s1
-	run -64 --separate-stderr redlock -k a -r "$(url 1)" \
+	run -64 --separate-stderr redlock -k a -r "$(server_url 1)" \
 	    -r "unix://$BATS_FILE_TMPDIR/tcp.sock" --node-timeout 3s \
 	    -r "127.0.0.1:$redis_port" -- touch started
 	says 'same server' tcp.sock "$redis_port"
 	[ ! -e started ]
 	redis_thaw s1
 	eventually free_at_tcp
-	eventually only_fences 1
+	eventually servers_only_fences 1
 	ln -s "$BATS_FILE_TMPDIR/s1.sock" other.sock
 	redis_freeze s2
-	run -64 --separate-stderr redlock -k a -r "$(url 1)" \
-	    -r "unix://$PWD/other.sock" -r "$(url 2)" -- touch started
+	run -64 --separate-stderr redlock -k a -r "$(server_url 1)" \
+	    -r "unix://$PWD/other.sock" -r "$(server_url 2)" -- touch started
 	says 'same server'
 	[ ! -e started ]
 	redis_thaw s2
-	eventually only_fences 1 2
+	eventually servers_only_fences 1 2
 	redis_stop tcp
 }
 
@@ -303,13 +303,13 @@ free_at_tcp() {
 	[ "$(redis_at tcp exists redlock:a)" = 0 ]
 }
 
-@test "an even number of servers is said with -v" {
-	servers 1 2 3 4
+@test "-v remarks on an even number of servers" {
+	servers_use 1 2 3 4
 	run -0 --separate-stderr redlock -k a -- true
 	silent
 	run -0 --separate-stderr redlock -v -k a -- true
 	says '4 servers'
-	servers 1 2 3
+	servers_use 1 2 3
 	run -0 --separate-stderr redlock -v -k a -- true
 	[[ $stderr != *' servers '* ]]
 }
@@ -326,7 +326,7 @@ free_at_tcp() {
 	    -- touch started
 	[ ! -e started ]
 	redlock -k a -t 1h --restart-grace 0 -- true
-	redlock -k a -t 1h -r "$(url 1)" -- true
+	redlock -k a -t 1h -r "$(server_url 1)" -- true
 	REDLOCK_TTL=1h run -1 redlock --status -k a
 }
 
@@ -339,26 +339,26 @@ free_at_tcp() {
 	says '--at-least: 3s' '--restart-grace'
 	[ ! -e started ]
 	redlock -k a --at-least 61s --restart-grace 0 -- true
-	redlock -k b --at-least 61s -r "$(url 1)" -- true
+	redlock -k b --at-least 61s -r "$(server_url 1)" -- true
 }
 
-@test "servers that started only just now have no vote: 69, and it says until when" {
+@test "restarted servers have no vote, and the message tells until when: 69" {
 	local i
 
 	for i in 1 2 3; do
 		redis_restart "s$i"
 	done
-	gives 69 -t 1s --restart-grace 1h --node-timeout 3s
+	refused_with 69 -t 1s --restart-grace 1h --node-timeout 3s
 	says s1.sock s2.sock 'it started only ' \
 	    'ago and may have forgotten locks; it has no vote for another ' \
 	    '(--restart-grace)'
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 	unset REDLOCK_RESTART_GRACE
-	gives 69
-	redlock -k a -r "$(url 1)" -- true
+	refused_with 69
+	redlock -k a -r "$(server_url 1)" -- true
 }
 
-@test "once the grace has passed the servers vote" {
+@test "servers vote once the restart grace has passed" {
 	local second
 
 	redis_restart s1
@@ -367,25 +367,25 @@ free_at_tcp() {
 	redis_restart s3
 	eventually 30 redlock -k a -t 1s --restart-grace 2s -- true
 	(($(now_us) - second > 2000000))
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "one young server of three is outvoted, two are not" {
-	eventually 40 up_for 16 1 2 3
+@test "one restarted server of three is outvoted, two are not" {
+	eventually 40 servers_up_for 16 1 2 3
 	redis_restart s3
 	redlock -k a -t 15s --restart-grace 15s --node-timeout 3s -- true
 	redis_restart s2
-	gives 69 -t 15s --restart-grace 15s --node-timeout 3s
+	refused_with 69 -t 15s --restart-grace 15s --node-timeout 3s
 	says s2.sock s3.sock
 	[[ $stderr != *s1.sock:* ]]
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
 ## --status
 
 @test "--status shows the holder that the servers agree on" {
 	hold a
-	ask --json
+	status_of_a --json
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
 	json_one 'd["state"] == "held"'
@@ -395,14 +395,14 @@ free_at_tcp() {
 	run -0 --separate-stderr redlock --status
 	[ "$(wc -l <<<"$output")" -eq 2 ]
 	let_go
-	ask
+	status_of_a
 	[ "$status" -eq 1 ]
 }
 
-@test "--status: an owner counts where a majority agrees" {
+@test "--status: a holder counts where a majority agrees" {
 	foreign 1 other
 	foreign 3 other
-	ask --json
+	status_of_a --json
 	[ "$status" -eq 0 ]
 	json_one 'd["state"] == "held"'
 	json_one '[h["token"] for h in d["holders"]] == ["other"]'
@@ -410,22 +410,22 @@ free_at_tcp() {
 	json_one 'd["servers"][1]["ttl_ms"] is None'
 }
 
-@test "--status: an owner that a minority names does not count" {
+@test "--status: a holder that only a minority names does not count" {
 	foreign 2 other
-	ask --json
+	status_of_a --json
 	[ "$status" -eq 1 ]
 	json_one 'd["state"] == "free"'
 	json_one 'd["holders"] == []'
 	json_one '[s["state"] for s in d["servers"]] == ["free", "held", "free"]'
 }
 
-@test "--status: where there is no majority the state is unknown" {
+@test "--status: without agreement of a majority the state is unknown" {
 	foreign 1 one
 	foreign 2 two
-	ask --json
+	status_of_a --json
 	[ "$status" -eq 69 ]
 	json_one 'd["state"] == "unknown" and d["holders"] == []'
-	ask
+	status_of_a
 	[ "$status" -eq 69 ]
 	[[ $output == *$'\n'a\ *unknown* ]]
 }
@@ -433,24 +433,24 @@ free_at_tcp() {
 @test "--status -v has a line for each server" {
 	foreign 1 other
 	foreign 2 other
-	ask -v
+	status_of_a -v
 	[ "$status" -eq 0 ]
 	grep -q 's1\.sock .*other' <<<"$output"
 	grep -q 's2\.sock .*other' <<<"$output"
 	grep -q 's3\.sock .*free' <<<"$output"
 }
 
-@test "--status names a server that is down, and answers by the others" {
+@test "--status names a server that is down and uses the others" {
 	foreign 1 other
 	foreign 2 other
 	redis_kill s3
-	ask --json
+	status_of_a --json
 	[ "$status" -eq 0 ]
 	says s3.sock
 	json_one 'd["state"] == "held"'
 	json_one '[s["state"] for s in d["servers"]] == ["held", "held", "unknown"]'
 	redis_at s2 del redlock:a
-	ask
+	status_of_a
 	[ "$status" -eq 69 ]
 }
 
@@ -458,12 +458,12 @@ free_at_tcp() {
 	foreign 1 other
 	redis_kill s2
 	redis_kill s3
-	ask --json
+	status_of_a --json
 	[ "$status" -eq 69 ]
 	says s2.sock s3.sock
 	json_one 'd["state"] == "unknown"'
 	run -69 --separate-stderr redlock --status
-	ask -v
+	status_of_a -v
 	[ "$status" -eq 69 ]
 	grep -q 's1\.sock .*other' <<<"$output"
 	grep -q 's2\.sock .*refused' <<<"$output"

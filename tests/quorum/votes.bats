@@ -6,8 +6,8 @@
 load ../lib/common
 load ../lib/servers
 
-setup_file() { five_servers; }
-setup() { fresh_servers; }
+setup_file() { servers_start; }
+setup() { servers_reset; }
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
@@ -50,34 +50,34 @@ contend() {
 	[ -s ran ]
 }
 
-@test "two servers and four contenders: one of them runs" {
-	servers 1 2
+@test "two servers: of four contenders one runs" {
+	servers_use 1 2
 	for _ in {1..6}; do
 		contend
-		eventually only_fences 1 2
+		eventually servers_only_fences 1 2
 	done
 }
 
-@test "three servers, one of them down, and four contenders: one of them runs" {
+@test "three servers, one down: of four contenders one runs" {
 	redis_kill s2
 	for _ in {1..6}; do
 		contend 69
-		eventually only_fences 1 3
+		eventually servers_only_fences 1 3
 	done
 }
 
-@test "three servers and four contenders: one of them runs" {
+@test "three servers: of four contenders one runs" {
 	for _ in {1..6}; do
 		contend
-		eventually only_fences 1 2 3
+		eventually servers_only_fences 1 2 3
 	done
 }
 
-@test "four servers and four contenders: one of them runs" {
-	servers 1 2 3 4
+@test "four servers: of four contenders one runs" {
+	servers_use 1 2 3 4
 	for _ in {1..6}; do
 		contend
-		eventually only_fences 1 2 3 4
+		eventually servers_only_fences 1 2 3 4
 	done
 }
 
@@ -86,11 +86,11 @@ contend() {
 candidate() {
 	redis_at s1 set redlock:a "redlock-run/1 token=rival try=1 since=1 x" \
 	    px 60000
-	queues 1 "$1"
+	rival_queues 1 "$1"
 }
 
-# queues N TICKET: it is in the queue of server N.
-queues() {
+# rival_queues N TICKET: it is in the queue of server N.
+rival_queues() {
 	redis_at "s$1" hset '{redlock:a}:~beat' rival \
 	    "$(($(now_us) + 60000000)) 1 redlock-run/1 token=rival try=1 x"
 	redis_at "s$1" zadd '{redlock:a}:~queue' "$2" rival
@@ -99,7 +99,7 @@ queues() {
 # candidate_is_later: than we, who have just got our ticket.
 candidate_is_later() {
 	eventually two_candidates
-	queues 1 "$(now_us)"
+	rival_queues 1 "$(now_us)"
 }
 
 two_candidates() {
@@ -138,8 +138,8 @@ stays() {
 	done
 }
 
-@test "a split vote: the earlier ticket keeps its vote, and runs when the other gives way" {
-	servers 1 2
+@test "a split vote: the earlier ticket keeps its vote and runs when the later one yields" {
+	servers_use 1 2
 	candidate 1
 	redlock_bg -k a --node-timeout 20s -- true
 	candidate_is_later
@@ -148,7 +148,7 @@ stays() {
 	redis_at s1 del redlock:a
 	redlock_ended 0
 	candidate_gone
-	eventually only_fences 1 2
+	eventually servers_only_fences 1 2
 }
 
 # taken_again N FENCE: since it had that fence, server N has been taken anew.
@@ -156,22 +156,22 @@ taken_again() {
 	(($(redis_at "s$1" get '{redlock:a}:~fence') > $2))
 }
 
-@test "a split vote: the later ticket gives way, and runs if the earlier one is gone" {
-	servers 1 2
+@test "a split vote: the later ticket yields, and runs if the earlier one disappears" {
+	servers_use 1 2
 	candidate 1
 	redlock_bg -k a --node-timeout 20s -- true
 	eventually taken_again 2 0
 	eventually taken_again 2 "$(redis_at s2 get '{redlock:a}:~fence')"
-	queues 2 1
+	rival_queues 2 1
 	eventually not voted_for_us 2
 	stays not voted_for_us 2
 	candidate_gone
 	redlock_ended 0
-	eventually only_fences 1 2
+	eventually servers_only_fences 1 2
 }
 
-@test "a split vote: when one of the candidates has won it is busy at once" {
-	servers 1 2
+@test "a split vote: once one candidate has won the lock is busy at once" {
+	servers_use 1 2
 	candidate 1
 	redlock_bg -k a --node-timeout 20s -- true
 	candidate_is_later
@@ -180,13 +180,13 @@ taken_again() {
 	redlock_ended 75
 	grep -q 'held by' "$bg_err"
 	candidate_gone
-	eventually only_fences 1 2
+	eventually servers_only_fences 1 2
 }
 
-@test "a split vote: three node timeouts, then it is busy" {
+@test "a split vote: after three node timeouts the lock is busy" {
 	local start
 
-	servers 1 2
+	servers_use 1 2
 	candidate 1
 	start=$(now_us)
 	redlock_bg -k a --node-timeout 1s -- true
@@ -194,11 +194,11 @@ taken_again() {
 	redlock_ended 75
 	(($(now_us) - start > 3000000))
 	candidate_gone
-	eventually only_fences 1 2
+	eventually servers_only_fences 1 2
 }
 
-@test "a split vote over the first of several locks does not cost the second" {
-	servers 1 2
+@test "a split vote over the first of several locks does not lose the second" {
+	servers_use 1 2
 	candidate 1
 	redlock_bg -k a -k b --node-timeout 2s -- touch started
 	candidate_is_later
@@ -209,24 +209,24 @@ taken_again() {
 	redlock_ended 0
 	[ -e started ]
 	candidate_gone
-	eventually only_fences 1 2
+	eventually servers_only_fences 1 2
 }
 
-@test "a split vote: a candidate that is dead is not waited for" {
-	servers 1 2
+@test "a split vote: a dead candidate delays nobody" {
+	servers_use 1 2
 	candidate 1
 	redis_at s1 del redlock:a
 	redis_at s1 hset '{redlock:a}:~beat' rival 1
-	queues 2 1
+	rival_queues 2 1
 	redis_at s2 hset '{redlock:a}:~beat' rival 1
 	redlock -k a -- true
-	eventually only_fences 1 2
+	eventually servers_only_fences 1 2
 }
 
-@test "a split vote is settled though another server is frozen" {
+@test "a split vote ends although another server is frozen" {
 	local start
 
-	servers 1 2 3
+	servers_use 1 2 3
 	redis_freeze s3
 	candidate 1
 	start=$(now_us)
@@ -238,11 +238,11 @@ taken_again() {
 	(($(now_us) - start < 10000000))
 	candidate_leaves
 	redis_thaw s3
-	eventually only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
-@test "a holder is in no queue, also if a server had to be told the fence" {
-	servers 1 2
+@test "a holder is in no queue, even on a server that got the fence late" {
+	servers_use 1 2
 	redis_at s1 set '{redlock:a}:~fence' \
 	    $(($(now_us) + 3600000000))
 	redlock -k a -- sh -c 'until [ "$(
@@ -273,7 +273,7 @@ next_fence() {
 	((fence > last))
 }
 
-@test "the fence grows, whichever majority answers" {
+@test "the fence grows whichever majority replies" {
 	local fence=0 i
 
 	for i in 1 2 3 1 3 2; do
@@ -289,7 +289,7 @@ next_fence() {
 	done
 }
 
-@test "the fence grows though a minority has lost its own" {
+@test "the fence grows although a minority lost its counter" {
 	local fence=0 i
 
 	for i in 1 2 3 2 1; do
@@ -318,7 +318,7 @@ agreed() {
 	    bash "$BATS_FILE_TMPDIR" "$@"
 }
 
-@test "counters that drifted apart: the fence is larger than each, and a majority has it before COMMAND runs" {
+@test "the fence exceeds all counters, and a majority stores it before COMMAND runs" {
 	local ahead down other far fence
 
 	for ahead in 1 2 3; do
@@ -338,7 +338,7 @@ agreed() {
 	done
 }
 
-@test "a majority has the fence before COMMAND runs" {
+@test "a majority stores the fence before COMMAND runs" {
 	local fence=0 i last
 
 	for i in {1..10}; do
@@ -349,7 +349,7 @@ agreed() {
 	done
 }
 
-@test "a fence that is no number counts as none" {
+@test "a malformed fence counter counts as none" {
 	local fence
 
 	redis_at s1 set '{redlock:a}:~fence' nonsense

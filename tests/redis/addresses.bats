@@ -8,8 +8,8 @@ load ../lib/common
 load ../lib/topologies
 
 setup_file() {
-	tcp_start one --repl-diskless-sync-delay 0
-	tcp_start two --bind 127.0.0.2
+	redis_start_port one --repl-diskless-sync-delay 0
+	redis_start_port two --bind 127.0.0.2
 	cat >"$BATS_FILE_TMPDIR/namespaced" <<-'END'
 		#!/bin/sh
 		# namespaced COMMAND...: with /etc/hosts and the like from names/
@@ -41,7 +41,7 @@ setup() {
 		redis_at "$name" flushall >/dev/null
 	done
 	cd "$BATS_TEST_TMPDIR" || return
-	tell "redis://127.0.0.1:$(port one)"
+	redis_use "redis://127.0.0.1:$(redis_port one)"
 	export REDLOCK_RESTART_GRACE=0
 	helper_pid='' sender_pid=''
 }
@@ -121,62 +121,62 @@ threads() {
 	[ "$(find "/proc/$bg_pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -eq "$1" ]
 }
 
-@test "an IPv6 address" {
+@test "a server may have an IPv6 address" {
 	grep -q '^0*1 ' /proc/net/if_inet6 || skip 'no IPv6 here'
-	tcp_start six --bind ::1
-	tell "redis://[::1]:$(port six)"
+	redis_start_port six --bind ::1
+	redis_use "redis://[::1]:$(redis_port six)"
 	run -0 --separate-stderr redlock -k a -- \
-	    sh -c "$(redis_cli six exists redlock:a)"
+	    sh -c "$(redis_cli_text six exists redlock:a)"
 	silent_but 1
-	tell "[::1]:$(port six)"
+	redis_use "[::1]:$(redis_port six)"
 	run -0 --separate-stderr redlock -k a -- true
 	silent
-	tell "redis://[::1]:1"
+	redis_use "redis://[::1]:1"
 	run -69 --separate-stderr redlock -k a -- true
 	says 'redis://[::1]:1: Connection refused'
 }
 
-@test "a name with two addresses, where one refuses" {
+@test "a name with two addresses works if one refuses" {
 	our_names
 	name both.example 127.0.0.2 127.0.0.1
-	tell "redis://both.example:$(port one)"
+	redis_use "redis://both.example:$(redis_port one)"
 	run -0 --separate-stderr redlock -k a -- true
 	silent
-	tell "redis://both.example:$(port two)"
+	redis_use "redis://both.example:$(redis_port two)"
 	run -0 --separate-stderr redlock -k a -- true
 	silent
 	run -0 --separate-stderr redlock --status
 	silent_but "$output"
 }
 
-@test "a name with an IPv6 and an IPv4 address, where the first refuses" {
+@test "a name with an IPv6 and an IPv4 address works if the first refuses" {
 	our_names
 	name both.example ::1 127.0.0.1
-	tell "redis://both.example:$(port one)"
+	redis_use "redis://both.example:$(redis_port one)"
 	run -0 --separate-stderr redlock -k a -- true
 	silent
 }
 
-@test "a name with two addresses, where nobody answers at one" {
+@test "a name with two addresses works if one does not answer" {
 	our_names
 	name both.example 127.0.0.2 127.0.0.1
-	hole 127.0.0.2 "$(port one)"
-	tell "redis://both.example:$(port one)"
+	hole 127.0.0.2 "$(redis_port one)"
+	redis_use "redis://both.example:$(redis_port one)"
 	run -0 --separate-stderr redlock -k a --node-timeout 4s -- true
 	silent
 	kill -KILL "$helper_pid"
 	rm hole
 	# where no other test can have a server
 	name other.example 127.0.0.3 127.0.0.2
-	hole 127.0.0.3 "$(port two)"
-	tell "redis://other.example:$(port two)"
+	hole 127.0.0.3 "$(redis_port two)"
+	redis_use "redis://other.example:$(redis_port two)"
 	run -0 --separate-stderr redlock -k a --node-timeout 4s -- true
 	silent
 }
 
-@test "a name that cannot be resolved: 69, which says so" {
+@test "a name that does not resolve gives 69 and a message" {
 	our_names
-	tell redis://nobody.example
+	redis_use redis://nobody.example
 	run -69 --separate-stderr redlock -k a -- touch started
 	says 'a: not run: redis://nobody.example:6379: nobody.example: '
 	[ ! -e started ]
@@ -184,42 +184,38 @@ threads() {
 	says 'redis://nobody.example:6379: nobody.example: '
 }
 
-@test "one of three names that cannot be resolved: the others are enough" {
+@test "two of three names that resolve are enough" {
 	our_names
 	name one.example 127.0.0.1
 	name two.example 127.0.0.2
-	tell redis://nobody.example "redis://one.example:$(port one)" \
-	    "redis://two.example:$(port two)"
+	redis_use redis://nobody.example "redis://one.example:$(redis_port one)" \
+	    "redis://two.example:$(redis_port two)"
 	run -0 --separate-stderr redlock -k a -- true
 	silent
-	tell redis://nobody.example redis://nobody2.example \
-	    "redis://one.example:$(port one)"
+	redis_use redis://nobody.example redis://nobody2.example \
+	    "redis://one.example:$(redis_port one)"
 	run -69 --separate-stderr redlock -k a -- touch started
 	says 'a: not run: ' 'nobody.example: ' 'nobody2.example: '
 	[ ! -e started ]
 }
 
-@test "a name that can be resolved later, while COMMAND runs, counts then" {
+@test "a name that resolves only while COMMAND runs counts from then on" {
 	our_names
 	name one.example 127.0.0.1
 	name two.example 127.0.0.2
-	tell redis://one.example:"$(port one)" redis://two.example:"$(port two)" \
+	redis_use redis://one.example:"$(redis_port one)" redis://two.example:"$(redis_port two)" \
 	    "redis://late.example:$(third_port)"
-	keeps -t 9s --kill-after 100ms --node-timeout 3s
+	overseen_holds -t 9s --kill-after 100ms --node-timeout 3s
 	name late.example 127.0.0.1
-	eventually has third redlock:a
+	eventually redis_has third redlock:a
 	redis_kill one
-	finishes 0
+	overseen_ends 0
 }
 
 # third_port: that of a third server, which is started for it.
 third_port() {
-	tcp_start third >&2
-	port third
-}
-
-has() {
-	[ "$(redis_at "$1" exists "$2")" = 1 ]
+	redis_start_port third >&2
+	redis_port third
 }
 
 # successor_of PORT: a replica of the server "one", with its port.
@@ -227,7 +223,7 @@ successor_of() {
 	rm -f "$BATS_FILE_TMPDIR/successor.rdb"
 	redis_start successor --bind 127.0.0.2 --port "$1"
 	redis_at successor replicaof 127.0.0.1 "$1"
-	eventually is successor master_link_status up
+	eventually redis_is successor master_link_status up
 }
 
 # moves COMMAND...: under a run on moves.example, which is "one" and then its
@@ -236,66 +232,66 @@ moves() {
 	local port
 
 	our_names
-	port=$(port one)
+	port=$(redis_port one)
 	successor_of "$port"
 	name moves.example 127.0.0.1
-	tell "redis://moves.example:$port"
-	keeps -v -t 15s --kill-after 100ms --node-timeout 3s
-	eventually has successor redlock:a
+	redis_use "redis://moves.example:$port"
+	overseen_holds -v -t 15s --kill-after 100ms --node-timeout 3s
+	eventually redis_has successor redlock:a
 	echo '127.0.0.2 moves.example' >names/hosts
 	redis_at successor replicaof no one
 	"$@"
-	renewed_again
-	finishes 0
-	not has successor redlock:a
+	overseen_renewed
+	overseen_ends 0
+	not redis_has successor redlock:a
 	redis_kill successor
 }
 
-@test "a name whose address changes while COMMAND runs" {
+@test "a renewal follows a name to its new address" {
 	moves redis_kill one
 }
 
-@test "a name whose address changes when its server becomes a replica" {
+@test "a renewal follows a name whose old server becomes a replica" {
 	becomes_replica() { redis_at one replicaof 127.0.0.2 "$port"; }
 	moves becomes_replica
 }
 
-@test "a resolver that hangs: renewals and signals go on, and so does the end" {
+@test "a resolver that hangs delays neither renewals, signals nor the end" {
 	our_names 'files dns'
 	deaf_resolver
 	name stays.example 127.0.0.1
-	tell "redis://stays.example:$(port one)"
-	keeps -v -t 6s --kill-after 100ms --node-timeout 2s
+	redis_use "redis://stays.example:$(redis_port one)"
+	overseen_holds -v -t 6s --kill-after 100ms --node-timeout 2s
 	eventually threads 1
 	: >names/hosts
-	renewed_again	# the name was looked up more than a second ago
+	overseen_renewed	# the name was looked up more than a second ago
 	redis_at one client kill type normal
 	eventually threads 2
-	renewed_again
+	overseen_renewed
 	redis_at one client kill type normal
-	renewed_again
+	overseen_renewed
 	threads 2
-	finishes 0
-	not has one redlock:a
+	overseen_ends 0
+	not redis_has one redlock:a
 }
 
-@test "a resolver that hangs: a signal reaches COMMAND, and we die with it" {
+@test "a resolver that hangs does not keep a signal from COMMAND and redlock-run" {
 	local start
 
 	our_names 'files dns'
 	deaf_resolver
 	name stays.example 127.0.0.1
-	tell "redis://stays.example:$(port one)"
-	keeps -v -t 6s --kill-after 100ms --node-timeout 2s
+	redis_use "redis://stays.example:$(redis_port one)"
+	overseen_holds -v -t 6s --kill-after 100ms --node-timeout 2s
 	: >names/hosts
-	renewed_again
+	overseen_renewed
 	redis_at one client kill type normal
 	eventually threads 2
 	start=$(now_us)
 	kill -TERM "$bg_pid"
 	redlock_ended 143
 	(($(now_us) - start < 10000000))
-	not has one redlock:a
+	not redis_has one redlock:a
 }
 
 # sends_on HOST: a server that sends everybody on to there; its port is in the
@@ -318,18 +314,18 @@ while True:
 	eventually test -s port
 }
 
-# asked N: so often, at least.
-asked() {
+# resolver_asked N: so often, at least.
+resolver_asked() {
 	[ "$(wc -l <asked)" -ge "$1" ]
 }
 
-@test "a resolver that hangs is asked once where a cluster sends us" {
+@test "a resolver that hangs gets one query for the host of a redirect" {
 	our_names 'files dns'
 	deaf_resolver
 	sends_on slow.example
-	tell "redis+cluster://127.0.0.1:$(cat port)"
+	redis_use "redis+cluster://127.0.0.1:$(cat port)"
 	redlock_bg -k a -w inf --node-timeout 100ms -- touch started
-	eventually asked 8
+	eventually resolver_asked 8
 	[ "$(find "/proc/$bg_pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -le 2 ]
 	kill -TERM "$bg_pid"
 	redlock_ended 143
@@ -339,14 +335,14 @@ asked() {
 	[ ! -e started ]
 }
 
-@test "a cluster whose nodes go by their names" {
+@test "a cluster may name its nodes by host names" {
 	local name
 
 	our_names
 	name n1.example 127.0.0.1
 	name n2.example 127.0.0.1
 	for name in n1 n2; do
-		tcp_start "$name" --cluster-enabled yes \
+		redis_start_port "$name" --cluster-enabled yes \
 		    --cluster-config-file "$name.nodes" \
 		    --cluster-announce-hostname "$name.example" \
 		    --cluster-preferred-endpoint-type hostname
@@ -354,11 +350,11 @@ asked() {
 	done
 	redis_at n1 cluster addslotsrange 0 8191
 	redis_at n2 cluster addslotsrange 8192 16383
-	redis_at n1 cluster meet 127.0.0.1 "$(port n2)"
+	redis_at n1 cluster meet 127.0.0.1 "$(redis_port n2)"
 	eventually names_known n1 n2.example
 	eventually names_known n2 n1.example
 	for name in n1 n2; do
-		tell "redis+cluster://127.0.0.1:$(port "$name")"
+		redis_use "redis+cluster://127.0.0.1:$(redis_port "$name")"
 		run -0 --separate-stderr redlock -k a -k b -k c -k d -- \
 		    "$REDLOCK_RUN" --status
 		[ -z "$stderr" ]

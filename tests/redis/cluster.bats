@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034,SC2154,SC2016
 
 load ../lib/common
-load ../lib/topologies
+load ../lib/cluster
 
 setup_file() { cluster_start; }
 
@@ -11,26 +11,26 @@ setup() {
 	cluster_reset
 	cd "$BATS_TEST_TMPDIR" || return
 	declare -gA pid=()
-	tell "$(cluster)"
+	redis_use "$(cluster_url)"
 }
 
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
-# waits: somebody is blocked at the owner of the lock called "a".
-waits() {
-	at_owner redlock:a client list | grep -q ' cmd=blpop '
+# cluster_waits: somebody is blocked at the owner of the lock called "a".
+cluster_waits() {
+	cluster_at_owner redlock:a client list | grep -q ' cmd=blpop '
 }
 
-# in_queue N: so many wait for "a".
-in_queue() {
-	[ "$(at_owner '{redlock:a}:~queue' zcard '{redlock:a}:~queue')" = "$1" ]
+# cluster_queue_is N: so many wait for "a".
+cluster_queue_is() {
+	[ "$(cluster_at_owner '{redlock:a}:~queue' zcard '{redlock:a}:~queue')" = "$1" ]
 }
 
 # replica_has NODE KEY: the replica of NODE has it.
 replica_has() {
 	local name
-	name=$(replica_of "$1")
+	name=$(cluster_replica_of "$1")
 	[ "$(printf 'READONLY\nEXISTS %s\n' "$2" |
 		redis_at "$name" | tail -n 1)" = 1 ]
 }
@@ -38,22 +38,22 @@ replica_has() {
 # taken_over KEY NODE: another node than NODE serves KEY.
 taken_over() {
 	local node
-	node=$(owner "$1") && [ "$node" != "$2" ]
+	node=$(cluster_owner "$1") && [ "$node" != "$2" ]
 }
 
-@test "one seed leads to every slot" {
+@test "cluster: one seed node leads to every slot" {
 	local n node nodes=()
 
 	for n in {1..3}; do
-		tell "$(cluster "$n")"
+		redis_use "$(cluster_url "$n")"
 		for node in a b c d; do
 			run -0 --separate-stderr redlock -k "$node" -- true
 			silent
 		done
 	done
 	for node in a b c d; do
-		nodes+=("$(owner "{redlock:$node}:~fence")")
-		[ "$(at_owner "{redlock:$node}:~fence" \
+		nodes+=("$(cluster_owner "{redlock:$node}:~fence")")
+		[ "$(cluster_at_owner "{redlock:$node}:~fence" \
 			exists "{redlock:$node}:~fence")" = 1 ]
 	done
 	# they were spread over all masters
@@ -61,43 +61,43 @@ taken_over() {
 	cluster_left
 }
 
-@test "a replica as the seed leads to the master" {
-	tell "$(cluster "$(replica_of "$(owner redlock:a)" | tr -d c)")"
+@test "cluster: a replica as the seed node leads to the master" {
+	redis_use "$(cluster_url "$(cluster_replica_of "$(cluster_owner redlock:a)" | tr -d c)")"
 	run -4 --separate-stderr redlock -k a -- sh -c 'exit 4'
 	silent
 }
 
-@test "a seed that is dead is passed over; none alive is 69" {
-	tell "redis+cluster://127.0.0.1:1,127.0.0.1:$(port c2)"
+@test "cluster: a dead seed node is skipped; if all are dead the status is 69" {
+	redis_use "redis+cluster://127.0.0.1:1,127.0.0.1:$(redis_port c2)"
 	run -0 --separate-stderr redlock -k a -- true
 	silent
-	tell "redis+cluster://127.0.0.1:1,127.0.0.1:2"
+	redis_use "redis+cluster://127.0.0.1:1,127.0.0.1:2"
 	run -69 --separate-stderr redlock -k a -- touch started
 	says 'a: not run: redis+cluster://127.0.0.1:1,127.0.0.1:2: ' \
 	    ': node 127.0.0.1:2: Connection refused'
 	[ ! -e started ]
 }
 
-@test "a node by itself is no cluster: 69, and it says how to name one" {
-	tell "redis://127.0.0.1:$(port "$(other_master "$(owner redlock:a)")")"
+@test "a cluster node named as a single server gives 69 and the right form of URL" {
+	redis_use "redis://127.0.0.1:$(redis_port "$(cluster_other_master "$(cluster_owner redlock:a)")")"
 	run -69 --separate-stderr redlock -k a -- touch started
 	says 'a: not run: ' MOVED redis+cluster://
 	[ ! -e started ]
 }
 
-@test "a node that does not answer: 69, which says which" {
+@test "cluster: a node that does not answer gives 69 and is named" {
 	local node
 
-	node=$(owner redlock:a)
+	node=$(cluster_owner redlock:a)
 	redis_freeze "$node"
-	tell "$(cluster)"
+	redis_use "$(cluster_url)"
 	run -69 --separate-stderr redlock -k a --node-timeout 1s -- touch started
 	redis_thaw "$node"
 	[[ $stderr == *': node 127.0.0.1:'*': no answer within '* ]]
 	[ ! -e started ]
 }
 
-@test "several locks in several slots are taken together" {
+@test "cluster: several locks in several slots are acquired together" {
 	run -0 --separate-stderr redlock -k a -k b -k c -- \
 	    sh -c 'echo "$REDLOCK_KEY" | xargs; exec "$@"' sh \
 	    "$REDLOCK_RUN" --status -k a -k b -k c
@@ -106,98 +106,98 @@ taken_over() {
 	cluster_left
 }
 
-@test "one of several is busy: the others are given back" {
-	keeps
+@test "cluster: if one of several locks is busy the others are released" {
+	overseen_holds
 	run -75 --separate-stderr redlock -k 0 -k a -k b -- touch started
 	[ ! -e started ]
 	cluster_left redlock:a
-	finishes 0
+	overseen_ends 0
 }
 
-@test "a {tag} in the name is the slot" {
+@test "cluster: a {tag} in the name decides the slot" {
 	run -0 --separate-stderr redlock -k 'x{one}y' -k 'z{one}' -- \
 	    "$REDLOCK_RUN" --status
 	[[ $output == *'x{one}y '*held*'z{one} '*held* ]]
-	[ "$(owner 'redlock:x{one}y:~fence')" = "$(owner one)" ]
+	[ "$(cluster_owner 'redlock:x{one}y:~fence')" = "$(cluster_owner one)" ]
 	cluster_left
 }
 
-@test "the slot moves while COMMAND runs: the renewal follows" {
-	keeps -v -t 6s --kill-after 100ms --node-timeout 2s
-	move_slot redlock:a
-	renewed_again
-	[ "$(owner redlock:a)" = "$to" ]
+@test "cluster: a renewal follows a slot that moved" {
+	overseen_holds -v -t 6s --kill-after 100ms --node-timeout 2s
+	cluster_move_slot redlock:a
+	overseen_renewed
+	[ "$(cluster_owner redlock:a)" = "$to" ]
 	[ "$(redis_at "$to" exists redlock:a)" = 1 ]
 	run -75 --separate-stderr redlock -k a -- touch jumped
 	[ ! -e jumped ]
-	finishes 0
+	overseen_ends 0
 	cluster_left
 }
 
-@test "the slot has moved when COMMAND ends: the release follows" {
-	keeps -t 1h
-	move_slot redlock:a
-	finishes 0
+@test "cluster: a release follows a slot that moved" {
+	overseen_holds -t 1h
+	cluster_move_slot redlock:a
+	overseen_ends 0
 	cluster_left
 }
 
-@test "the slot has moved, and the lock is lost on the way: 79" {
-	keeps -t 1h
-	move_begins redlock:a
-	at_owner redlock:a del redlock:a
-	move_keys
-	move_ends
-	finishes 79
+@test "cluster: a lock lost while its slot moved gives 79" {
+	overseen_holds -t 1h
+	cluster_move_begins redlock:a
+	cluster_at_owner redlock:a del redlock:a
+	cluster_move_keys
+	cluster_move_ends
+	overseen_ends 79
 	grep -q '^redlock-run: a: lock lost before sh ended: ' "$bg_err"
 	cluster_left
 }
 
-@test "the slot moves while one waits: it is woken at once" {
-	keeps -t 1h
-	comes next -w 5m -t 1h
-	eventually waits
-	move_slot redlock:a
-	eventually waits
-	in_queue 1
+@test "cluster: a waiter is woken at once when the slot moves" {
+	overseen_holds -t 1h
+	overseen_start next -w 5m -t 1h
+	eventually cluster_waits
+	cluster_move_slot redlock:a
+	eventually cluster_waits
+	cluster_queue_is 1
 	touch leave-holder
 	redlock_ended 0
 	date +%s%N >>began
-	eventually runs next
+	eventually overseen_runs next
 	# by its heartbeat alone it would have asked within 5 s
-	(($(began 3) - $(began 2) < 3500))
+	(($(began_ms 3) - $(began_ms 2) < 3500))
 	touch leave
-	ends next 0
+	client_ends next 0
 	[ ! -e overlap ]
 	cluster_left
 }
 
-@test "the slot moves while several wait: they are served in turn" {
+@test "cluster: waiters are served in turn when the slot moves" {
 	local n
 
-	keeps -t 1h
+	overseen_holds -t 1h
 	for n in 1 2 3; do
-		comes "w$n" -w 5m -t 1h
-		eventually in_queue "$n"
+		overseen_start "w$n" -w 5m -t 1h
+		eventually cluster_queue_is "$n"
 	done
-	move_slot redlock:a
+	cluster_move_slot redlock:a
 	touch leave
 	redlock_ended 0
 	for n in 1 2 3; do
-		ends "w$n" 0
+		client_ends "w$n" 0
 	done
 	[ "$(xargs <order)" = 'holder w1 w2 w3' ]
 	[ ! -e overlap ]
 	cluster_left
 }
 
-@test "a slot that is on its way: a lock there is kept until it has arrived" {
-	keeps -v -t 9s --kill-after 100ms --node-timeout 2s
-	move_begins redlock:a
+@test "cluster: a lock is kept while its slot migrates" {
+	overseen_holds -v -t 9s --kill-after 100ms --node-timeout 2s
+	cluster_move_begins redlock:a
 	eventually not renewed_lately
-	move_keys
-	move_ends
-	renewed_again
-	finishes 0
+	cluster_move_keys
+	cluster_move_ends
+	overseen_renewed
+	overseen_ends 0
 	cluster_left
 }
 
@@ -206,23 +206,23 @@ renewed_lately() {
 	(($(redis_at "$from" pttl redlock:a) > 5500))
 }
 
-@test "a slot that is on its way for longer than the lease: 79 before its end" {
-	keeps -t 3s --kill-after 100ms --node-timeout 2s
-	move_begins redlock:a
+@test "cluster: a slot that migrates for longer than the lease gives 79 before the lease ends" {
+	overseen_holds -t 3s --kill-after 100ms --node-timeout 2s
+	cluster_move_begins redlock:a
 	redlock_ended 79
 	grep -q '^redlock-run: a: lock lost: .*TRYAGAIN' "$bg_err"
-	move_keys
-	move_ends
+	cluster_move_keys
+	cluster_move_ends
 	eventually cluster_left
 }
 
-@test "a slot that is on its way when COMMAND ends: the release follows" {
-	keeps -t 1h --node-timeout 20s
-	move_begins redlock:a
+@test "cluster: a release finds its slot while it migrates" {
+	overseen_holds -t 1h --node-timeout 20s
+	cluster_move_begins redlock:a
 	touch leave
 	eventually nobody_inside
-	move_keys
-	move_ends
+	cluster_move_keys
+	cluster_move_ends
 	redlock_ended 0
 	cluster_left
 }
@@ -231,78 +231,78 @@ nobody_inside() {
 	[ ! -e inside ]
 }
 
-@test "a slot that is on its way: a new lock is 69, who waits gets it" {
-	move_begins redlock:a
+@test "cluster: a new lock in a migrating slot gives 69, and a waiter gets it" {
+	cluster_move_begins redlock:a
 	run -69 --separate-stderr redlock -k a --node-timeout 2s -- touch started
 	says 'a: not run: ' TRYAGAIN
 	[ ! -e started ]
-	comes late -w 5m
-	move_keys
-	move_ends
-	eventually runs late
+	overseen_start late -w 5m
+	cluster_move_keys
+	cluster_move_ends
+	eventually overseen_runs late
 	touch leave
-	ends late 0
+	client_ends late 0
 	cluster_left
 }
 
-@test "the master is killed while COMMAND runs: the lock is kept" {
+@test "cluster: a run keeps its lock when the master is killed" {
 	local old
 
-	old=$(owner redlock:a)
-	keeps -v -t 30s --kill-after 100ms
+	old=$(cluster_owner redlock:a)
+	overseen_holds -v -t 30s --kill-after 100ms
 	eventually replica_has "$old" redlock:a
 	redis_kill "$old"
 	eventually 40 taken_over redlock:a "$old"
-	renewed_again
-	[ "$(at_owner redlock:a exists redlock:a)" = 1 ]
-	finishes 0
-	[ "$(at_owner redlock:a exists redlock:a)" = 0 ]
+	overseen_renewed
+	[ "$(cluster_at_owner redlock:a exists redlock:a)" = 1 ]
+	overseen_ends 0
+	[ "$(cluster_at_owner redlock:a exists redlock:a)" = 0 ]
 }
 
-@test "a lock that the failover lost is lost, 79, and not made again" {
+@test "cluster: a lock lost in a failover gives 79 and is not made again" {
 	local old replica
 
-	old=$(owner redlock:a)
-	replica=$(replica_of "$old")
+	old=$(cluster_owner redlock:a)
+	replica=$(cluster_replica_of "$old")
 	redis_freeze "$replica"
 	redis_at "$old" client kill type replica
-	keeps -t 1m --kill-after 100ms
+	overseen_holds -t 1m --kill-after 100ms
 	redis_kill "$old"
 	redis_thaw "$replica"
 	redlock_ended 79
 	grep -q '^redlock-run: a: lock lost: its key is gone' "$bg_err"
-	[ "$(at_owner redlock:a exists redlock:a)" = 0 ]
+	[ "$(cluster_at_owner redlock:a exists redlock:a)" = 0 ]
 }
 
-@test "shared locks and slots are followed as well" {
-	keeps -s -v -t 6s --kill-after 100ms --node-timeout 2s
+@test "cluster: shared locks and slots follow a moved slot as well" {
+	overseen_holds -s -v -t 6s --kill-after 100ms --node-timeout 2s
 	run -0 --separate-stderr redlock -s -k a -- true
 	silent
-	move_slot redlock:a
-	renewed_again
+	cluster_move_slot redlock:a
+	overseen_renewed
 	run -0 --separate-stderr redlock -s -k a -- true
 	silent
 	run -75 --separate-stderr redlock -k a -- true
-	finishes 0
-	keeps --slots 2 -v -t 6s --kill-after 100ms --node-timeout 2s
+	overseen_ends 0
+	overseen_holds --slots 2 -v -t 6s --kill-after 100ms --node-timeout 2s
 	run -0 --separate-stderr redlock --slots 2 -k a -- true
-	move_slot redlock:a
-	renewed_again
+	cluster_move_slot redlock:a
+	overseen_renewed
 	run -0 --separate-stderr redlock --slots 2 -k a -- \
 	    "$REDLOCK_RUN" -E 75 --slots 2 -k a -- true
-	finishes 0
+	overseen_ends 0
 	cluster_left
 }
 
-@test "--at-least keeps the lock where the slot has gone" {
-	keeps -t 1h --at-least 1h
-	move_slot redlock:a
-	finishes 0
+@test "cluster: --at-least keeps the lock where the slot has gone" {
+	overseen_holds -t 1h --at-least 1h
+	cluster_move_slot redlock:a
+	overseen_ends 0
 	run -75 --separate-stderr redlock -k a -- true
 	says 'a: resting for '
 }
 
-@test "--status finds the locks of all nodes, and those that are named" {
+@test "cluster: --status finds the locks of all nodes" {
 	local name
 
 	for name in a b c d; do
@@ -315,12 +315,12 @@ nobody_inside() {
 	run -1 --separate-stderr redlock --status -k d -k a -k none
 	[ "$(awk 'NR > 1 { print $1, $2 }' <<<"$output" | xargs)" = \
 	    'a rest d rest none free' ]
-	tell "$(cluster 5)"
+	redis_use "$(cluster_url 5)"
 	run -0 --separate-stderr redlock --status
 	[ "$(awk 'NR > 1 { print $1 }' <<<"$output" | xargs)" = 'a b c d' ]
 }
 
-@test "a run inside another knows that it has the lock" {
+@test "cluster: a nested run finds the lock of the outer one" {
 	run -5 --separate-stderr redlock -k a -k b -- \
 	    "$REDLOCK_RUN" -k b -- sh -c 'exit 5'
 	silent

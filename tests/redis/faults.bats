@@ -9,7 +9,7 @@ load ../lib/faults
 setup_file() {
 	redis_start_tcp redis --lua-time-limit 10
 	export tcp=127.0.0.1:$redis_port
-	write_helpers
+	faults_write_helpers
 }
 
 setup() {
@@ -31,7 +31,7 @@ has_stopped() {
 	gone "$bg_pid" || grep -q '^State:.T' "/proc/$bg_pid/status"
 }
 
-@test "a time in which we did not run is no silence of the server" {
+@test "a pause of redlock-run does not count as silence of the server" {
 	local at url
 
 	preload stopped
@@ -49,7 +49,7 @@ has_stopped() {
 	done
 }
 
-@test "a lease half of which passed while we did not run is asked for anew" {
+@test "a lease half used up by a pause of redlock-run is acquired again" {
 	local at
 
 	preload stopped
@@ -66,7 +66,7 @@ has_stopped() {
 
 ## Answers and connections that are lost
 
-@test "an answer to acquire that is lost is asked for again: one key, one holder" {
+@test "a lost reply to an acquire is requested again: one key, one holder" {
 	rude redis cut
 	run -5 --separate-stderr redlock -k a -r "$rude_url" -- \
 	    sh -c 'echo >>ran; exit 5'
@@ -75,7 +75,7 @@ has_stopped() {
 	quiet_end
 }
 
-@test "an answer to release that is lost: the key is gone, the status is COMMAND's" {
+@test "a lost reply to a release leaves no key, and COMMAND's status" {
 	rude redis pass
 	run -5 --separate-stderr redlock -k a -r "$rude_url" -- sh -c '
 		echo cut >mode
@@ -84,11 +84,11 @@ has_stopped() {
 	quiet_end
 }
 
-@test "an answer to a renewal that is lost is asked for again, and COMMAND runs on" {
+@test "a lost reply to a renewal is requested again, and COMMAND runs on" {
 	rude redis pass
 	hold a -v -t 6s --kill-after 100ms --node-timeout 2s -r "$rude_url"
 	eventually grep -q 'acquired in' "$bg_err"
-	mode cut
+	rude_mode cut
 	eventually grep -qx pass mode
 	eventually renewed_after 0
 	let_go
@@ -107,7 +107,7 @@ renewed_after() {
 	sleep 0.1	# by so much the renewal will prolong it
 	before=$(expiry redlock:a)
 	redis client kill user default
-	eventually later_than "$before"
+	eventually lease_later_than "$before"
 	let_go
 }
 
@@ -122,7 +122,7 @@ renewed_after() {
 	quiet_end
 }
 
-@test "while connections are cut all the time, each run gets the lock and gives it back, or does not start" {
+@test "while connections are cut all the time, a run either starts and releases or does not start" {
 	local stop=$PWD/stop got ran=0
 
 	while [ ! -e "$stop" ]; do
@@ -169,7 +169,7 @@ fence_exists() {
 	ghostless
 }
 
-@test "an attempt that a stalled server did not answer leaves no lock behind, however long its name" {
+@test "an attempt without reply leaves no lock behind, however long its name" {
 	local name prefix
 
 	name=$(printf 'a%.0s' {1..512})
@@ -188,7 +188,7 @@ only_side_keys() {
 		not grep -v ':~\(fence\|runs\)$' keys
 }
 
-@test "an attempt over TCP that a stalled server did not answer leaves no lock behind" {
+@test "an attempt over TCP without reply from a stalled server leaves no lock behind" {
 	ghostless -r "$tcp"
 }
 
@@ -198,12 +198,12 @@ only_side_keys() {
 	    touch started
 	[ ! -e started ]
 	not fence_exists
-	mode pass
+	rude_mode pass
 	eventually fence_exists
 	eventually not held a
 }
 
-@test "an attempt that is interrupted leaves no lock behind" {
+@test "an interrupted attempt leaves no lock behind" {
 	local i
 
 	for i in 1 2; do
@@ -233,7 +233,7 @@ only_side_keys() {
 	[ ! -e started ]
 }
 
-@test "nothing that writes is sent before the password is accepted" {
+@test "no write is sent before the password is accepted" {
 	redis acl setuser default resetpass '>s3cret'
 	redis config resetstat
 	redis_freeze
@@ -247,7 +247,7 @@ only_side_keys() {
 	not held a
 }
 
-@test "nothing that writes is sent before the database is selected" {
+@test "no write is sent before the database is selected" {
 	redis_freeze
 	run -69 redlock -k a --node-timeout 500ms -r "$REDLOCK_REDIS?db=3" -- true
 	redis_thaw
@@ -260,7 +260,7 @@ only_side_keys() {
 	not grep -q '^db' keys
 }
 
-@test "a renewal in flight when COMMAND ends: the key is gone, and stays gone" {
+@test "a renewal in flight when COMMAND ends leaves no key" {
 	redlock_bg -k a -t 6s --kill-after 100ms --node-timeout 3s -- sh -c "
 		kill -STOP $(redis_pid)
 		sleep 2.3
@@ -289,9 +289,9 @@ only_side_keys() {
 
 ## The server cannot: no vote, never "held by somebody"
 
-@test "a server out of memory is no vote" {
+@test "a server out of memory has no vote" {
 	redis config set maxmemory 1
-	gives 69
+	refused_with 69
 	says OOM
 }
 
@@ -301,7 +301,7 @@ only_side_keys() {
 	hold a -t 6s --kill-after 100ms --node-timeout 2s
 	redis config set maxmemory 1
 	until_ms=$(expiry redlock:a)
-	eventually later_than "$until_ms"
+	eventually lease_later_than "$until_ms"
 	let_go
 	not held a
 }
@@ -314,19 +314,19 @@ only_side_keys() {
 	run -75 redlock -k a -- true
 }
 
-@test "a replica is no vote" {
+@test "a replica has no vote" {
 	redis replicaof 127.0.0.1 1
-	gives 69
+	refused_with 69
 	says READONLY
 }
 
-@test "a server that cannot save is no vote" {
+@test "a server that cannot save has no vote" {
 	mkdir "$BATS_FILE_TMPDIR/gone"
 	redis_start misconf --save 3600 1 --dir "$BATS_FILE_TMPDIR/gone"
 	rmdir "$BATS_FILE_TMPDIR/gone"
 	redis_at misconf bgsave
 	eventually cannot_save
-	gives 69 -r "unix://$BATS_FILE_TMPDIR/misconf.sock"
+	refused_with 69 -r "unix://$BATS_FILE_TMPDIR/misconf.sock"
 	says MISCONF
 	redis_kill misconf
 }
@@ -335,7 +335,7 @@ cannot_save() {
 	[[ $(redis_at misconf info persistence) == *rdb_last_bgsave_status:err* ]]
 }
 
-@test "a server that is still loading is no vote" {
+@test "a server that is still loading has no vote" {
 	redis_start loading
 	redis_at loading eval 'for i = 1, 3000 do
 		redis.call("SET", i, string.rep("x", 1100) .. i) end' 0
@@ -347,7 +347,7 @@ cannot_save() {
 	    >"$BATS_FILE_TMPDIR/loading.args"
 	redis_spawn loading
 	eventually still_loading
-	gives 69 -r "unix://$BATS_FILE_TMPDIR/loading.sock"
+	refused_with 69 -r "unix://$BATS_FILE_TMPDIR/loading.sock"
 	says LOADING
 	still_loading
 	redis_kill loading
@@ -357,10 +357,10 @@ still_loading() {
 	[[ $(redis_at loading get x) == *LOADING* ]]
 }
 
-@test "a server busy with an endless script is no vote" {
+@test "a server busy with an endless script has no vote" {
 	redis eval 'while true do end' 0 >/dev/null 2>&1 &
 	eventually busy_server
-	gives 69
+	refused_with 69
 	says BUSY
 	redis script kill
 	wait
@@ -372,13 +372,13 @@ busy_server() {
 	[[ $(redis get x) == *BUSY* ]]
 }
 
-@test "a server with no room for another client is no vote" {
+@test "a server with no room for another client has no vote" {
 	$ADMIN_CLI -s "$BATS_FILE_TMPDIR/redis.sock" blpop nothing 0 \
 	    >/dev/null 2>&1 3>&- 4>&- &
 	eventually somebody_waits
 	redis config set maxclients 1
 	eventually full_server
-	gives 69
+	refused_with 69
 	kill $!
 	eventually roomy_server
 }
@@ -395,37 +395,37 @@ full_server() {
 	[[ $(redis ping 2>/dev/null) != PONG ]]
 }
 
-@test "an error that we do not know is no vote" {
+@test "a server with an unknown error has no vote" {
 	rude - 'say -CLUSTERDOWN Hash slot not served\r\n'
-	gives 69 -r "$rude_url" --node-timeout 300ms
-	mode 'say -ERR something quite new\r\n'
-	gives 69 -r "$rude_url" --node-timeout 300ms
-	mode 'say -MASTERDOWN Link with MASTER is down\r\n'
-	gives 69 -r "$rude_url" --node-timeout 300ms
+	refused_with 69 -r "$rude_url" --node-timeout 300ms
+	rude_mode 'say -ERR something quite new\r\n'
+	refused_with 69 -r "$rude_url" --node-timeout 300ms
+	rude_mode 'say -MASTERDOWN Link with MASTER is down\r\n'
+	refused_with 69 -r "$rude_url" --node-timeout 300ms
 }
 
-@test "an error that says we may not fails fast" {
+@test "a permission error fails at once" {
 	local start
 
 	rude - 'say -NOPERM this user has no permissions\r\n'
 	start=$SECONDS
-	gives 77 -r "$rude_url" -t 1h --node-timeout 30s
-	mode 'say -NOAUTH Authentication required.\r\n'
-	gives 77 -r "$rude_url" -t 1h --node-timeout 30s
-	mode 'say -WRONGPASS invalid username-password pair\r\n'
-	REDISCLI_AUTH=x gives 77 -r "$rude_url" -t 1h --node-timeout 30s
+	refused_with 77 -r "$rude_url" -t 1h --node-timeout 30s
+	rude_mode 'say -NOAUTH Authentication required.\r\n'
+	refused_with 77 -r "$rude_url" -t 1h --node-timeout 30s
+	rude_mode 'say -WRONGPASS invalid username-password pair\r\n'
+	REDISCLI_AUTH=x refused_with 77 -r "$rude_url" -t 1h --node-timeout 30s
 	((SECONDS - start < 25))
 }
 
 @test "control characters in a server's error do not reach the terminal" {
 	rude - 'say -ERR \x1b[31mred\x07\r\n'
-	gives 69 -r "$rude_url" --node-timeout 300ms
+	refused_with 69 -r "$rude_url" --node-timeout 300ms
 	[[ $stderr != *[$'\e\a']* ]]
 }
 
 ## The server talks nonsense: no vote, no crash, bounded memory
 
-@test "an answer of another kind is no vote" {
+@test "a reply of the wrong type is no vote" {
 	local answer
 
 	rude - close
@@ -433,13 +433,13 @@ full_server() {
 	    '*1\r\n$-1' '*2\r\n+yes\r\n+no' '*2\r\n:1\r\n$-1' \
 	    '*2\r\n:0\r\n:1' '*2\r\n:7\r\n:1' '*2\r\n$1\r\n1\r\n$1\r\n1' \
 	    '*1\r\n*1\r\n*1\r\n:1' '*3\r\n-ERR a\r\n-ERR b\r\n:1'; do
-		mode "say $answer\\r\\n"
+		rude_mode "say $answer\\r\\n"
 		cat mode
-		gives 69 -r "$rude_url" --node-timeout 60ms
+		refused_with 69 -r "$rude_url" --node-timeout 60ms
 	done
 }
 
-@test "garbage and half an answer are no vote" {
+@test "garbage and half a reply are no vote" {
 	local answer
 
 	rude - close
@@ -447,36 +447,36 @@ full_server() {
 	    '\r\n\r\n\r\n' '$100\r\nhalf' '*2\r\n:1' '*2\r\n' ':' '*' '$' \
 	    '$999999999999999999999\r\n' '*99999999999999\r\n' '$-5\r\n' \
 	    '*-7\r\n' ':12345678901234567890123\r\n' '*1000000000\r\n'; do
-		mode "say $answer"
+		rude_mode "say $answer"
 		cat mode
-		gives 69 -r "$rude_url" --node-timeout 60ms
+		refused_with 69 -r "$rude_url" --node-timeout 60ms
 	done
 }
 
-@test "a server that hangs up is no vote" {
+@test "a server that hangs up has no vote" {
 	local start=$SECONDS
 
 	rude - close
-	gives 69 -r "$rude_url" --node-timeout 300ms
+	refused_with 69 -r "$rude_url" --node-timeout 300ms
 	((SECONDS - start < 10))
 }
 
-@test "a connection that fails at the moment of the timeout is no vote" {
+@test "a connection that fails at the moment of the timeout brings no vote" {
 	local ms
 
 	rude - close
 	for ms in 94 96 98 99 100 101 102 104; do
-		mode "close 0.$(printf %03d "$ms")"
-		gives 69 -r "$rude_url" --node-timeout 60ms
+		rude_mode "close 0.$(printf %03d "$ms")"
+		refused_with 69 -r "$rude_url" --node-timeout 60ms
 	done
 }
 
-@test "a server that answers nothing is no vote" {
+@test "a server that does not answer has no vote" {
 	rude - silence
-	gives 69 -r "$rude_url" --node-timeout 300ms
+	refused_with 69 -r "$rude_url" --node-timeout 300ms
 }
 
-@test "a server that accepts nobody is no vote" {
+@test "a server that accepts no connection has no vote" {
 	/usr/bin/python3 -c '
 import socket, time
 l = socket.socket(socket.AF_UNIX)
@@ -494,7 +494,7 @@ while True:
 open("full", "w")
 time.sleep(1000)' 3>&- 4>&- &
 	eventually test -e full
-	gives 69 -r "unix://$PWD/full.sock" --node-timeout 300ms
+	refused_with 69 -r "unix://$PWD/full.sock" --node-timeout 300ms
 	kill $!
 }
 
@@ -508,13 +508,13 @@ print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' \
 	    "$REDLOCK_RUN" "$@"
 }
 
-@test "a huge or endless answer is no vote and takes no memory" {
+@test "a huge or endless reply is no vote and takes no memory" {
 	local how status usual got
 
 	read -r status usual < <(memory -k a -- true)
 	rude - close
 	for how in line bulk array nested replies; do
-		mode "endless $how"
+		rude_mode "endless $how"
 		read -r status got < <(memory -k a -r "$rude_url" \
 		    --node-timeout 300ms -- touch started)
 		echo "$how: status $status, $got MB, usually $usual MB"
@@ -531,7 +531,7 @@ print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' \
 	redlock -k a -- true
 }
 
-@test "a user without the keys beside the lock works, or is told which pattern is missing" {
+@test "a user without permission for the keys beside the lock can hold it, or gets the missing pattern" {
 	redis acl setuser default resetkeys '~redlock:*'
 	run --separate-stderr redlock -k a -- touch started
 	if [ "$status" -ne 0 ]; then

@@ -25,24 +25,24 @@ teardown_file() { redis_stop_all; }
 
 ## The rule
 
-@test "the manual has the rule that the scripts need" {
-	block 'ACL SETUSER' >rule
+@test "the manual has the ACL rule that the scripts need" {
+	readme_block 'ACL SETUSER' >rule
 	[[ $(wc -l <rule) -eq 6 ]]
 	[[ $(grep -o "[~+][^' ]*" rule | xargs) == "${permitted[*]}" ]]
 }
 
-@test "the manual's commands make a user, and that user can hold a lock" {
+@test "the manual's commands make a user that can hold a lock" {
 	umask 077
 	echo "it's s3cret" >redlock.password
 	mkdir bin
 	echo "exec $(type -P redis-cli) ${ADMIN_CLI#* } -s \
 	    $BATS_FILE_TMPDIR/redis.sock \"\$@\"" >bin/redis-cli
 	chmod +x bin/redis-cli
-	block 'ACL SETUSER' >rule
+	readme_block 'ACL SETUSER' >rule
 	PATH=$PWD/bin:$PATH run -0 --separate-stderr sh rule
 	[[ $output == OK ]]
 	redis acl setuser default off
-	block redis://redlock@ | sed "s/redis.example.com/$tcp/" >job
+	readme_block redis://redlock@ | sed "s/redis.example.com/$tcp/" >job
 	grep -q "@$tcp " job
 	ln -s "$REDLOCK_RUN" bin/redlock-run
 	echo 'touch made' >backup.sh
@@ -53,7 +53,7 @@ teardown_file() { redis_stop_all; }
 	redis acl deluser redlock
 }
 
-@test "whom a permission is refused is told the whole rule, for the prefix in use" {
+@test "a message about a missing permission has the whole rule, for the prefix in use" {
 	local prefix
 
 	redis acl setuser default -@all
@@ -70,7 +70,7 @@ teardown_file() { redis_stop_all; }
 	done
 }
 
-@test "the rule has every command that is sent, and no other" {
+@test "the ACL rule has every command that redlock-run sends, and no other" {
 	{
 		grep -ohE "(call|attempt)\('[A-Z]+'" "$top"/src/protocol/lua/*.lua
 		grep -ohE '(argv|info)\[2?\] = \{ "[A-Z]+"' "$top"/src/*/*.c
@@ -89,8 +89,9 @@ does() {
 	statuses+=("$got")
 }
 
-# waits ARG...: the same, and when it blocks on the server we end it.
-waits() {
+# does_until_blocked ARG...: the same, and when it blocks on the server we end
+# it.
+does_until_blocked() {
 	local got=0 pid
 	"$REDLOCK_RUN" "$@" >>said 2>&1 3>&- 4>&- &
 	pid=$!
@@ -105,7 +106,7 @@ blocked_or_gone() {
 }
 
 # everything DURATION: all that there is to send, in a short time; that long it
-# waits for the answer to the last of it.
+# does_until_blocked for the answer to the last of it.
 everything() {
 	statuses=()
 	redis flushall
@@ -120,7 +121,7 @@ everything() {
 	    '9000000000000000 1 redlock-run/1 token=rival try=1 x'
 	does -k a -- true
 	redis set redlock:a 'redlock-run/1 token=rival try=1 since=1 x'
-	waits -k a -w 1m -- true
+	does_until_blocked -k a -w 1m -- true
 	does --status -k a
 	does --status
 	does --history
@@ -132,7 +133,7 @@ denied() {
 	redis acl log 100 | sed -n '/^object$/{n;p;}' | sort -u
 }
 
-@test "under the rule nothing is denied, and without any of its commands something is" {
+@test "under the ACL rule no command is denied, and each of its commands is needed" {
 	local word
 
 	# The server has to be older than the restart grace.
@@ -156,7 +157,7 @@ denied() {
 	done
 }
 
-@test "a run that is refused for want of a permission leaves nothing behind" {
+@test "a run without permission leaves nothing behind" {
 	local how refused=0 word
 
 	for word in "${permitted[@]}"; do
@@ -178,7 +179,7 @@ denied() {
 	((refused > 12))
 }
 
-@test "a key pattern that is missing is named" {
+@test "a message names a key pattern that is missing" {
 	redis acl setuser default resetkeys '~redlock:*'
 	run -77 --separate-stderr redlock -k a -- touch started
 	says '~{redlock:*'
@@ -212,7 +213,7 @@ running() {
 	[ "$(cmdlines "$@" | wc -l)" -eq "$n" ]
 }
 
-@test "a password on the command line is wiped from it, in whatever way it is given" {
+@test "a password on the command line is wiped from it, in whatever form it is given" {
 	local given how url="redis://me:s3cret@$tcp"
 	local ways=("-r $url" "-r$url" "--redis $url" "--redis=$url"
 	    "-nvr$url" "-r redis://:s3cret@$tcp" "-r $url/1"
@@ -232,7 +233,7 @@ running() {
 	redis acl deluser me
 }
 
-@test "neither ps nor COMMAND, servers or messages get to know the password" {
+@test "neither ps nor COMMAND, servers or messages show the password" {
 	local file monitor waiter url="redis://me:s3cret@$tcp"
 
 	redis acl setuser me on '>s3cret' "${permitted[@]}"
@@ -266,14 +267,14 @@ running() {
 	kill "$monitor"
 }
 
-@test "what COMMAND is given stays as it is" {
+@test "COMMAND's own arguments stay as they are" {
 	local url="redis://me:s3cret@$tcp"
 
 	REDLOCK_X=$url run -0 redlock -k a -- sh -c 'echo "$1 $REDLOCK_X"' sh "$url"
 	[ "$output" = "$url $url" ]
 }
 
-@test "a mistake in what is typed does not show the password" {
+@test "a typing error does not show the password" {
 	local url="redis://me:s3cret@$tcp"
 
 	redlock --status -r "$url/x" 2>>said || true
@@ -388,7 +389,7 @@ while True:
 	echo_port=$(<echo.port)
 }
 
-@test "nothing of a reply to AUTH is shown in the server's own words, nor in a Sentinel's" {
+@test "no message quotes a server's or Sentinel's reply to AUTH" {
 	local reply
 
 	for reply in "-ERR unknown command 'AUTH', with args beginning with: '%s'" \

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034,SC2154,SC2016
 
 load ../lib/common
-load ../lib/topologies
+load ../lib/sentinel
 
 setup_file() {
 	local name
@@ -11,12 +11,12 @@ setup_file() {
 	replicated_start
 	# the second and the third of a quorum, with a replica each
 	for name in m2 m3 s2 s3; do
-		tcp_start "$name" --repl-diskless-sync-delay 0
+		redis_start_port "$name" --repl-diskless-sync-delay 0
 	done
-	redis_at s2 replicaof 127.0.0.1 "$(port m2)"
-	redis_at s3 replicaof 127.0.0.1 "$(port m3)"
-	eventually is s2 master_link_status up
-	eventually is s3 master_link_status up
+	redis_at s2 replicaof 127.0.0.1 "$(redis_port m2)"
+	redis_at s3 replicaof 127.0.0.1 "$(redis_port m3)"
+	eventually redis_is s2 master_link_status up
+	eventually redis_is s3 master_link_status up
 }
 
 setup() {
@@ -35,7 +35,7 @@ setup() {
 	eventually linked m3 1
 	cd "$BATS_TEST_TMPDIR" || return
 	declare -gA pid=()
-	tell "$(url r1)"
+	redis_use "$(replica_url r1)"
 	export REDLOCK_RESTART_GRACE=0
 }
 
@@ -57,12 +57,12 @@ linked() {
 		tail -n 1)" -ge "$2" ]
 }
 
-url() {
+replica_url() {
 	echo "unix://$BATS_FILE_TMPDIR/$1.sock"
 }
 
-# has NAME: it has the lock called "a".
-has() {
+# replica_has NAME: it has the lock called "a".
+replica_has() {
 	[ "$(redis_at "$1" exists redlock:a)" = 1 ]
 }
 
@@ -76,9 +76,9 @@ only_fence() {
 }
 
 # both: shell text that says how many replicas of r1 have the lock.
-both="$(redis_cli r2 exists redlock:a); $(redis_cli r3 exists redlock:a)"
+both="$(redis_cli_text r2 exists redlock:a); $(redis_cli_text r3 exists redlock:a)"
 
-@test "the replicas have the lock when COMMAND starts, each time" {
+@test "--replicas: the replicas have the lock whenever COMMAND starts" {
 	local n
 
 	for n in {1..5}; do
@@ -92,7 +92,7 @@ both="$(redis_cli r2 exists redlock:a); $(redis_cli r3 exists redlock:a)"
 	eventually only_fence r1 r2 r3
 }
 
-@test "more replicas than there are: 69 in time, and nothing stays" {
+@test "--replicas: too few replicas give 69 in time and leave nothing" {
 	local start
 
 	start=$(now_us)
@@ -105,7 +105,7 @@ both="$(redis_cli r2 exists redlock:a); $(redis_cli r3 exists redlock:a)"
 	run -0 --separate-stderr redlock -k a -- true
 }
 
-@test "a replica that is frozen: 69, and as soon as it is back the lock" {
+@test "--replicas: a frozen replica gives 69, and the lock as soon as it is back" {
 	redis_freeze r2
 	run -69 --separate-stderr redlock -k a --replicas 2 --node-timeout 4s \
 	    -- touch started
@@ -117,7 +117,7 @@ both="$(redis_cli r2 exists redlock:a); $(redis_cli r3 exists redlock:a)"
 	eventually redlock -k a --replicas 2 -- true
 }
 
-@test "a wait for replicas says that the replicas have not confirmed the lock" {
+@test "--replicas: the message names the replicas that have not confirmed" {
 	redis_freeze r2
 	run -69 --separate-stderr redlock -k a --replicas 2 -w 2s \
 	    --node-timeout 10s -- touch started
@@ -128,7 +128,7 @@ both="$(redis_cli r2 exists redlock:a); $(redis_cli r3 exists redlock:a)"
 	only_fence r1
 }
 
-@test "a connection that is lost while it waits for replicas proves nothing" {
+@test "--replicas: a connection lost during the wait proves nothing" {
 	redis_freeze r2
 	redlock_bg -k a --replicas 2 --node-timeout 4s -- touch started
 	eventually wait_is_on
@@ -140,7 +140,7 @@ both="$(redis_cli r2 exists redlock:a); $(redis_cli r3 exists redlock:a)"
 	only_fence r1
 }
 
-@test "a time too short for an answer is said" {
+@test "--replicas: a message tells that the time is too short for a reply" {
 	redis_freeze r2
 	redis_freeze r3
 	run -69 --separate-stderr redlock -k a --replicas 1 --node-timeout 50ms \
@@ -151,22 +151,22 @@ both="$(redis_cli r2 exists redlock:a); $(redis_cli r3 exists redlock:a)"
 	eventually only_fence r1
 }
 
-@test "with -w it waits for the replicas" {
+@test "--replicas: -w waits for the replicas" {
 	redis_freeze r2
-	comes late -w 5m --replicas 2 --node-timeout 400ms
-	eventually has r1
+	overseen_start late -w 5m --replicas 2 --node-timeout 400ms
+	eventually replica_has r1
 	eventually grep -q 'waiting for' late.err
 	[ ! -e order ]
 	redis_thaw r2
-	eventually runs late
-	has r2
-	has r3
+	eventually overseen_runs late
+	replica_has r2
+	replica_has r3
 	touch leave
-	ends late 0
+	client_ends late 0
 	only_fence r1
 }
 
-@test "with -w it gives up when the wait is over, and nothing stays" {
+@test "--replicas: a wait that times out leaves nothing" {
 	redis_freeze r2
 	run -69 --separate-stderr redlock -k a -w 1s --replicas 2 \
 	    --node-timeout 2s -- touch started
@@ -175,16 +175,16 @@ both="$(redis_cli r2 exists redlock:a); $(redis_cli r3 exists redlock:a)"
 	only_fence r1
 }
 
-@test "with -w and replicas that are late: the lock is asked for again" {
+@test "--replicas: with -w the lock is acquired again if replicas are late" {
 	redis_freeze r2
-	comes late -w 5m --replicas 2 -t 6s --kill-after 100ms \
+	overseen_start late -w 5m --replicas 2 -t 6s --kill-after 100ms \
 	    --node-timeout 20s
 	eventually wait_is_on
 	eventually half_is_over
 	redis_thaw r2
-	eventually runs late
+	eventually overseen_runs late
 	touch leave
-	ends late 0
+	client_ends late 0
 	only_fence r1
 }
 
@@ -193,30 +193,30 @@ half_is_over() {
 	(($(redis_at r1 pttl redlock:a) < 2800))
 }
 
-@test "who waits in the queue gets the lock with its replicas" {
-	keeps --replicas 2 --node-timeout 10s
-	comes next -w 5m --replicas 2
-	eventually waits
+@test "--replicas: a waiter from the queue gets the lock with its replicas" {
+	overseen_holds --replicas 2 --node-timeout 10s
+	overseen_start next -w 5m --replicas 2
+	eventually replica_waits
 	touch leave-holder
 	redlock_ended 0
-	eventually runs next
-	has r2
-	has r3
+	eventually overseen_runs next
+	replica_has r2
+	replica_has r3
 	touch leave
-	ends next 0
+	client_ends next 0
 }
 
-waits() {
+replica_waits() {
 	redis_at r1 client list | grep -q ' cmd=blpop '
 }
 
-@test "several servers: the replicas of a majority are enough" {
-	tell "$(url r1)" "$(url m2)" "$(url m3)"
+@test "--replicas: on several servers the replicas of a majority are enough" {
+	redis_use "$(replica_url r1)" "$(replica_url m2)" "$(replica_url m3)"
 	run -0 --separate-stderr redlock -k a --replicas 1 -- true
 	silent
 	redis_freeze s2
 	run -0 --separate-stderr redlock -k a --replicas 1 --node-timeout 5s -- \
-	    sh -c "$(redis_cli s3 exists redlock:a)"
+	    sh -c "$(redis_cli_text s3 exists redlock:a)"
 	silent_but 1
 	redis_freeze s3
 	run -69 --separate-stderr redlock -k a --replicas 1 \
@@ -226,7 +226,7 @@ waits() {
 	eventually only_fence r1 m2 m3
 }
 
-@test "a user that may not WAIT: 77, and it says what is missing" {
+@test "--replicas: a user without permission for WAIT gets 77 and its name" {
 	redis_at r1 acl setuser default -wait
 	run -0 --separate-stderr redlock -k a -- true
 	run -77 --separate-stderr redlock -k a --replicas 1 -- touch started
@@ -235,19 +235,19 @@ waits() {
 	only_fence r1
 }
 
-@test "a signal ends the wait for replicas at once, and nothing stays" {
+@test "--replicas: a signal ends the wait at once and leaves nothing" {
 	local start
 
 	redis_freeze r2
 	env --default-signal "$REDLOCK_RUN" -k a --replicas 2 --ttl 1h \
 	    --node-timeout 1m -- touch started 3>&- 4>&- &
 	pid[a]=$!
-	eventually has r1
+	eventually replica_has r1
 	eventually wait_is_on
 	start=$(now_us)
 	kill -TERM "${pid[a]}"
 	: >a.err
-	ends a 143
+	client_ends a 143
 	(($(now_us) - start < 10000000))
 	[ ! -e started ]
 	eventually only_fence r1

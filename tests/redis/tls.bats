@@ -8,7 +8,7 @@ load ../lib/tls
 
 setup_file() {
 	[[ -z $(no_tls) ]] || return 0
-	make_certificates
+	tls_make_certificates
 	redis_start_tcp plain
 	tls_start redis server
 }
@@ -37,7 +37,7 @@ refused() {
 
 ## Who it is
 
-@test "a server that proves to be the address, or the host, of the URL is used" {
+@test "TLS: a certificate for the URL's host or address is accepted" {
 	local host
 
 	for host in 127.0.0.1 localhost; do
@@ -49,14 +49,14 @@ refused() {
 	done
 }
 
-@test "a certificate that has expired is not accepted: 69" {
+@test "TLS: an expired certificate is rejected: 69" {
 	tls_start old expired
 	refused 69 "$(tls_url old)" "127.0.0.1:$(tls_port old)" \
 	    'certificate has expired'
 	redis_kill old
 }
 
-@test "nor is one for somebody else, but for --tls-server-name" {
+@test "TLS: a certificate for another host is rejected, unless --tls-server-name names it" {
 	local url
 
 	tls_start other other
@@ -74,7 +74,7 @@ refused() {
 	redis_kill other
 }
 
-@test "a certificate without alternative names is for nobody, whatever its common name" {
+@test "TLS: a certificate without alternative names is rejected, whatever its common name" {
 	tls_start named localhost
 	refused 69 "$(tls_url named localhost)" 'hostname mismatch'
 	REDLOCK_TLS_SERVER_NAME=localhost refused 69 "$(tls_url named)" \
@@ -82,7 +82,7 @@ refused() {
 	redis_kill named
 }
 
-@test "--tls-server-name is a whole name: a part of one is a usage error" {
+@test "TLS: --tls-server-name takes a whole name; a part is a usage error" {
 	local name
 
 	for name in .example . '' "$(printf 'x%.0s' {1..300})"; do
@@ -95,14 +95,14 @@ refused() {
 	[ ! -e ran ]
 }
 
-@test "nor is one that nobody we trust has signed" {
+@test "TLS: a certificate from an unknown authority is rejected" {
 	REDLOCK_TLS_CA=$certs/stranger.crt refused 69 "$(tls_url redis)" \
 	    'its certificate is not accepted'
 	unset REDLOCK_TLS_CA
 	refused 69 "$(tls_url redis)" 'its certificate is not accepted'
 }
 
-@test "no CA file switches that off: none, an empty one, a wrong one is a usage error" {
+@test "TLS: a missing, empty or wrong CA file is a usage error and never disables verification" {
 	local file
 
 	echo garbage >garbage
@@ -116,7 +116,7 @@ refused() {
 
 ## Who we are
 
-@test "a server that wants a certificate of ours: without one 77" {
+@test "TLS: a server that requires a client certificate gives 77 without one" {
 	local url
 
 	tls_start strict server --tls-auth-clients yes
@@ -131,7 +131,7 @@ refused() {
 	redis_kill strict
 }
 
-@test "the four options do what the environment does" {
+@test "TLS: the four options do the same as the environment" {
 	tls_start strange other --tls-auth-clients yes
 	unset REDLOCK_TLS_CA
 	redlock -k a -r "$(tls_url strange)" --tls-ca "$certs/ca.crt" \
@@ -141,7 +141,7 @@ refused() {
 	redis_kill strange
 }
 
-@test "a certificate and its key go together, and have to be there" {
+@test "TLS: a certificate and its key are needed together, and both must exist" {
 	local url
 
 	url=$(tls_url redis)
@@ -155,7 +155,7 @@ refused() {
 	refused 64 "$url" 'go together'
 }
 
-@test "a key with a passphrase is refused, and stdin is left to COMMAND" {
+@test "TLS: a key with a passphrase is refused, and stdin is left to COMMAND" {
 	openssl ec -aes256 -passout pass:x -in "$certs/client.key" -out locked
 	run -64 --separate-stderr redlock -k a \
 	    --tls-cert "$certs/client.crt" --tls-key locked -- touch ran <<<x
@@ -163,14 +163,14 @@ refused() {
 	[[ ! -e ran && $stderr != *Enter* ]]
 }
 
-@test "a certificate and a key that are mixed up are no use" {
+@test "TLS: a certificate and a key that do not match are refused" {
 	run -64 --separate-stderr redlock -k a --tls-cert "$certs/client.key" \
 	    --tls-key "$certs/client.crt" -- touch ran
 	says "the certificate '$certs/client.key' cannot be used: there is none"
 	[ ! -e ran ]
 }
 
-@test "--check asks for a certificate, not for a password" {
+@test "TLS: --check suggests a certificate, not a password" {
 	tls_start strict server --tls-auth-clients yes
 	run -77 --separate-stderr redlock --check -r "$(tls_url strict)"
 	[[ $output == *'NOT OK: it does not accept our certificate'*--tls-key* ]]
@@ -180,16 +180,16 @@ refused() {
 
 ## The wrong kind of port
 
-@test "a port where nobody is: that has nothing to do with TLS" {
+@test "TLS: a closed port gives a message that does not mention TLS" {
 	refused 69 rediss://127.0.0.1:1 'rediss://127.0.0.1:1: Connection refused'
 }
 
-@test "rediss:// to a port without TLS, and redis:// to one with it: a hint" {
+@test "TLS: rediss:// to a plain port, and redis:// to a TLS port, give a hint" {
 	refused 69 "rediss://127.0.0.1:$redis_port" 'does this port speak TLS?'
 	refused 69 "redis://127.0.0.1:$(tls_port redis)" rediss://
 }
 
-@test "a server without a cipher or a version in common is no refusal: 69" {
+@test "TLS: no cipher or version in common gives 69" {
 	local url how
 
 	for how in '--tls-protocols TLSv1.2 --tls-ciphers PSK' \
@@ -203,7 +203,7 @@ refused() {
 	done
 }
 
-@test "a server with TLS 1.2 alone that wants a certificate of ours: without one 77" {
+@test "TLS: a TLS 1.2 server that requires a client certificate gives 77 without one" {
 	local url
 
 	tls_start strict server --tls-auth-clients yes --tls-protocols TLSv1.2
@@ -215,7 +215,7 @@ refused() {
 	redis_kill strict
 }
 
-@test "a server that says nothing to the handshake: no answer in time" {
+@test "TLS: a handshake without reply times out" {
 	redis_freeze
 	run -69 --separate-stderr redlock -k a --node-timeout 200ms -- touch ran
 	redis_thaw
@@ -223,7 +223,7 @@ refused() {
 	says 'TLS handshake'
 }
 
-@test "a signal ends the wait for a handshake at once" {
+@test "TLS: a signal ends the handshake at once" {
 	redis_freeze
 	redlock_bg -k a -w inf --node-timeout 60s -- touch ran
 	eventually connected "$bg_pid"
@@ -236,7 +236,7 @@ refused() {
 
 ## As without TLS
 
-@test "the lease is renewed while COMMAND runs" {
+@test "TLS: the lease is renewed while COMMAND runs" {
 	local first
 
 	hold a -t 6s --kill-after 100ms --node-timeout 2s
@@ -247,7 +247,7 @@ refused() {
 	not held a
 }
 
-@test "a connection that is cut is made anew, and the lock is kept" {
+@test "TLS: a cut connection is opened again, and the lock is kept" {
 	local id
 
 	hold a -t 9s --kill-after 100ms --node-timeout 3s
@@ -259,20 +259,20 @@ refused() {
 	not held a
 }
 
-@test "a server that restarts empty while COMMAND runs: 79" {
+@test "TLS: a server that restarts empty while COMMAND runs gives 79" {
 	hold a -t 9s --kill-after 100ms --node-timeout 3s
 	redis_restart
 	redlock_ended 79
 	not held a
 }
 
-@test "a lock that is deleted by hand: 79" {
+@test "TLS: a lock deleted by hand gives 79" {
 	hold a -t 3s --kill-after 100ms --node-timeout 1s
 	redis del redlock:a
 	redlock_ended 79
 }
 
-@test "a waiter gets its turn" {
+@test "TLS: a waiter is served in its turn" {
 	local holder
 
 	hold a
@@ -286,7 +286,7 @@ refused() {
 	wait "$holder"
 }
 
-@test "a majority of three: one that proves nothing has no vote" {
+@test "TLS: one of three servers without a valid certificate has no vote" {
 	tls_start s2 server
 	tls_start s3 expired
 	export REDLOCK_RESTART_GRACE=0
@@ -302,7 +302,7 @@ refused() {
 	redis_kill s3
 }
 
-@test "who does not use TLS does not load it" {
+@test "a run without TLS does not load the TLS module" {
 	hold a -r "unix://$BATS_FILE_TMPDIR/redis.sock"
 	not grep -q -e libssl -e redlock-run-tls "/proc/$bg_pid/maps"
 	let_go
@@ -311,7 +311,7 @@ refused() {
 	let_go
 }
 
-@test "an answer of many records is read to its end" {
+@test "TLS: a reply of many records is read to its end" {
 	redis eval 'for i = 1, 100 do
 		redis.call("SET", "redlock:n" .. i, string.rep("x", 5000),
 		    "PX", 600000)
@@ -321,7 +321,7 @@ refused() {
 	((${#output} > 10000))
 }
 
-@test "a nested run, --status and --history speak TLS as well" {
+@test "TLS: a nested run, --status and --history work as well" {
 	redlock -k a -- "$REDLOCK_RUN" -k a -- "$REDLOCK_RUN" --status -k a \
 	    >out
 	grep '^a  *held ' out
@@ -329,8 +329,8 @@ refused() {
 
 ## Several servers behind one URL
 
-# sentinel_start "NAME HOST PORT"...: one that knows these masters.
-sentinel_start() {
+# tls_sentinel_start "NAME HOST PORT"...: one that knows these masters.
+tls_sentinel_start() {
 	local try conf=$BATS_FILE_TMPDIR/sentinel.conf
 
 	for try in {1..50}; do
@@ -364,12 +364,12 @@ sentinel_start() {
 	return 1
 }
 
-# sentinel_url MASTER
-sentinel_url() {
+# tls_sentinel_url MASTER
+tls_sentinel_url() {
 	echo "rediss+sentinel://127.0.0.1:$(tls_port sentinel)/$1"
 }
 
-@test "a cluster is followed from node to node" {
+@test "TLS: redirects of a cluster are followed" {
 	local i
 
 	for i in 1 2; do
@@ -394,14 +394,14 @@ sentinel_url() {
 	redis_kill c2
 }
 
-@test "the master that a Sentinel names has to prove who it is, too" {
+@test "TLS: a master that a Sentinel names must have a valid certificate, too" {
 	tls_start old expired
-	sentinel_start "right 127.0.0.1 $(tls_port redis)" \
+	tls_sentinel_start "right 127.0.0.1 $(tls_port redis)" \
 	    "old 127.0.0.1 $(tls_port old)"
-	run -0 --separate-stderr redlock -k a -r "$(sentinel_url right)" -- \
+	run -0 --separate-stderr redlock -k a -r "$(tls_sentinel_url right)" -- \
 	    sh -c "$(cli exists redlock:a)"
 	[ "$output" = 1 ]
-	refused 69 "$(sentinel_url old)" 'certificate has expired'
+	refused 69 "$(tls_sentinel_url old)" 'certificate has expired'
 	redis_kill sentinel
 	redis_kill old
 }
