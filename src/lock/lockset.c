@@ -7,8 +7,6 @@
 #include "base/log.h"
 #include "lock/lockset.h"
 
-#define TELL_AFTER_MS 1000
-
 int
 locks_init(struct locks *ls, struct loop *loop, int n)
 {
@@ -123,7 +121,7 @@ acquire_next(struct locks *ls, const struct owner *owner)
 {
 	struct lock *l = &ls->lock[ls->begun];
 	enum lock_outcome outcome;
-	int64_t wake;
+	int64_t wake, t;
 
 	l->lease.last = ls->begun + 1 == ls->n;
 	if (ls->begun > 0)
@@ -144,14 +142,12 @@ acquire_next(struct locks *ls, const struct owner *owner)
 		if (clock_now_ms() < l->lease.wait_end_ms &&
 		    l->lease.wait_end_ms < wake)
 			wake = l->lease.wait_end_ms;
-		/* At the end of the wait the outcome tells. */
-		if (l->lease.wait_end_ms <= ls->tell_ms)
-			ls->tell_ms = CLOCK_NEVER;
-		if (clock_now_ms() >= ls->tell_ms) {
-			ls->waiting_cb(l);
-			ls->tell_ms = CLOCK_NEVER;
+		if (ls->wait_end_ms != 0) {
+			t = ls->waiting_cb(ls->waiting_arg, l);
+			if (t < wake)
+				wake = t;
 		}
-		loop_turn(ls->loop, wake < ls->tell_ms ? wake : ls->tell_ms);
+		loop_turn(ls->loop, wake);
 	}
 	ls->begun++;
 	return outcome;
@@ -159,15 +155,14 @@ acquire_next(struct locks *ls, const struct owner *owner)
 
 enum lock_outcome
 locks_acquire(struct locks *ls, const struct owner *owner, int64_t wait_end_ms,
-    void (*waiting_cb)(const struct lock *))
+    locks_waiting_cb *waiting_cb, void *waiting_arg)
 {
 	enum lock_outcome outcome = LOCK_HELD;
 	const struct lock *about;
 
 	ls->wait_end_ms = wait_end_ms;
 	ls->waiting_cb = waiting_cb;
-	ls->tell_ms =
-	    wait_end_ms == 0 ? CLOCK_NEVER : clock_now_ms() + TELL_AFTER_MS;
+	ls->waiting_arg = waiting_arg;
 	while (outcome == LOCK_HELD && ls->begun < ls->n) {
 		outcome = acquire_next(ls, owner);
 		if (outcome == LOCK_UNDECIDED) {

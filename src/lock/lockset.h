@@ -9,6 +9,12 @@
 
 #include "lock/lock.h"
 
+/*
+ * While the run waits for l: called after each turn of the loop.  Returns when
+ * it wants to be called again at the latest.
+ */
+typedef int64_t locks_waiting_cb(void *arg, const struct lock *l);
+
 struct locks {
 	struct loop *loop;
 	struct lock *lock;
@@ -16,8 +22,8 @@ struct locks {
 	int begun;                /* the first so many have been asked for */
 	const struct lock *about; /* the one that an outcome is about */
 	int64_t wait_end_ms;      /* until when to wait for our turn */
-	void (*waiting_cb)(const struct lock *); /* after a second of that */
-	int64_t tell_ms;
+	locks_waiting_cb *waiting_cb;
+	void *waiting_arg;
 };
 
 /*
@@ -39,13 +45,13 @@ void locks_connect(struct locks *);
 
 /*
  * Takes all, turning the loop until that is decided, and waits for its turn
- * until wait_end_ms (0: not at all); waiting_cb is called once if that takes
- * more than a second.  Unless it returns LOCK_HELD, whatever may have been left
- * on a server is given back before it returns, within one more node timeout,
- * and ->about says which lock it was.
+ * until wait_end_ms (0: not at all, and waiting_cb is not called).  Unless it
+ * returns LOCK_HELD, whatever may have been left on a server is given back
+ * before it returns, within one more node timeout, and ->about says which lock
+ * it was.
  */
 enum lock_outcome locks_acquire(struct locks *, const struct owner *,
-    int64_t wait_end_ms, void (*waiting_cb)(const struct lock *));
+    int64_t wait_end_ms, locks_waiting_cb *waiting_cb, void *waiting_arg);
 
 /* Ends locks_acquire() at its next turn.  For callbacks. */
 void locks_cancel(struct locks *);

@@ -24,6 +24,7 @@
 #include "run/run.h"
 #include "run/state.h"
 #include "run/supervise.h"
+#include "run/waiting.h"
 
 /* Must run before signals are ours: the resolver may block. */
 static void
@@ -142,7 +143,7 @@ static bool
 acquire(struct run *run, int *status)
 {
 	enum lock_outcome outcome;
-	int64_t now;
+	int64_t now, end_ms;
 
 	run->asked_ms = clock_now_ms();
 	locks_connect(&run->locks);
@@ -154,8 +155,10 @@ acquire(struct run *run, int *status)
 		*status = EXIT_OS;
 		return false;
 	}
+	end_ms = wait_end_ms(run);
+	waiting_begin(&run->waiting, run->asked_ms, end_ms);
 	outcome = locks_acquire(
-	    &run->locks, &run->owner, wait_end_ms(run), report_waiting);
+	    &run->locks, &run->owner, end_ms, waiting_cb, &run->waiting);
 	if (outcome != LOCK_HELD) {
 		*status = not_acquired(run, outcome);
 		return false;

@@ -12,6 +12,7 @@
 #include "process/guard.h"
 #include "process/signals.h"
 #include "protocol/owner.h"
+#include "run/waiting.h"
 
 struct run {
 	const struct options *opt;
@@ -20,6 +21,7 @@ struct run {
 	struct loop_watch signal_watch;
 	struct locks locks;
 	struct owner owner;
+	struct waiting waiting;
 	struct child child;
 	struct guard guard;
 	int cancelled;          /* the signal that ended the wait, or 0 */

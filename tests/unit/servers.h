@@ -1119,7 +1119,7 @@ acquire(void)
 		return LOCK_UNREACHABLE;
 	world.locks = (struct locks){ .lock = &world.lock, .n = 1 };
 	locks_connect(&world.locks);
-	return locks_acquire(&world.locks, &world.owner, 0, NULL);
+	return locks_acquire(&world.locks, &world.owner, 0, NULL, NULL);
 }
 
 static enum lock_release_result
