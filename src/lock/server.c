@@ -13,17 +13,12 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"
-#include "lock/server.h"
-#include "protocol/key.h"
-#include "scripts.h"
+#include "lock/server_send.h"
 
 #define REOPEN_MS 200 /* between tries to reach a server that is down */
 #define RETRY_MS  10  /* between tries of an acquire that was cut */
 #define PACE_MS   20  /* between requests to a server on average, */
 #define BURST     16  /* after so many without a pause */
-#define RECORD    (LOCK_END + 32)
-
-#define PROPOSAL_US 1000000 /* for that long the proposal of a fence is new */
 
 void
 server_init(struct server *s, const struct lease *lease, struct loop *loop,
@@ -81,190 +76,11 @@ server_next_request(const struct server *s, int64_t now)
 	return REQUEST_NONE;
 }
 
-/*
- * Sends a part of the script with n arguments behind those that all have.  Its
- * answer counts only while nothing else has been sent since.  At the end
- * whatever an attempt of ours has left is given back.
- */
-static int
-send_script(struct server *s, const char *part, int n, const char *const args[])
-{
-	const struct lease *l = s->lease;
-	char id[OWNER_ID], limit[12], slot[12];
-	unsigned int try = l->phase == PHASE_RELEASE && !l->again ? 0 : s->try;
-	const char *argv[CONN_ARGS] = { l->key, l->aux,
-		owner_id(l->owner, try, id), l->owner->token, limit, slot };
-
-	/* In the scripts a shared lock has no limit. */
-	snprintf(limit, sizeof(limit), "%d",
-	    l->mode == LOCK_SHARED ? 0 : l->capacity);
-	snprintf(slot, sizeof(slot), "%d", l->slot);
-	memcpy(argv + 6, args, (size_t)n * sizeof(*args));
-	argv[6 + n] = part;
-	return conn_eval(
-	    &s->conn, ++s->in_flight.sequence, &script_lock, 2, 7 + n, argv);
-}
-
-/* One server hands the lock over; several could disagree to whom. */
-static const char *
-only_server(const struct server *s)
-{
-	return s->lease->nservers == 1 ? "1" : "0";
-}
-
-/*
- * Whether to acquire it is to start the run, which then goes into the history.
- * Several servers are told afterwards: a candidate leaves no trace there.
- */
-static bool
-starts_run(const struct server *s)
-{
-	return s->lease->last && s->lease->nservers == 1;
-}
-
-/* What the history says of the run beside its owner; how is that of its end. */
-static void
-record(const struct lease *l, const char *end_record, char text[RECORD])
-{
-	int64_t ms = l->held ? l->waited_ms : clock_now_ms() - l->begun_ms;
-
-	snprintf(text, RECORD, " waited=%" PRId64 "%s", ms, end_record);
-}
-
-/*
- * A value is never used again once its release is sent: it could be executed
- * late, on a connection that we gave up.
- */
-static int
-send_release(struct server *s, bool leave)
-{
-	const struct lease *l = s->lease;
-	char rest[24], end[RECORD] = "";
-	const char *const args[] = { rest, leave ? "1" : "0", only_server(s),
-		end, l->started ? l->details : "" };
-
-	snprintf(rest, sizeof(rest), "%" PRId64, l->rest_ms);
-	if (l->end_record[0] != '\0')
-		record(l, l->end_record, end);
-	else if (!l->started && starts_run(s))
-		record(l, " ended=not-run", end);
-	return send_script(s, "release", 5, args);
-}
-
-/* To be woken, or to be told that it is time to ask again. */
-static int
-send_wait(struct server *s)
-{
-	int64_t ms = s->pace.block_ms - clock_now_ms();
-	char key[LOCK_KEY + OWNER_TOKEN + 8], seconds[24];
-	const char *const argv[] = { "BLPOP", key, seconds };
-
-	snprintf(key, sizeof(key), "%swake:%s", s->lease->aux,
-	    s->lease->owner->token);
-	snprintf(seconds, sizeof(seconds), "%" PRId64 ".%03" PRId64, ms / 1000,
-	    ms % 1000);
-	return conn_command(&s->conn, ++s->in_flight.sequence, 3, argv);
-}
-
-/*
- * To be told how many replicas have all that was written on this connection.
- * The server looks at its clock ten times a second, so half of the time that it
- * has for its answer is left for that.
- */
-static int
-send_wait_replicas(struct server *s)
-{
-	const struct lease *l = s->lease;
-	char replicas[12], ms[24];
-	const char *const argv[] = { "WAIT", replicas, ms };
-
-	snprintf(replicas, sizeof(replicas), "%d", l->replicas);
-	snprintf(ms, sizeof(ms), "%" PRId64, (l->node_timeout_ms + 1) / 2);
-	return conn_command(&s->conn, ++s->in_flight.sequence, 3, argv);
-}
-
-static int
-send_acquire(struct server *s)
-{
-	const struct lease *l = s->lease;
-	char ttl[24], fence[24], ticket[24], heartbeat[24], start[RECORD] = "";
-	const char *const args[] = { l->details, ttl, fence, ticket, heartbeat,
-		only_server(s), start };
-	int64_t beat_ms = l->wait_end_ms != 0 ?
-	    HEARTBEAT_MS :
-	    BEAT_TIMEOUTS * l->node_timeout_ms;
-
-	/* After a long wait an old proposal is less than a lost counter was. */
-	if (clock_wall_us() > *l->proposal_us + PROPOSAL_US)
-		*l->proposal_us = clock_wall_us();
-	s->in_flight.heals = l->phase == PHASE_HOLD;
-	s->queue.sent_ticket = l->ticket != 0;
-	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
-	snprintf(fence, sizeof(fence), "%" PRId64, *l->proposal_us);
-	snprintf(ticket, sizeof(ticket), "%" PRId64, l->ticket);
-	snprintf(heartbeat, sizeof(heartbeat), "%" PRId64,
-	    server_queues(s) ? beat_ms : 0);
-	if (starts_run(s)) {
-		record(l, "", start);
-		s->recorded = true;
-	}
-	return send_script(s, "acquire", 7, args);
-}
-
-/* Once in a run it says that this has started; an answer may be lost. */
-static int
-send_renew(struct server *s)
-{
-	const struct lease *l = s->lease;
-	char ttl[24], fence[24], start[RECORD] = "";
-	bool starts = l->started && !s->recorded;
-	const char *const args[] = { ttl, fence,
-		s->in_flight.leaves ? "1" : "0", start };
-
-	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
-	snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
-	if (starts)
-		record(l, "", start);
-	if (send_script(s, "renew", 4, args) == -1)
-		return -1;
-	s->recorded = s->recorded || starts;
-	return 0;
-}
-
-static int
-server_send(struct server *s, enum request_kind kind)
-{
-	int sent;
-
-	switch (kind) {
-	case REQUEST_ACQUIRE:
-		return send_acquire(s);
-	case REQUEST_WAIT:
-		return send_wait(s);
-	case REQUEST_REPLICAS:
-		return send_wait_replicas(s);
-	case REQUEST_RENEW:
-		s->in_flight.leaves =
-		    s->lease->phase == PHASE_HOLD && s->queue.maybe;
-		return send_renew(s);
-	case REQUEST_LEAVE:
-		sent = send_release(s, true);
-		s->try++;
-		return sent;
-	case REQUEST_RELEASE:
-		s->release.sent++;
-		return send_release(s, true);
-	case REQUEST_NONE:
-		break;
-	}
-	return -1;
-}
-
 /* The attempt is over here; the next one has a value of its own. */
 static void
 give_back(struct server *s, bool leave)
 {
-	send_release(s, leave);
+	server_send_release(s, leave);
 	s->in_flight.kind = REQUEST_NONE;
 	s->in_flight.give_up_ms =
 	    CLOCK_NEVER; /* the next request has a time of its own */
@@ -518,7 +334,7 @@ server_begin_release(struct server *s, int64_t now)
 	if (server_may_have_ours(s))
 		return true;
 	if (s->lease->started && s->recorded && s->conn.state == CONN_READY)
-		send_release(s, false);
+		server_send_release(s, false);
 	return false;
 }
 
