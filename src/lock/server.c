@@ -35,9 +35,9 @@ server_init(struct server *s, const struct lease *lease, struct loop *loop,
 	s->conn.ask_info = lease->nservers > 1 || lease->grace_ms > 0;
 }
 
-/* What is to be asked of this server as things stand. */
+/* What this server has to be asked as things stand. */
 static enum request_kind
-server_next_request(const struct server *s, int64_t now)
+wanted_kind(const struct server *s, int64_t now)
 {
 	const struct lease *l = s->lease;
 	bool answered = server_has_voted(s);
@@ -258,14 +258,55 @@ floor_ms(const struct server *s)
 	return s->pace.paced_ms - BURST * PACE_MS;
 }
 
-/* One server's turn.  Returns when it wants the next one. */
-int64_t
-server_step(struct server *s, int64_t now)
+/*
+ * Whether a holder is to leave the queue, at once: others take it for a
+ * candidate.
+ */
+static bool
+leaves_queue(const struct server *s, enum request_kind kind)
 {
-	const struct lease *l = s->lease;
-	enum request_kind kind;
-	bool leaving;
+	return s->lease->phase == PHASE_HOLD && s->queue.maybe &&
+	    kind != REQUEST_ACQUIRE && s->conn.state == CONN_READY &&
+	    s->vote != VOTE_UNAVAILABLE && s->vote != VOTE_FORBIDDEN;
+}
 
+/* Whether it may keep the connection blocked until the next acquire is due. */
+static bool
+may_block(const struct server *s, int64_t now)
+{
+	return s->lease->phase == PHASE_ACQUIRE && s->lease->ticket != 0 &&
+	    s->pace.block_ms > now && s->vote == VOTE_REFUSED &&
+	    s->conn.state == CONN_READY;
+}
+
+/* The next request, and when it is due; nothing is never due. */
+struct next_request {
+	enum request_kind kind;
+	int64_t due_ms;
+};
+
+static struct next_request
+server_next_request(const struct server *s, int64_t now)
+{
+	struct next_request r = { wanted_kind(s, now), s->pace.next_ms };
+
+	if (r.kind == REQUEST_NONE)
+		r.due_ms = CLOCK_NEVER;
+	else if (r.due_ms > now && leaves_queue(s, r.kind))
+		r.due_ms = now;
+	else if (r.due_ms > now && may_block(s, now)) {
+		r.kind = REQUEST_WAIT;
+		r.due_ms = now;
+	}
+	if (r.due_ms < floor_ms(s))
+		r.due_ms = floor_ms(s);
+	return r;
+}
+
+/* Gives up what is not answered in time, and sees to a lost connection. */
+static void
+check_connection(struct server *s, int64_t now)
+{
 	conn_sweep(&s->conn);
 	if (s->link.opened && s->conn.state != CONN_DOWN &&
 	    loop_seen_ms(s->conn.link.loop) >= s->in_flight.give_up_ms &&
@@ -275,23 +316,20 @@ server_step(struct server *s, int64_t now)
 		s->link.opened = false;
 		server_down(s, now);
 	}
+}
+
+int64_t
+server_step(struct server *s, int64_t now)
+{
+	struct next_request r;
+
+	check_connection(s, now);
 	s->refresh_cb(s->arg, s);
-	kind = server_next_request(s, now);
-	if (s->in_flight.kind != REQUEST_NONE || kind == REQUEST_NONE)
+	r = server_next_request(s, now);
+	if (s->in_flight.kind != REQUEST_NONE || r.kind == REQUEST_NONE)
 		return s->link.opened ? s->in_flight.give_up_ms : CLOCK_NEVER;
-	/* A holder leaves the queue at once: others take it for a candidate. */
-	leaving = l->phase == PHASE_HOLD && s->queue.maybe &&
-	    kind != REQUEST_ACQUIRE && s->conn.state == CONN_READY &&
-	    s->vote != VOTE_UNAVAILABLE && s->vote != VOTE_FORBIDDEN;
-	if (now < s->pace.next_ms && !leaving) {
-		if (l->phase != PHASE_ACQUIRE || l->ticket == 0 ||
-		    s->pace.block_ms <= now || s->vote != VOTE_REFUSED ||
-		    s->conn.state != CONN_READY)
-			return s->pace.next_ms;
-		kind = REQUEST_WAIT;
-	}
-	if (now < floor_ms(s))
-		return floor_ms(s);
+	if (now < r.due_ms)
+		return r.due_ms;
 	if (s->conn.state == CONN_DOWN) {
 		server_open(s, now);
 		if (s->conn.state == CONN_DOWN)
@@ -299,18 +337,18 @@ server_step(struct server *s, int64_t now)
 	}
 	if (s->conn.state != CONN_READY)
 		return s->in_flight.give_up_ms;
-	if (server_send(s, kind) == -1) {
+	if (server_send(s, r.kind) == -1) {
 		/* No memory for it; there may be some soon. */
 		s->pace.block_ms = 0;
 		return s->pace.next_ms = now + clock_jitter(RETRY_MS);
 	}
-	s->in_flight.kind = kind;
+	s->in_flight.kind = r.kind;
 	s->pace.paced_ms =
 	    (s->pace.paced_ms > now ? s->pace.paced_ms : now) + PACE_MS;
-	if (kind == REQUEST_WAIT)
+	if (r.kind == REQUEST_WAIT)
 		s->in_flight.give_up_ms = s->pace.next_ms;
 	else if (conn_connected(&s->conn))
-		s->in_flight.give_up_ms = now + l->node_timeout_ms;
+		s->in_flight.give_up_ms = now + s->lease->node_timeout_ms;
 	return s->in_flight.give_up_ms;
 }
 
