@@ -1609,6 +1609,57 @@ release_of_the_queue(void)
 	lock_close(&world.lock);
 }
 
+static int64_t
+ignore_wait_cb(void *arg, const struct lock *l)
+{
+	(void)arg, (void)l;
+	return CLOCK_NEVER;
+}
+
+/*
+ * The first of two locks is lost while the second is waited for, and none of
+ * their releases is answered.  What the second may have left is released at the
+ * end, though it was not asked for again.
+ */
+static void
+starts_over_in_vain(void)
+{
+	struct address addresses[2] = { 0 };
+	struct lock two[2];
+	int n = 0;
+	struct locks locks = { .lock = two, .n = 2, .about = two };
+
+	begin(2, 1000, 100);
+	plan((const char *const[]){ "yes silent", "other silent" });
+	for (int i = 0; i < 2; i++) {
+		addresses[i].at[0].port = i;
+		snprintf(addresses[i].text, ADDRESS_TEXT, "server%d", i);
+		if (lock_init(&two[i], NULL,
+			&(struct lock_config){ .prefix = "p:",
+			    .name = "n",
+			    .capacity = 1,
+			    .addresses = &addresses[i],
+			    .naddresses = 1,
+			    .ttl_ms = 1000,
+			    .node_timeout_ms = 100 }) == -1 ||
+		    lock_resolve(&two[i]) == -1)
+			abort();
+	}
+	locks_connect(&locks);
+	SAME_INT(locks_acquire(
+		     &locks, &world.owner, START + 3000, ignore_wait_cb, NULL),
+	    LOCK_UNREACHABLE);
+	CHECK(locks_about(&locks) == &two[0]);
+	CHECK(now() >= 3000);
+	CHECK(count(0, ACQUIRE) > 1);
+	while (nth(1, n + 1)->left)
+		n++;
+	CHECK(nth(1, n)->label == LEAVE);
+	CHECK(nth(1, n)->at_ms >= START + 3000);
+	for (int i = 0; i < 2; i++)
+		lock_close(&two[i]);
+}
+
 /* Everything that was sent is executed in the end. */
 static void
 quiet(void)
@@ -1955,6 +2006,8 @@ static const struct tap_test tests[] = {
 	    stragglers },
 	{ "a release gives up a queue that cannot be reached",
 	    release_of_the_queue },
+	{ "a lock taken anew in vain still releases what it left before",
+	    starts_over_in_vain },
 	{ "in no life of a lock is the deadline later than the truth", truth },
 	{ "no life of a lock leaves a value on a server that is reached",
 	    no_ghost },
