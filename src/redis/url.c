@@ -77,19 +77,45 @@ unix_parse(struct address *a, const char *rest)
 	return NULL;
 }
 
-static const char *
-userinfo_parse(struct address *a, const char *s, size_t len)
-{
-	const char *colon = memchr(s, ':', len);
-	size_t user_len = colon == NULL ? len : (size_t)(colon - s);
+/*
+ * User and password in a word that may be a URL: what stands between its scheme,
+ * if it has one, and the last '@'.  Nothing else finds them, so what is parsed
+ * as a password is masked as one.
+ */
+struct userinfo {
+	const char *begin;
+	const char *colon; /* in front of the password; NULL: there is none */
+	const char *end;   /* the '@'; NULL: no user and no password */
+	bool scheme;       /* a scheme stands in front */
+};
 
-	if (!decode(a->user, sizeof(a->user), s, user_len))
+static struct userinfo
+find_userinfo(const char *word)
+{
+	const char *first = word + strcspn(word, ":/@");
+	bool scheme = strncmp(first, "://", 3) == 0;
+	struct userinfo u = { .begin = scheme ? first + 3 : word,
+		.scheme = scheme };
+
+	u.end = strrchr(u.begin, '@');
+	if (u.end != NULL)
+		u.colon = memchr(u.begin, ':', (size_t)(u.end - u.begin));
+	return u;
+}
+
+static const char *
+userinfo_parse(struct address *a, const struct userinfo *u)
+{
+	const char *user_end = u->colon != NULL ? u->colon : u->end;
+
+	if (!decode(a->user, sizeof(a->user), u->begin,
+		(size_t)(user_end - u->begin)))
 		return "has a user name that is too long or badly encoded";
-	a->user_alone = colon == NULL && a->user[0] != '\0';
-	if (colon == NULL)
+	a->user_alone = u->colon == NULL && a->user[0] != '\0';
+	if (u->colon == NULL)
 		return NULL;
-	if (!decode(a->password, sizeof(a->password), colon + 1,
-		len - user_len - 1))
+	if (!decode(a->password, sizeof(a->password), u->colon + 1,
+		(size_t)(u->end - u->colon - 1)))
 		return "has a password that is too long or badly encoded";
 	return NULL;
 }
@@ -206,19 +232,16 @@ write_text(struct address *a, const char *scheme)
 }
 
 static const char *
-tcp_parse(struct address *a, const char *rest, const char *scheme)
+tcp_parse(struct address *a, const char *url, const char *scheme)
 {
-	const char *slash, *at = NULL, *why;
+	/* A password may hold '/' and '@' unencoded if a host follows. */
+	const struct userinfo u = find_userinfo(url);
+	const char *rest = u.end != NULL ? u.end + 1 : u.begin;
+	const char *slash, *why;
 	size_t len;
 
-	/* A password may hold '/' and '@' unencoded if a host follows. */
-	at = strrchr(rest, '@');
-	if (at != NULL) {
-		why = userinfo_parse(a, rest, (size_t)(at - rest));
-		if (why != NULL)
-			return why;
-		rest = at + 1;
-	}
+	if (u.end != NULL && (why = userinfo_parse(a, &u)) != NULL)
+		return why;
 	slash = strchr(rest, '/');
 	len = slash == NULL ? strlen(rest) : (size_t)(slash - rest);
 	why = hosts_parse(
@@ -260,7 +283,7 @@ address_parse(struct address *a, const char *url)
 			continue;
 		a->kind = schemes[i].kind;
 		a->tls = schemes[i].tls;
-		return tcp_parse(a, scheme_end + 3, schemes[i].scheme);
+		return tcp_parse(a, url, schemes[i].scheme);
 	}
 	if (scheme_end != NULL && strcspn(url, ":/@") == len)
 		return "is of no known kind (redis://, rediss://, "
@@ -290,22 +313,16 @@ address_same(const struct address *a, const struct address *b)
  * it begins, its length in *len and whether it is a password, or NULL.
  */
 static const char *
-find_secret(const char *url, size_t *len, bool *password)
+find_secret(const char *word, size_t *len, bool *password)
 {
-	const char *start = url + strcspn(url, ":/@");
-	const char *end = strrchr(url, '@');
-	const char *query = strchr(url, '?');
-	const char *secret = NULL;
-	bool scheme = strncmp(start, "://", 3) == 0;
+	const struct userinfo u = find_userinfo(word);
+	const char *secret = u.colon != NULL ? u.colon + 1 : NULL;
+	const char *end = u.end;
+	const char *query = strchr(word, '?');
 
 	*password = true;
-	start = scheme ? start + 3 : url;
-	if (end != NULL && end >= start)
-		secret = memchr(start, ':', (size_t)(end - start));
-	if (secret != NULL)
-		secret++;
-	else if (end == NULL && scheme && *start == ':') {
-		secret = start + 1; /* the host is missing */
+	if (end == NULL && u.scheme && *u.begin == ':') {
+		secret = u.begin + 1; /* the host is missing */
 		end = secret + strlen(secret);
 	}
 	if (query != NULL && (query = strstr(query, "password=")) != NULL) {
@@ -314,10 +331,11 @@ find_secret(const char *url, size_t *len, bool *password)
 		if (secret == NULL || query < secret)
 			secret = query;
 	}
-	if (secret == NULL && end != NULL && end > start && *start != '/' &&
-	    (scheme || memchr(start, '/', (size_t)(end - start)) == NULL)) {
+	if (secret == NULL && end != NULL && end > u.begin && *u.begin != '/' &&
+	    (u.scheme ||
+		memchr(u.begin, '/', (size_t)(end - u.begin)) == NULL)) {
 		*password = false;
-		secret = start;
+		secret = u.begin;
 	}
 	if (secret != NULL)
 		*len = (size_t)(end - secret);
