@@ -101,25 +101,31 @@ $(MODULE): src/redis/tls.c src/redis/tls.h $B/flags
 $B/%.o: src/%.c $B/flags $B/scripts.h
 	$(call say,compile)$(COMPILE) -c -o $@ $<
 
-# The scripts without comments and indentation, common.lua first; and as C
-# strings, behind the constant that C shares with them.  A run sends one of
-# several parts, which are one script: the server gets it once on each
-# connection, and then its digest.
-LOCK_PARTS = acquire renew release
+# The scripts without comments and indentation, behind the words that they have
+# in common; and as C strings, behind the constant that C shares with them.  A
+# run sends one of several parts, which are one script: the server gets it once
+# on each connection, and then its digest.  A part is only there when it is
+# meant, and a renewal comes before what it can do without.
+LUA = src/protocol/lua
+PREAMBLE = common state queue
+LOCK_PARTS = common renew state queue confirm acquire release
 strip_lua = sed -e 's/^[[:space:]]*//' -e '/^--/d' \
 	-e "s/[[:space:]]*--[^\"']*$$//" -e '/^$$/d'
-$B/lua/%.lua: src/protocol/lua/common.lua src/protocol/lua/%.lua $B/flags
+$B/lua/%.lua: $(PREAMBLE:%=$(LUA)/%.lua) $(LUA)/%.lua $B/flags
 	$(call say,make)cat $(filter %.lua,$^) | $(strip_lua) >$@
 
-$B/lua/lock.lua: src/protocol/lua/common.lua $(LOCK_PARTS:%=src/protocol/lua/%.lua) $B/flags
-	$(call say,make){ cat $<; for s in $(LOCK_PARTS); do \
-		echo "if ARGV[#ARGV] == '$$s' then"; cat src/protocol/lua/$$s.lua; \
-		echo end; done; } | $(strip_lua) >$@
+$B/lua/lock.lua: $(LOCK_PARTS:%=$(LUA)/%.lua) $B/flags
+	$(call say,make){ for s in $(LOCK_PARTS); do \
+		case ' $(PREAMBLE) ' in \
+		*" $$s "*) cat $(LUA)/$$s.lua ;; \
+		*) echo "if ARGV[#ARGV] == '$$s' then"; cat $(LUA)/$$s.lua; \
+			echo end ;; \
+		esac; done; echo 'return refusal()'; } | $(strip_lua) >$@
 
 $B/scripts.h: Makefile $(SCRIPTS:%=$B/lua/%.lua)
 	$(call say,make)echo '#pragma once' >$@; \
 	sed -n 's/^local \(GRANT_MS\) =/#define \1/p' \
-		src/protocol/lua/common.lua >>$@; \
+		$(LUA)/common.lua >>$@; \
 	for s in $(SCRIPTS); do \
 		echo "static const struct script script_$$s = {"; \
 		sed -e 's/[\\"]/\\&/g' -e 's/.*/	"&\\n"/' $B/lua/$$s.lua; \

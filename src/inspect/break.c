@@ -47,10 +47,10 @@ holding(char buf[HOLDING], const struct server_view *o, const struct holder *h)
 
 	if (h->owner.resting)
 		used = snprintf(buf, HOLDING, "kept by --at-least after %s",
-		    owner_who(who, h->value, h->len));
+		    owner_who(who, &h->owner, h->value, h->len));
 	else
 		used = snprintf(buf, HOLDING, "held %sby %s", mode,
-		    owner_who(who, h->value, h->len));
+		    owner_who(who, &h->owner, h->value, h->len));
 	if (h->ours && !h->owner.resting)
 		used += snprintf(buf + used, HOLDING - (size_t)used, " for %s",
 		    duration_format(owner_age_ms(&h->owner, o->now_us), text));
@@ -232,32 +232,32 @@ send_revocation(struct query_server *s, size_t i)
 	struct revocation *r = s->query->arg;
 	char key[LOCK_KEY], aux[LOCK_KEY], id[OWNER_ID], slots[12];
 	const char *const argv[] = { key, aux, owner_id(&r->owner, 0, id),
-		r->owner.token, slots, "1",
+		r->owner.token, "slots", slots, "1",
 		s->query->nservers == 1 ? "1" : "0" };
 
 	lock_keys(key, aux, r->opt->settings.prefix, r->opt->names.name[0]);
 	snprintf(slots, sizeof(slots), "%d", LOCK_SLOTS);
 	r->sent[s - s->query->servers]++;
-	return conn_eval(&s->conn, (int)i, &script_break, 2, 7, argv);
+	return conn_eval(&s->conn, (int)i, &script_break, 2, 8, argv);
 }
 
 static bool
 revocation_replied(struct query_server *s, size_t i, const struct reply *a)
 {
 	struct revocation *r = s->query->arg;
-	bool revoked = reply_int(a, 0) == 1;
-	struct lock_state view;
+	struct lock_state state;
+	bool revoked;
 
 	(void)i;
 	if (query_server_error(s, a))
 		return false;
-	if (!revoked && lock_state_read(&view, a) == -1) {
+	if (lock_state_read(&state, a) == -1) {
 		query_server_malformed(s);
 		return false;
 	}
 	r->replies++;
 	/* A second request means that the first reply was lost. */
-	revoked = revoked || r->sent[s - s->query->servers] > 1;
+	revoked = state.granted || r->sent[s - s->query->servers] > 1;
 	r->revoked += revoked;
 	info("%s: %s: %s", r->opt->names.name[0], s->conn.address.text,
 	    revoked ? "taken away" : "not held by it here");
@@ -325,7 +325,7 @@ revoke_lock(const struct options *opt, struct status *st)
 
 	if (h == NULL)
 		return refuse(opt, st);
-	owner_who(who, h->value, h->len);
+	owner_who(who, &h->owner, h->value, h->len);
 	snprintf(r.owner.token, sizeof(r.owner.token), "%s", opt->token);
 	st->query.arg = &r;
 	query_send(&st->query, 1, send_revocation, revocation_replied);

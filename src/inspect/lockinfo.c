@@ -80,22 +80,21 @@ lock_replied(struct query_server *s, size_t i, const struct reply *a)
 {
 	struct status *st = s->query->arg;
 	struct server_view *v = &st->locks[i].views[s - s->query->servers];
-	struct lock_state view;
+	struct lock_state state;
 
 	if (query_server_error(s, a))
 		return false;
-	v->fence = reply_int(a, 7);
-	if (lock_state_read(&view, a) == -1 || v->fence < 0 ||
-	    v->fence >= FENCE_END) {
+	if (lock_state_read(&state, a) == -1 || state.granted) {
 		query_server_malformed(s);
 		return false;
 	}
 	v->known = true;
-	v->now_us = view.now_us;
-	read_waiters(v, reply_sub(a, 8));
-	v->waiting = view.waiting;
-	read_holders(v, reply_sub(a, 10));
-	v->shared = view.readers > 0;
+	v->fence = state.fence;
+	v->now_us = state.now_us;
+	read_waiters(v, reply_sub(a, FIELD_WAITERS));
+	v->waiting = state.waiting;
+	read_holders(v, reply_sub(a, FIELD_HOLDERS));
+	v->shared = state.readers > 0;
 	v->state = state_of(v->holders, v->nholders, v->shared);
 	return false;
 }
@@ -105,11 +104,11 @@ send_lock(struct query_server *s, size_t i)
 {
 	const struct status *st = s->query->arg;
 	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
-	const char *const argv[] = { key, aux, "", "", slots, "1" };
+	const char *const argv[] = { key, aux, "", "", "slots", slots, "1" };
 
 	lock_keys(key, aux, s->query->opt->settings.prefix, st->locks[i].name);
 	snprintf(slots, sizeof(slots), "%d", st->locks[i].slots);
-	return conn_eval(&s->conn, (int)i, &script_status, 2, 6, argv);
+	return conn_eval(&s->conn, (int)i, &script_status, 2, 7, argv);
 }
 
 static bool

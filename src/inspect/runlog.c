@@ -20,11 +20,11 @@ send_lock(struct query_server *s, size_t i)
 {
 	const struct history *h = s->query->arg;
 	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
-	const char *const argv[] = { key, aux, "", "", slots, "1" };
+	const char *const argv[] = { key, aux, "", "", "slots", slots, "1" };
 
 	lock_keys(key, aux, s->query->opt->settings.prefix, h->locks[i].name);
 	snprintf(slots, sizeof(slots), "%d", h->locks[i].slots);
-	return conn_eval(&s->conn, (int)i, &script_history, 2, 6, argv);
+	return conn_eval(&s->conn, (int)i, &script_history, 2, 7, argv);
 }
 
 static void

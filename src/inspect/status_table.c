@@ -89,7 +89,7 @@ show_views(FILE *out, const struct query *q, const struct lock_info *l)
 		for (size_t j = 0; j < o->nholders; j++) {
 			const struct holder *h = &o->holders[j];
 
-			owner_who(who, h->value, h->len);
+			owner_who(who, &h->owner, h->value, h->len);
 			fprintf(out, "  %s  %s", server,
 			    escape_text(safe, sizeof(safe), who, strlen(who)));
 			if (h->ttl_ms >= 0)

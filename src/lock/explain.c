@@ -63,7 +63,8 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 	case VOTE_REFUSED:
 		if (s->view.taken) {
 			snprintf(text, COMPLAINT, "held by %s",
-			    owner_who(who, s->view.value, s->view.len));
+			    owner_who(who, &s->view.owner, s->view.value,
+				s->view.len));
 			return text;
 		}
 		why = "the lock's key is gone";

@@ -144,9 +144,9 @@ await_turn(struct server *s)
 	const struct lock_state *v = &s->view;
 	const struct lease *l = s->lease;
 	int64_t now = clock_now_ms();
-	int64_t ends = now + (v->best_ms == -2 ? GRANT_MS : v->best_ms) + 1;
-	struct owner holder;
-	bool wakes = owner_parse(&holder, v->value, v->len) == 0;
+	int64_t ends =
+	    now + (v->best_ms == PTTL_FREE ? GRANT_MS : v->best_ms) + 1;
+	bool wakes = v->owner.token[0] != '\0';
 
 	s->pace.block_ms = 0;
 	s->pace.next_ms = now + clock_jitter(POLL_MS);
@@ -157,7 +157,7 @@ await_turn(struct server *s)
 		s->pace.next_ms = now;
 		return;
 	}
-	if (!s->queue.waiter_ahead && (v->best_ms == -2 || v->queued))
+	if (!s->queue.waiter_ahead && (v->best_ms == PTTL_FREE || v->queued))
 		return;
 	if (!s->queue.waiter_ahead && !wakes) {
 		s->pace.poll_ms =
@@ -171,8 +171,8 @@ await_turn(struct server *s)
 	s->pace.block_ms = now + REFRESH_MS - REFRESH_MS / 10 +
 	    clock_wall_us() % (REFRESH_MS / 5);
 	s->pace.next_ms = s->pace.block_ms + LATE_MS + l->node_timeout_ms;
-	if ((!s->queue.waiter_ahead || v->queued || v->best_ms == -2) &&
-	    v->best_ms != -1 && ends < s->pace.next_ms)
+	if ((!s->queue.waiter_ahead || v->queued || v->best_ms == PTTL_FREE) &&
+	    v->best_ms != PTTL_NONE && ends < s->pace.next_ms)
 		s->pace.next_ms = ends;
 }
 
@@ -218,37 +218,25 @@ say_young(struct server *s)
 
 /* A slot that there is: the one that was asked for, or any if that was 0. */
 static bool
-slot_fits(const struct lease *l, long long slot)
+slot_fits(const struct lease *l, int slot)
 {
 	return slot >= 1 && slot <= l->capacity &&
 	    (l->slot == 0 || l->slot == slot);
 }
 
-static bool
-fence_fits(long long fence)
-{
-	return fence > 0 && fence < FENCE_END;
-}
-
+/*
+ * Reads a reply of the scripts.  A refusal is kept as the server's view of the
+ * lock.  Returns 0, or -1 if the reply is malformed.
+ */
 static int
-refusal_read(struct server *s, const struct reply *a)
+read_state(struct server *s, const struct reply *a, struct lock_state *st)
 {
-	const struct lease *l = s->lease;
-
-	return lock_state_read(&s->view, a) == 0 &&
-		s->view.best <= l->capacity ?
-	    0 :
-	    -1;
-}
-
-/* Its clock is compared with the other servers', ours only connects them. */
-static bool
-time_told(struct server *s, const struct reply *a, long long now_us)
-{
-	if (now_us < 0 || now_us >= FENCE_END)
-		return false;
-	s->numbers.ahead_us = now_us - a->sent_ms * 1000;
-	return true;
+	if (lock_state_read(st, a) == -1 ||
+	    (!st->granted && st->best > s->lease->capacity))
+		return -1;
+	if (!st->granted)
+		s->view = *st;
+	return 0;
 }
 
 static void
@@ -258,50 +246,56 @@ acquire_answered(struct server *s, const struct reply *a)
 	const struct server *duplicate = s->duplicate;
 	bool made =
 	    s->key.state != KEY_OURS; /* by this acquire, or by one like it */
+	struct lock_state st;
 
 	server_may_hold(s);
-	if (reply_int(a, 0) == 1 && fence_fits(reply_int(a, 1)) &&
-	    slot_fits(l, reply_int(a, 3)) && time_told(s, a, reply_int(a, 4))) {
-		s->fence = reply_int(a, 1);
-		s->queue.waiter_ahead = reply_int(a, 2) != 0;
-		if (l->nservers == 1)
-			s->queue.maybe = false;
-		s->slot = (int)reply_int(a, 3);
-		if (!past_restart_grace(s) ||
-		    (made && (s->in_flight.heals || duplicate != NULL)))
-			s->key.untrusted_since_ms = clock_now_ms();
-		if (made && duplicate != NULL && l->phase == PHASE_HOLD)
-			warn("%s: %s and %s are the same server; it has one "
-			     "vote",
-			    l->name, s->conn.address.text,
-			    duplicate->conn.address.text);
-		server_granted(s, a);
-		if (l->phase == PHASE_ACQUIRE && !past_restart_grace(s))
-			say_young(s);
-	} else if (refusal_read(s, a) == 0 && time_told(s, a, s->view.now_us)) {
-		s->queue.waiter_ahead = reply_int(a, 7) != 0;
-		server_refused(s, a);
-	} else
+	if (read_state(s, a, &st) == -1 ||
+	    (st.granted && (st.fence == 0 || !slot_fits(l, st.slot)))) {
 		server_malformed(s, a);
+		return;
+	}
+	/* Its clock is compared with the other servers', ours connects them. */
+	s->numbers.ahead_us = st.now_us - a->sent_ms * 1000;
+	s->queue.waiter_ahead = st.ahead;
+	if (!st.granted) {
+		server_refused(s, a);
+		return;
+	}
+	s->fence = st.fence;
+	if (l->nservers == 1)
+		s->queue.maybe = false;
+	s->slot = st.slot;
+	if (!past_restart_grace(s) ||
+	    (made && (s->in_flight.heals || duplicate != NULL)))
+		s->key.untrusted_since_ms = clock_now_ms();
+	if (made && duplicate != NULL && l->phase == PHASE_HOLD)
+		warn("%s: %s and %s are the same server; it has one vote",
+		    l->name, s->conn.address.text,
+		    duplicate->conn.address.text);
+	server_granted(s, a);
+	if (l->phase == PHASE_ACQUIRE && !past_restart_grace(s))
+		say_young(s);
 }
 
 static void
 renew_answered(struct server *s, const struct reply *a)
 {
+	struct lock_state st;
+
 	s->in_flight.heals = false;
-	if (reply_int(a, 0) == 1 && fence_fits(reply_int(a, 1))) {
+	if (read_state(s, a, &st) == -1 || (st.granted && st.fence == 0))
+		server_malformed(s, a);
+	else if (st.granted) {
 		if (s->key.untrusted_since_ms == 0 &&
 		    is_duplicate(s, s->duplicate))
 			s->key.untrusted_since_ms = clock_now_ms();
-		s->fence = reply_int(a, 1);
+		s->fence = st.fence;
 		s->queue.maybe = s->queue.maybe && !s->in_flight.leaves;
 		server_granted(s, a);
 		info("%s: %s: renewed in %" PRId64 "ms", s->lease->name,
 		    s->conn.address.text, clock_now_ms() - a->sent_ms);
-	} else if (refusal_read(s, a) == 0)
+	} else
 		server_refused(s, a);
-	else
-		server_malformed(s, a);
 }
 
 /* Where they are too few, a waiter asks again. */
@@ -329,15 +323,19 @@ replicas_answered(struct server *s, const struct reply *a)
 static void
 release_answered(struct server *s, const struct reply *a)
 {
+	struct lock_state st;
+
 	/* Without COMMAND, or in the queue alone, nothing can be lost. */
-	if (reply_int(a, 0) == 1 || s->release.sent > 1 ||
-	    s->key.state == KEY_NONE || !s->lease->held)
+	if (s->release.sent > 1 || s->key.state == KEY_NONE || !s->lease->held)
 		s->release.vote = VOTE_GRANTED;
-	else if (refusal_read(s, a) == 0) {
+	else if (read_state(s, a, &st) == -1)
+		server_malformed(s, a);
+	else if (st.granted)
+		s->release.vote = VOTE_GRANTED;
+	else {
 		s->release.vote = VOTE_REFUSED;
 		s->valid_ms = 0;
-	} else
-		server_malformed(s, a);
+	}
 	s->key.state = KEY_NONE;
 	s->queue.maybe = false;
 }

@@ -21,20 +21,22 @@
 static int
 send_script(struct server *s, const char *part, int n, const char *const args[])
 {
+	static const char *const modes[] = { [LOCK_EXCLUSIVE] = "exclusive",
+		[LOCK_SHARED] = "shared",
+		[LOCK_SLOTTED] = "slots" };
 	const struct lease *l = s->lease;
-	char id[OWNER_ID], limit[12], slot[12];
+	char id[OWNER_ID], capacity[12], slot[12];
 	unsigned int try = l->phase == PHASE_RELEASE && !l->again ? 0 : s->try;
 	const char *argv[CONN_ARGS] = { l->key, l->aux,
-		owner_id(l->owner, try, id), l->owner->token, limit, slot };
+		owner_id(l->owner, try, id), l->owner->token, modes[l->mode],
+		capacity, slot };
 
-	/* In the scripts a shared lock has no limit. */
-	snprintf(limit, sizeof(limit), "%d",
-	    l->mode == LOCK_SHARED ? 0 : l->capacity);
+	snprintf(capacity, sizeof(capacity), "%d", l->capacity);
 	snprintf(slot, sizeof(slot), "%d", l->slot);
-	memcpy(argv + 6, args, (size_t)n * sizeof(*args));
-	argv[6 + n] = part;
+	memcpy(argv + 7, args, (size_t)n * sizeof(*args));
+	argv[7 + n] = part;
 	return conn_eval(
-	    &s->conn, ++s->in_flight.sequence, &script_lock, 2, 7 + n, argv);
+	    &s->conn, ++s->in_flight.sequence, &script_lock, 2, 8 + n, argv);
 }
 
 /* One server hands the lock over; several could disagree to whom. */
@@ -150,14 +152,14 @@ send_renew(struct server *s)
 	const struct lease *l = s->lease;
 	char ttl[24], fence[24], start[RECORD] = "";
 	bool starts = l->started && !s->recorded;
-	const char *const args[] = { ttl, fence,
-		s->in_flight.leaves ? "1" : "0", start };
+	const char *const args[] = { ttl, fence, start };
 
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
 	if (starts)
 		record(l, "", start);
-	if (send_script(s, "renew", 4, args) == -1)
+	if (send_script(
+		s, s->in_flight.leaves ? "confirm" : "renew", 3, args) == -1)
 		return -1;
 	s->recorded = s->recorded || starts;
 	return 0;

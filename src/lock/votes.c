@@ -10,13 +10,10 @@
 static bool
 same_owner(const struct lock_state *a, const struct lock_state *b)
 {
-	struct owner x, y;
-
 	if (a->readers > 0 && b->readers > 0)
 		return true; /* several may be the last of them */
-	if (owner_parse(&x, a->value, a->len) == 0 &&
-	    owner_parse(&y, b->value, b->len) == 0)
-		return strcmp(x.token, y.token) == 0;
+	if (a->owner.token[0] != '\0' && b->owner.token[0] != '\0')
+		return strcmp(a->owner.token, b->owner.token) == 0;
 	return a->len == b->len && memcmp(a->value, b->value, a->len) == 0;
 }
 
@@ -54,8 +51,8 @@ namings(const struct lock *l, int slot)
 	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		n += server_vote(s) == VOTE_REFUSED && s->view.best_ms == -2 &&
-		    s->view.best == slot;
+		n += server_vote(s) == VOTE_REFUSED &&
+		    s->view.best_ms == PTTL_FREE && s->view.best == slot;
 	}
 	return n;
 }
@@ -76,7 +73,8 @@ free_slot(const struct lock *l, int64_t now, bool *lone)
 		const struct server *s = &l->servers[i];
 		int n;
 
-		if (server_vote(s) != VOTE_REFUSED || s->view.best_ms != -2 ||
+		if (server_vote(s) != VOTE_REFUSED ||
+		    s->view.best_ms != PTTL_FREE ||
 		    s->view.best == l->lease.slot)
 			continue;
 		n = namings(l, s->view.best);

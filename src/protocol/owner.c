@@ -204,14 +204,14 @@ owner_age_ms(const struct owner *o, int64_t now_us)
 }
 
 char *
-owner_who(char buf[OWNER_WHO], const char *value, size_t len)
+owner_who(
+    char buf[OWNER_WHO], const struct owner *o, const char *value, size_t len)
 {
 	char text[128];
-	struct owner o;
 
-	if (owner_parse(&o, value, len) == 0)
-		snprintf(buf, OWNER_WHO, "%s@%s pid %d (%s)", o.user, o.host,
-		    (int)o.pid, o.command);
+	if (o->token[0] != '\0')
+		snprintf(buf, OWNER_WHO, "%s@%s pid %d (%s)", o->user, o->host,
+		    (int)o->pid, o->command);
 	else
 		snprintf(buf, OWNER_WHO, "another client (%s)",
 		    escape_text(text, sizeof(text), value, len));

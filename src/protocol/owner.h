@@ -65,9 +65,11 @@ int owner_parse(struct owner *o, const char *value, size_t len);
 int64_t owner_age_ms(const struct owner *, int64_t now_us);
 
 /*
- * Writes "deploy@web1 pid 4242 (backup.sh)", or for a value that is not ours
- * "another client (its value)".  Returns buf.
+ * Writes "deploy@web1 pid 4242 (backup.sh)", or for a value of another kind of
+ * client, which leaves the owner zeroed, "another client (its value)".  Returns
+ * buf.
  */
-char *owner_who(char buf[OWNER_WHO], const char *value, size_t len);
+char *owner_who(
+    char buf[OWNER_WHO], const struct owner *, const char *value, size_t len);
 
 #endif

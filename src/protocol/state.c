@@ -1,6 +1,6 @@
 /*
- * A refusal, or the answer of --status, as numbers that can be right; anything
- * else is a malformed reply.
+ * A script's reply, as numbers that can be right; anything else is a malformed
+ * reply.
  */
 #include <limits.h>
 #include <string.h>
@@ -9,48 +9,76 @@
 #include "protocol/key.h"
 #include "protocol/state.h"
 
-/* What PTTL says, where a lease without end is as good as one of 3000 years. */
 static bool
-read_ttl(const struct reply *a, size_t i, int64_t *ttl_ms)
+read_number(const struct reply *a, enum state_field field, long long min,
+    long long max, int *number)
 {
-	long long ms = reply_int(a, i);
-
-	*ttl_ms = ms < DURATION_MAX_MS ? ms : DURATION_MAX_MS;
-	return ms >= -2;
-}
-
-static bool
-read_number(
-    const struct reply *a, size_t i, long long min, long long max, int *number)
-{
-	long long n = reply_int(a, i);
+	long long n = reply_int(a, field);
 
 	*number = n < min || n > max ? 0 : (int)n;
 	return n >= min && n <= max;
 }
 
-int
-lock_state_read(struct lock_state *v, const struct reply *a)
+/* A fence, or a time of the server. */
+static bool
+read_us(const struct reply *a, enum state_field field, int64_t *us)
 {
-	const char *value;
-	size_t len = 0;
+	*us = reply_int(a, field);
+	return *us >= 0 && *us < FENCE_END;
+}
 
-	if (a->kind != REPLY_OK || reply_count(a) < 7 || reply_int(a, 0) != 0)
+/* What PTTL says, where a lease without end is as good as one of 3000 years. */
+static bool
+read_ttl(const struct reply *a, enum state_field field, int64_t *ttl_ms)
+{
+	long long ms = reply_int(a, field);
+
+	*ttl_ms = ms < DURATION_MAX_MS ? ms : DURATION_MAX_MS;
+	return ms >= PTTL_FREE;
+}
+
+static void
+read_holder(const struct reply *a, struct lock_state *st)
+{
+	const char *value = reply_string(a, FIELD_VALUE, &st->len);
+
+	st->taken = value != NULL;
+	if (!st->taken)
+		st->len = 0;
+	if (st->len > sizeof(st->value))
+		st->len = sizeof(st->value);
+	if (st->taken)
+		memcpy(st->value, value, st->len);
+	owner_parse(&st->owner, st->value, st->len);
+}
+
+static bool
+read_refusal(const struct reply *a, struct lock_state *st)
+{
+	read_holder(a, st);
+	st->queued = reply_int(a, FIELD_QUEUED) == 1;
+	return reply_count(a) > FIELD_BEST_PTTL &&
+	    read_ttl(a, FIELD_PTTL, &st->ttl_ms) &&
+	    read_number(a, FIELD_READERS, 0, INT_MAX, &st->readers) &&
+	    read_number(a, FIELD_BEST, 1, LOCK_SLOTS, &st->best) &&
+	    read_ttl(a, FIELD_BEST_PTTL, &st->best_ms) &&
+	    read_number(a, FIELD_WAITING, 0, INT_MAX, &st->waiting) &&
+	    read_us(a, FIELD_TICKET, &st->ticket_us);
+}
+
+int
+lock_state_read(struct lock_state *st, const struct reply *a)
+{
+	int granted;
+
+	memset(st, 0, sizeof(*st));
+	if (a->kind != REPLY_OK || reply_count(a) == 0 ||
+	    !read_number(a, FIELD_GRANTED, 0, 1, &granted) ||
+	    !read_us(a, FIELD_FENCE, &st->fence) ||
+	    !read_number(a, FIELD_SLOT, 0, LOCK_SLOTS, &st->slot) ||
+	    !read_us(a, FIELD_NOW, &st->now_us))
 		return -1;
-	value = reply_string(a, 1, &len);
-	v->taken = value != NULL;
-	v->len = len < sizeof(v->value) ? len : sizeof(v->value);
-	if (v->taken)
-		memcpy(v->value, value, v->len);
-	v->now_us = reply_int(a, 3);
-	v->queued = reply_int(a, 8) == 1;
-	v->ticket_us = reply_int(a, 10);
-	return read_ttl(a, 2, &v->ttl_ms) && read_ttl(a, 6, &v->best_ms) &&
-		v->now_us >= 0 && v->now_us < FENCE_END && v->ticket_us >= 0 &&
-		v->ticket_us < FENCE_END &&
-		read_number(a, 4, 0, INT_MAX, &v->readers) &&
-		read_number(a, 5, 1, LOCK_SLOTS, &v->best) &&
-		read_number(a, 9, 0, INT_MAX, &v->waiting) ?
-	    0 :
-	    -1;
+	st->granted = granted == 1;
+	st->ahead = reply_int(a, FIELD_AHEAD) != 0;
+	return st->granted || read_refusal(a, st) ? 0 : -1;
 }

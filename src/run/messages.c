@@ -57,7 +57,8 @@ report_loss(const struct lock *l, char *text, size_t size)
 		    server);
 	else if (view->taken)
 		snprintf(text, size, "it is held by %s now, says %s",
-		    owner_who(who, view->value, view->len), server);
+		    owner_who(who, &view->owner, view->value, view->len),
+		    server);
 	else
 		snprintf(text, size,
 		    "its key is gone from %s (deleted, evicted, flushed, or "
@@ -74,13 +75,14 @@ report_busy(const struct lock *l)
 	char lease[DURATION_TEXT + 16], text[DURATION_TEXT], slots[40] = "";
 	const char *hint = lock_waits(l) ? "" : "; -w waits for it";
 	char waiting[32] = "";
-	struct owner o;
+	const struct owner *o;
 
 	if (v == NULL || !v->taken) {
 		notice("%s: others have asked for it before us%s", lock_name(l),
 		    hint);
 		return;
 	}
+	o = &v->owner;
 	if (v->waiting > 0)
 		snprintf(waiting, sizeof(waiting), ", %d waiting", v->waiting);
 	if (v->ttl_ms < 0)
@@ -88,25 +90,26 @@ report_busy(const struct lock *l)
 	else
 		snprintf(lease, sizeof(lease), "lease %s left",
 		    duration_format(v->ttl_ms, text));
-	if (owner_parse(&o, v->value, v->len) == 0 && o.resting) {
+	if (o->resting) {
 		notice(
 		    "%s: resting for %s more after %s@%s (%s) (--at-least)%s%s",
-		    lock_name(l), duration_format(v->ttl_ms, text), o.user,
-		    o.host, o.command, waiting, hint);
+		    lock_name(l), duration_format(v->ttl_ms, text), o->user,
+		    o->host, o->command, waiting, hint);
 		return;
 	}
 	if (v->readers > 1)
 		snprintf(held, sizeof(held), " and %d other%s", v->readers - 1,
 		    v->readers > 2 ? "s" : "");
-	else if (o.token[0] != '\0')
+	else if (o->token[0] != '\0')
 		snprintf(held, sizeof(held), " for %s",
-		    duration_format(owner_age_ms(&o, v->now_us), text));
+		    duration_format(owner_age_ms(o, v->now_us), text));
 	if (lock_mode(l) == LOCK_SLOTTED)
 		snprintf(slots, sizeof(slots), "all %d slots taken, one ",
 		    lock_capacity(l));
 	notice("%s: %sheld %sby %s%s, %s%s%s", lock_name(l), slots,
-	    v->readers > 0 ? "shared " : "", owner_who(who, v->value, v->len),
-	    held, lease, waiting, hint);
+	    v->readers > 0 ? "shared " : "",
+	    owner_who(who, &v->owner, v->value, v->len), held, lease, waiting,
+	    hint);
 }
 
 void
@@ -123,7 +126,7 @@ report_waiting(const struct lock *l)
 		notice("%s: waiting for our turn", lock_name(l));
 	else
 		notice("%s: waiting for %s", lock_name(l),
-		    owner_who(who, v->value, v->len));
+		    owner_who(who, &v->owner, v->value, v->len));
 }
 
 void

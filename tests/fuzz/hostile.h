@@ -151,7 +151,7 @@ flush_half(struct connection *c)
 	c->nlate = half;
 }
 
-/* EVAL script 2 key beside id token limit slot ... */
+/* EVAL script 2 key beside id token mode capacity slot ... */
 static void
 receive_request(struct connection *c, const redisReply *r)
 {
@@ -165,7 +165,7 @@ receive_request(struct connection *c, const redisReply *r)
 	if (request->kind == ACQUIRE) {
 		snprintf(world.servers[c->server].id, OWNER_ID, "%s",
 		    r->element[5]->str);
-		request->slot = atoi(r->element[8]->str);
+		request->slot = atoi(r->element[9]->str);
 		request->slot += request->slot == 0;
 	}
 }

@@ -12,10 +12,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char value[2048], id[OWNER_ID], details[OWNER_DETAILS], who[OWNER_WHO];
 	struct owner o, again;
-	int len;
+	int len, result = owner_parse(&o, (const char *)data, size);
 
-	owner_who(who, (const char *)data, size);
-	if (owner_parse(&o, (const char *)data, size) == -1)
+	owner_who(who, &o, (const char *)data, size);
+	if (result == -1)
 		return 0;
 	/* A token is a UUID, so the id does not encode it. */
 	memset(o.token, 'x', sizeof(o.token) - 1);

@@ -287,10 +287,10 @@ say_form(const struct fake *s, const struct request *r, const char *form)
 }
 
 /* What everybody hopes for. */
-static const char *const yes[] = { [ACQUIRE] = "*4 1 f 0 s",
+static const char *const yes[] = { [ACQUIRE] = "*5 1 f 0 s f",
 	[RENEW] = "*2 1 f",
 	[RELEASE] = "*1 1",
-	[STATUS] = "*11 0 N -2 f 0 1 -2 5 *0 0 *2 w 700",
+	[STATUS] = "*15 0 5 0 1 f N -2 0 1 -2 0 0 0 *0 *2 w 700",
 	[HISTORY] = "*3 f *3 '1763635200500-0 'start w *0",
 	[BREAK] = "*1 1",
 	[INFO] = "i",
@@ -305,12 +305,13 @@ static const char *const yes[] = { [ACQUIRE] = "*4 1 f 0 s",
 
 /* The right form, with words and numbers from anywhere. */
 static const char *const no[][2] = {
-	[ACQUIRE] = { "*10 0 w n n n n n n n n", "*4 1 n n n" },
-	[RENEW] = { "*7 0 w n n n n n", "*2 1 n" },
-	[RELEASE] = { "*7 0 w n n n n n", "*7 0 N n n n n n" },
-	[STATUS] = { "*11 0 w n n n n n n a n P", "*11 0 N n n 0 1 n n W n P" },
+	[ACQUIRE] = { "*13 0 0 n n n w n n n n n n n", "*5 1 n n n n" },
+	[RENEW] = { "*10 0 n n n n w n n n n", "*2 1 n" },
+	[RELEASE] = { "*10 0 0 n n n w n n n n", "*10 0 0 n n n N n n n n" },
+	[STATUS] = { "*15 0 n n n n w n n n n n n n a P",
+	    "*15 0 n 0 1 n N n 0 1 n 0 n 0 W P" },
 	[HISTORY] = { "*3 n T W", "*3 f T a" },
-	[BREAK] = { "*7 0 w n n n n n", "*1 n" },
+	[BREAK] = { "*10 0 0 n n n w n n n n", "*1 n" },
 	[INFO] = { "j", "j" },
 	[BLPOP] = { "N", "a" },
 	[WAIT] = { "n", "a" },

@@ -88,11 +88,11 @@ free_now() {
 break_script() {
 	local lua=$top/src/protocol/lua name=$1 token=$2 try=$3 sha
 	shift 3
-	sha=$(redis script load "$(cat "$lua/common.lua" "$lua/$name.lua")")
+	sha=$(redis script load "$(cat "$lua"/{common,state,queue,"$name"}.lua)")
 	{
 		echo multi
 		printf '"%s" ' evalsha "$sha" 2 redlock:a '{redlock:a}:~' \
-		    "redlock-run/1 token=$token try=$try" "$token" 1 0 "$@"
+		    "redlock-run/1 token=$token try=$try" "$token" exclusive 1 1 "$@"
 		printf '\npexpire redlock:a 3600000\nexec\n'
 	} | redis | grep -vxE 'OK|QUEUED' | head -n 1
 }

@@ -17,14 +17,19 @@ lock=redlock:a fence='{redlock:a}:~fence'
 queue='{redlock:a}:~queue' beat='{redlock:a}:~beat' runs='{redlock:a}:~runs'
 details='pid=1 host=h user=u command=c'
 
-# script_run NAME ID TOKEN [ARG...]: what it answers, a line for each element.
-# How many may hold the lock is in $limit.
+# script_run NAME ID TOKEN [ARG...]: what it replies, a line for each field.  How
+# many may hold the lock is in $limit, 0 stands for a shared one.
 script_run() {
 	local lua=$top/src/protocol/lua name=$1 id=$2 token=$3
+	local -A mode=([0]=shared [1]=exclusive)
 	shift 3
-	cat "$lua/common.lua" "$lua/$name.lua" >script.lua
+	{
+		cat "$lua"/{common,state,queue,"$name"}.lua
+		[[ $name != renew && $name != confirm ]] || echo 'return refusal()'
+	} >script.lua
 	redis --eval "$PWD/script.lua" "$lock" '{redlock:a}:~' , \
-	    "$id" "$token" "${limit:-1}" "${slot:-0}" "$@"
+	    "$id" "$token" "${mode[${limit:-1}]:-slots}" $((${limit:-1} + !${limit:-1})) \
+	    "${slot:-$((${limit:-1} < 2))}" "$@"
 }
 
 # The scripts as owner $1 sends them, in its attempt $2.
@@ -33,8 +38,10 @@ acquire() {
 	    "${3:-1000}" "${4:-0}" "${5:-0}" "${6:-0}" "${7:-}"
 }
 renew() {
-	script_run renew "redlock-run/1 token=$1 try=$2 " "$1" 60000 "$3" \
-	    "${4:-0}" "${5:-}"
+	script_run renew "redlock-run/1 token=$1 try=$2 " "$1" 60000 "$3" "${4:-}"
+}
+confirm() {
+	script_run confirm "redlock-run/1 token=$1 try=$2 " "$1" 60000 "$3" "${4:-}"
 }
 release() {
 	script_run release "redlock-run/1 token=$1 try=$2" "$1" "${3:-0}" 1 \
@@ -43,16 +50,30 @@ release() {
 
 value() { redis get "$lock"; }
 first() { head -n 1; }
+
+# field NAME...: these fields of a reply, on one line.
+field() {
+	awk -v wanted="$*" 'BEGIN {
+		split("granted fence ahead slot now value pttl readers best " \
+		    "best_pttl queued waiting ticket", names)
+	}
+	{ is[names[NR]] = $0 }
+	END {
+		n = split(wanted, names)
+		for (i = 1; i <= n; i++)
+			printf "%s%s", is[names[i]], i < n ? " " : "\n"
+	}'
+}
 counter() { redis get "$fence"; }
 
 @test "acquire takes a free lock for its TTL, and a repeated acquire changes nothing" {
 	local before
-	[ "$(acquire me 1 | head -n 4 | paste -sd ' ')" = '1 1000 0 1' ]
+	[ "$(acquire me 1 | field granted fence ahead slot)" = '1 1000 0 1' ]
 	before=$(value)
 	[[ $before == 'redlock-run/1 token=me try=1 since='*' pid=1 host=h user=u command=c' ]]
 	(($(redis pttl "$lock") > 50000))
 	redis pexpire "$lock" 20000
-	[ "$(acquire me 1 2000 | head -n 4 | paste -sd ' ')" = '1 1000 0 1' ]
+	[ "$(acquire me 1 2000 | field granted fence ahead slot)" = '1 1000 0 1' ]
 	[ "$(value)" = "$before" ]
 	(($(redis pttl "$lock") > 50000))
 }
@@ -63,7 +84,7 @@ counter() { redis get "$fence"; }
 	[[ $(value) == *token=me* ]]
 	[ "$(counter)" = 1000 ]
 	redis set "$lock" foreign
-	[ "$(acquire you 1 | sed -n 1,3p | paste -sd ' ')" = '0 foreign -1' ]
+	[ "$(acquire you 1 | field granted value pttl)" = '0 foreign -1' ]
 	redis del "$lock"
 	redis rpush "$lock" x
 	[ "$(acquire you 1 | first)" = 0 ]
@@ -72,7 +93,7 @@ counter() { redis get "$fence"; }
 
 @test "acquire replaces the value of an older attempt of its run, but not of a newer one" {
 	acquire me 2 1000
-	[ "$(acquire me 3 1000 | head -n 4 | paste -sd ' ')" = '1 1001 0 1' ]
+	[ "$(acquire me 3 1000 | field granted fence ahead slot)" = '1 1001 0 1' ]
 	[[ $(value) == *' try=3 '* ]]
 	[ "$(acquire me 2 | first)" = 0 ]
 	[[ $(value) == *' try=3 '* ]]
@@ -137,7 +158,7 @@ counter() { redis get "$fence"; }
 	acquire you 1 1000 100 60000
 	acquire me 1 1000 200 60000
 	redis del "$lock"
-	[ "$(acquire me 1 1000 200 60000 | sed -n '1p;8p' | paste -sd ' ')" = '0 1' ]
+	[ "$(acquire me 1 1000 200 60000 | field granted ahead)" = '0 1' ]
 	[ "$(acquire other 1 | first)" = 0 ]
 	[ "$(acquire you 1 1000 100 60000 | first)" = 1 ]
 }
@@ -154,9 +175,9 @@ counter() { redis get "$fence"; }
 
 @test "a refusal distinguishes a candidate from a holder" {
 	acquire you 1 1000 0 60000
-	[ "$(acquire me 1 1000 0 60000 | sed -n 9p)" = 1 ]
-	renew you 1 1000 1
-	[ "$(acquire me 1 1000 0 60000 | sed -n 9p)" = 0 ]
+	[ "$(acquire me 1 1000 0 60000 | field queued)" = 1 ]
+	confirm you 1 1000
+	[ "$(acquire me 1 1000 0 60000 | field queued)" = 0 ]
 	[ "$(redis zrange "$queue" 0 -1)" = me ]
 }
 
@@ -193,7 +214,7 @@ readers='{redlock:a}:~readers'
 	redis hset "$readers" one "1 redlock-run/1 token=one try=1 since=1 pid=1 host=h user=u command=c"
 	[ "$(renew one 1 1000 | first)" = 0 ]
 	[ "$(renew two 1 1000 | first)" = 1 ]
-	[ "$(limit=1 acquire me 1 | sed -n '1p;5p' | paste -sd ' ')" = '0 1' ]
+	[ "$(limit=1 acquire me 1 | field granted readers)" = '0 1' ]
 	release two '1 '
 	[ "$(redis exists "$lock" "$readers")" = 0 ]
 }
@@ -241,32 +262,32 @@ readers='{redlock:a}:~readers'
 	limit=3
 	slot=2 acquire me 2
 	[ "$(slot=1 acquire me 1 | first)" = 0 ]
-	[ "$(slot=3 acquire me 3 | sed -n 4p)" = 3 ]
+	[ "$(slot=3 acquire me 3 | field slot)" = 3 ]
 	[ "$(redis exists "$lock" '{redlock:a}:~2' '{redlock:a}:~3')" = 1 ]
 }
 
 @test "slots: N runs hold the lock at a time, each with a key of its own" {
 	limit=3
-	[ "$(acquire one 1 | sed -n 4p)" = 1 ]
-	[ "$(acquire two 1 | sed -n 4p)" = 2 ]
-	[ "$(slot=3 acquire three 1 | sed -n 4p)" = 3 ]
+	[ "$(acquire one 1 | field slot)" = 1 ]
+	[ "$(acquire two 1 | field slot)" = 2 ]
+	[ "$(slot=3 acquire three 1 | field slot)" = 3 ]
 	[ "$(acquire four 1 | first)" = 0 ]
 	[ "$(slot=2 acquire four 1 | first)" = 0 ]
 	[ "$(renew two 1 5000)" = "1
 5000" ]
 	release two '1 '
 	[ "$(redis exists '{redlock:a}:~2')" = 0 ]
-	[ "$(slot=3 acquire four 1 | sed -n '1p;6,7p' | paste -sd ' ')" = '0 2 -2' ]
-	[ "$(slot=2 acquire four 1 | head -n 4 | paste -sd ' ')" = '1 5001 0 2' ]
+	[ "$(slot=3 acquire four 1 | field granted best best_pttl)" = '0 2 -2' ]
+	[ "$(slot=2 acquire four 1 | field granted fence ahead slot)" = '1 5001 0 2' ]
 }
 
 @test "slots: a refusal names the slot whose lease ends first; a foreign lock counts as one" {
 	limit=2
 	redis set "$lock" foreign px 30000
 	acquire one 1
-	[ "$(acquire two 1 | sed -n '1,2p;6p' | paste -sd ' ')" = '0 foreign 1' ]
+	[ "$(acquire two 1 | field granted value best)" = '0 foreign 1' ]
 	redis persist "$lock"
-	[ "$(acquire two 1 | sed -n 6p)" = 2 ]
+	[ "$(acquire two 1 | field best)" = 2 ]
 	[ "$(value)" = foreign ]
 }
 
@@ -281,12 +302,12 @@ readers='{redlock:a}:~readers'
 	# One is free now, and it is the second's, not ours.
 	redis del '{redlock:a}:~2'
 	[ "$(acquire other 1 | first)" = 0 ]
-	[ "$(acquire first 1 1000 100 60000 1 | sed -n '1p;4p' | paste -sd ' ')" = '1 1' ]
+	[ "$(acquire first 1 1000 100 60000 1 | field granted slot)" = '1 1' ]
 	[ "$(redis llen '{redlock:a}:~wake:second')" = 1 ]
-	[ "$(acquire second 1 1000 200 60000 1 | sed -n '1p;4p' | paste -sd ' ')" = '1 2' ]
+	[ "$(acquire second 1 1000 200 60000 1 | field granted slot)" = '1 2' ]
 	# With one more there is one for us, too.
 	limit=3
-	[ "$(acquire other 1 | sed -n 4p)" = 3 ]
+	[ "$(acquire other 1 | field slot)" = 3 ]
 }
 
 @test "status changes nothing" {
@@ -324,9 +345,9 @@ end,$one waited=7 ran=3 ended=exited status=0" ]
 @test "history: a renewal tells each server what the others granted" {
 	acquire me 1
 	[ "$(redis exists "$runs")" = 0 ]
-	renew me 1 1000 1 ' waited=7'
+	confirm me 1 1000 ' waited=7'
 	[ "$(written)" = "start,$one waited=7" ]
-	renew you 1 1000 1 ' waited=7'
+	confirm you 1 1000 ' waited=7'
 	[ "$(redis xlen "$runs")" = 1 ]
 }
 
@@ -375,7 +396,7 @@ end,$one ended=killed" ]
 	acquire you 1 1000 0 0 1 ' waited=0'
 	acquire me 1 1000 100 60000 1 ' waited=1'
 	# It is stopped, and its last word is old when its turn comes.
-	redis hset "$beat" me "$(($(now_us) + 500000)) 1 redlock-run/1 token=me try=1 $details"
+	redis hset "$beat" me "$(($(now_us) + 500000)) exclusive 1 redlock-run/1 token=me try=1 $details"
 	release you '1 ' 0 1
 	[[ $(value) == *'token=me '*' unconfirmed' ]]
 	# As long as it holds the grant it is in the queue.
@@ -383,7 +404,7 @@ end,$one ended=killed" ]
 	# Even without its place it begins a tenure of its own.
 	redis del "$queue" "$beat"
 	[ "$(acquire other 1 9000 | first)" = 0 ]
-	[ "$(acquire me 1 1000 100 60000 1 ' waited=2' | head -n 4 | paste -sd ' ')" = '1 1001 0 1' ]
+	[ "$(acquire me 1 1000 100 60000 1 ' waited=2' | field granted fence ahead slot)" = '1 1001 0 1' ]
 	[[ $(value) != *unconfirmed* ]]
 	[ "$(written | tail -n 1)" = "start,$one waited=2" ]
 	# Only the first answer that reaches it records a start.
@@ -397,26 +418,26 @@ end,$one ended=killed" ]
 	release you '1 ' 0 1
 	[[ $(redis hget "$readers" me) == *' unconfirmed' ]]
 	redis del "$queue" "$beat"
-	[ "$(limit=0 acquire me 1 1000 100 60000 1 ' waited=2' | head -n 4 | paste -sd ' ')" = '1 1001 0 1' ]
+	[ "$(limit=0 acquire me 1 1000 100 60000 1 ' waited=2' | field granted fence ahead slot)" = '1 1001 0 1' ]
 	[[ $(redis hget "$readers" me) != *unconfirmed* ]]
 	[ "$(written)" = "start,$one waited=2" ]
 }
 
 @test "on one server every grant raises the fence" {
-	[ "$(acquire me 1 1000 0 0 1 | sed -n 2p)" = 1000 ]
-	[ "$(acquire me 1 1000 0 0 1 | sed -n 2p)" = 1001 ]
+	[ "$(acquire me 1 1000 0 0 1 | field fence)" = 1000 ]
+	[ "$(acquire me 1 1000 0 0 1 | field fence)" = 1001 ]
 	limit=2
 	redis del "$lock"
-	[ "$(slot=1 acquire me 1 1000 0 0 1 | sed -n 2p)" = 1002 ]
-	[ "$(slot=2 acquire you 1 1000 0 0 1 | sed -n 2p)" = 1003 ]
-	[ "$(slot=1 acquire me 1 1000 0 0 1 | sed -n 2p)" = 1004 ]
+	[ "$(slot=1 acquire me 1 1000 0 0 1 | field fence)" = 1002 ]
+	[ "$(slot=2 acquire you 1 1000 0 0 1 | field fence)" = 1003 ]
+	[ "$(slot=1 acquire me 1 1000 0 0 1 | field fence)" = 1004 ]
 }
 
 @test "an empty fence counter accepts a proposal up to a day beyond the server's clock" {
 	local now proposal
 	now=$(now_us)
 	proposal=$((now + 3600 * 1000000))
-	[ "$(acquire me 1 "$proposal" | sed -n 2p)" = "$proposal" ]
+	[ "$(acquire me 1 "$proposal" | field fence)" = "$proposal" ]
 	redis del "$lock" "$fence"
 	acquire me 1 9000000000000000
 	(($(counter) > now + 86000000000 && $(counter) < now + 87000000000))
@@ -476,21 +497,21 @@ end,$one ended=killed" ]
 	redis set "$lock" foreign
 	acquire you 1 1000 "$future" 60000 1
 	# In the queue, and for a waiter that takes its ticket to other servers.
-	[ "$(acquire me 1 1000 0 60000 1 | sed -n 11p)" = $((future + 1)) ]
-	[ "$(acquire other 1 1000 0 0 1 | sed -n 11p)" = $((future + 2)) ]
+	[ "$(acquire me 1 1000 0 60000 1 | field ticket)" = $((future + 1)) ]
+	[ "$(acquire other 1 1000 0 0 1 | field ticket)" = $((future + 2)) ]
 	[ "$(redis zrange "$queue" 0 -1 | paste -sd ' ')" = 'you me' ]
 	# No time that a server can have: that is nobody's ticket.
 	redis zadd "$queue" 9000000000000000 you
-	(($(acquire other 1 1000 0 0 1 | sed -n 11p) < future))
+	(($(acquire other 1 1000 0 0 1 | field ticket) < future))
 	redis zadd "$queue" $(($(now_us) + 172800000000)) you
-	(($(acquire other 1 1000 0 0 0 | sed -n 11p) < future))
+	(($(acquire other 1 1000 0 0 0 | field ticket) < future))
 }
 
 # dead N NAME: so many waiters, or readers, that have died.
 dead_waiters() {
 	redis eval 'for i = 1, ARGV[1] do
 		redis.call("ZADD", KEYS[1], ARGV[3] + i, ARGV[2] .. i)
-		redis.call("HSET", KEYS[2], ARGV[2] .. i, "1 1 redlock-run/1 token=" .. ARGV[2] .. i .. " try=1 pid=1")
+		redis.call("HSET", KEYS[2], ARGV[2] .. i, "1 exclusive 1 redlock-run/1 token=" .. ARGV[2] .. i .. " try=1 pid=1")
 	end' 2 "$queue" "$beat" "$1" "$2" "$3" >/dev/null
 }
 
@@ -499,8 +520,8 @@ dead_waiters() {
 	acquire you 1 1000 100 60000 1
 	dead_waiters 40 dead 200
 	limit=1000 slot=1 script_run status '' '' >answer
-	[ "$(tail -n 3 answer | first)" = 1 ]
-	[ "$(acquire me 1 1000 0 0 1 | sed -n 10p)" = 1 ]
+	[ "$(field waiting <answer)" = 1 ]
+	[ "$(acquire me 1 1000 0 0 1 | field waiting)" = 1 ]
 	[ "$(redis zcard "$queue" ; redis hlen "$beat")" = "1
 1" ]
 	# Of a queue too long to be read at once each call drops some.
@@ -536,10 +557,10 @@ dead_waiters() {
 @test "slots: a key of another type takes a slot and stays as it is" {
 	limit=3
 	redis rpush '{redlock:a}:~2' x
-	[ "$(acquire one 1 | sed -n 4p)" = 1 ]
-	[ "$(acquire two 1 | sed -n 4p)" = 3 ]
+	[ "$(acquire one 1 | field slot)" = 1 ]
+	[ "$(acquire two 1 | field slot)" = 3 ]
 	[ "$(acquire three 1 | first)" = 0 ]
-	[ "$(slot=2 acquire three 1 | sed -n '1,2p' | paste -sd ' ')" = '0 ?' ]
+	[ "$(slot=2 acquire three 1 | field granted value)" = '0 ?' ]
 	[ "$(redis type '{redlock:a}:~2')" = list ]
 }
 
@@ -586,6 +607,6 @@ dead_waiters() {
 
 @test "a shared key without any readers is a lock that is held" {
 	redis set "$lock" '~shared' px 30000
-	[ "$(acquire me 1 | sed -n 1,2p | paste -sd ' ')" = '0 ~shared' ]
+	[ "$(acquire me 1 | field granted value)" = '0 ~shared' ]
 	[ "$(limit=1000 slot=1 script_run status '' '' | tail -n 2 | first)" = '~shared' ]
 }

@@ -41,7 +41,7 @@ asks='def ask(words):
 answers='import re
 def answer(words, reply):
     open("asked", "a").write(words[0] + "\n")
-    refused = isinstance(reply, list) and reply[:1] == [0] and len(reply) > 6'
+    refused = isinstance(reply, list) and reply[:1] == [0] and len(reply) > 9'
 
 # liar_requests [COMMAND]: how many requests there were.
 liar_requests() {
@@ -99,7 +99,7 @@ granted='    if words[0] == "EVAL" and isinstance(reply, list) and'\
 
 	hold a
 	for best in 2 1000 1001 0 -1; do
-		all_told "    if refused: reply[5], reply[6] = $best, -2"
+		all_told "    if refused: reply[8], reply[9] = $best, -2"
 		run -75 --separate-stderr redlock -k a -- touch started
 		says 'a: held by'
 		run -75 redlock -k a -w 1s -- touch started
@@ -135,7 +135,7 @@ granted='    if words[0] == "EVAL" and isinstance(reply, list) and'\
 @test "no server moves the ticket of a waiter by more than a day" {
 	local i score waiter
 
-	all_told '    if refused: reply[3] += 10 * 365 * 86400 * 10 ** 6'
+	all_told '    if refused: reply[4] += 10 * 365 * 86400 * 10 ** 6'
 	REDLOCK_REDIS="$(server_url 1) $(server_url 2) $(server_url 3)" hold a
 	redis_freeze s2 # so that the liar is not the last to answer
 	"$REDLOCK_RUN" -q -k a -w 5m -- true 3>&- 4>&- &
@@ -168,7 +168,7 @@ blocked_at() {
 	for lie in "$granted reply[1] = 0" "$granted reply[3] = 2" \
 	    "$granted reply[4] = 0" "$granted reply[2] = 1" \
 	    '    if words[0] == "EVAL": reply = [0]' \
-	    '    if words[0] == "EVAL": reply = [0, None, -2, 0, 0, 1, -2, 1, 1, 9]'; do
+	    '    if words[0] == "EVAL": reply = [0, 0, 1, 1, 0, None, -2, 0, 1, -2, 1, 9, 0]'; do
 		all_told "$lie"
 		run -0 redlock -k a -- true
 		run -0 redlock -k a -w 5s -- true
@@ -215,7 +215,7 @@ blocked_at() {
 @test "a server whose lease always ends now does not get requests without pause" {
 	liar_taken
 	liar 1 "$answers" \
-	    '    if refused: reply[2] = reply[6] = 0' \
+	    '    if refused: reply[6] = reply[9] = 0' \
 	    '    return reply'
 	run -75 redlock -k a -r "$liar" -w 3s -- touch started
 	echo "$(liar_requests) requests in 3 s"

@@ -126,22 +126,34 @@ long_keys(void)
 	CHECK(strcmp(aux + strlen(aux) - 3, "}:~") == 0);
 }
 
-/*
- * What the scripts refuse with: 0, value, PTTL, the server's time, how many
- * share it, the slot that is free first, and when.
- */
+static const char thief[] =
+    "redlock-run/1 token=T try=1 since=1 pid=1 host=h user=u command=c";
+
+/* The fields of a refusal; a reply may end behind BEST_PTTL. */
 static void
 views(void)
 {
 	static char value[2 * LOCK_VALUE];
-	struct made_reply r = { 7, { 0, 0, 700, 123, 4, 5, 600 }, "a thief" };
+	struct made_reply r = { FIELD_BEST_PTTL + 1,
+		{ [FIELD_AHEAD] = 1,
+		    [FIELD_SLOT] = 6,
+		    [FIELD_NOW] = 123,
+		    [FIELD_PTTL] = 700,
+		    [FIELD_READERS] = 4,
+		    [FIELD_BEST] = 5,
+		    [FIELD_BEST_PTTL] = 600 },
+		"a thief" };
 	struct reply a = { .kind = REPLY_OK, .value = &r };
 	struct lock_state v;
 
 	memset(&v, 0x55, sizeof(v));
 	SAME_INT(lock_state_read(&v, &a), 0);
+	CHECK(!v.granted);
+	CHECK(v.ahead);
+	SAME_INT(v.slot, 6);
 	CHECK(v.taken);
 	SAME_INT(v.len, 7);
+	SAME_TEXT(v.owner.token, "");
 	CHECK(memcmp(v.value, "a thief", 7) == 0);
 	SAME_INT(v.ttl_ms, 700);
 	SAME_INT(v.now_us, 123);
@@ -150,6 +162,9 @@ views(void)
 	SAME_INT(v.best_ms, 600);
 
 	memset(value, 'x', sizeof(value) - 1);
+	r.text = thief;
+	SAME_INT(lock_state_read(&v, &a), 0);
+	SAME_TEXT(v.owner.token, "T");
 	r.text = value;
 	SAME_INT(lock_state_read(&v, &a), 0);
 	SAME_INT(v.len, LOCK_VALUE);
@@ -158,14 +173,49 @@ views(void)
 	CHECK(!v.taken);
 	SAME_INT(v.len, 0);
 
-	r.count = 6;
+	r.count--;
 	SAME_INT(lock_state_read(&v, &a), -1);
 	a.value = NULL;
 	SAME_INT(lock_state_read(&v, &a), -1);
-	r.count = 7;
+	r.count++;
 	a.value = &r;
 	a.kind = REPLY_ERROR;
 	SAME_INT(lock_state_read(&v, &a), -1);
+}
+
+/* No number outside its range is read, nor a grant that is none. */
+static void
+no_views(void)
+{
+	static const struct {
+		enum state_field field;
+		long long low, high; /* the numbers that it can be */
+	} rows[] = { { FIELD_GRANTED, 0, 1 }, { FIELD_FENCE, 0, FENCE_END - 1 },
+		{ FIELD_SLOT, 0, LOCK_SLOTS }, { FIELD_NOW, 0, FENCE_END - 1 },
+		{ FIELD_PTTL, PTTL_FREE, INT64_MAX },
+		{ FIELD_READERS, 0, INT_MAX }, { FIELD_BEST, 1, LOCK_SLOTS },
+		{ FIELD_BEST_PTTL, PTTL_FREE, INT64_MAX },
+		{ FIELD_WAITING, 0, INT_MAX },
+		{ FIELD_TICKET, 0, FENCE_END - 1 } };
+	struct lock_state v;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct made_reply r = { FIELD_TICKET + 1, { [FIELD_BEST] = 1 },
+			NULL };
+		struct reply a = { .kind = REPLY_OK, .value = &r };
+		long long *number = &r.ints[rows[i].field];
+
+		*number = rows[i].low;
+		SAME_INT(lock_state_read(&v, &a), 0);
+		*number = rows[i].high;
+		SAME_INT(lock_state_read(&v, &a), 0);
+		*number = rows[i].low - 1;
+		SAME_INT(lock_state_read(&v, &a), -1);
+		if (rows[i].high == INT64_MAX)
+			continue;
+		*number = rows[i].high + 1;
+		SAME_INT(lock_state_read(&v, &a), -1);
+	}
 }
 
 /* Who was named as the holder; nobody, for ever, if nobody was. */
@@ -733,9 +783,9 @@ history(void)
 	SAME_INT(released(0), RELEASE_DONE);
 	for (int i = 0; i < 2; i++) {
 		SAME_TEXT(nth(i, 0)->args[6], "");
-		SAME_TEXT(nth(i, 1)->args[2], "1");
-		SAME_TEXT(nth(i, 1)->args[3], " waited=5");
-		SAME_TEXT(nth(i, 2)->args[3], "");
+		CHECK(nth(i, 1)->leaves);
+		SAME_TEXT(nth(i, 1)->args[2], " waited=5");
+		SAME_TEXT(nth(i, 2)->args[2], "");
 		SAME_TEXT(nth(i, 3)->args[3], " waited=5 ended=exited");
 	}
 	SAME_INT(nth(2, 1)->label, LEAVE);
@@ -1150,8 +1200,8 @@ wins_the_contest(void)
 
 		/* It leaves the queue at once, and need not do so again. */
 		CHECK(nth(i, j)->at_ms <= nth(i, j - 1)->at_ms + 40);
-		SAME_TEXT(nth(i, j)->args[2], "1");
-		SAME_TEXT(nth(i, j + 1)->args[2], "0");
+		CHECK(nth(i, j)->leaves);
+		CHECK(!nth(i, j + 1)->leaves);
 	}
 	lock_close(&world.lock);
 }
@@ -1176,7 +1226,7 @@ leaves(void)
 	plan((const char *const[]){ "yes+5", "yes+5", "queued+5 yes" });
 	SAME_INT(acquire(), LOCK_HELD);
 	hold(300);
-	SAME_TEXT(nth(0, 1)->args[2], "1");
+	CHECK(nth(0, 1)->leaves);
 	SAME_TEXT(nth(2, 0)->id, nth(2, 1)->id);
 	SAME_INT(nth(2, 1)->label, LEAVE);
 	SAME_INT(nth(2, 1)->at_ms, START + 5);
@@ -1282,7 +1332,7 @@ fences(void)
 		SAME_TEXT(sent(0), rows[i].sent);
 		if (nth(0, 1)->left) {
 			CHECK(atoi(nth(0, 1)->args[1]) >= 9);
-			SAME_TEXT(nth(0, 1)->args[2], "0");
+			CHECK(!nth(0, 1)->leaves);
 		}
 		lock_close(&world.lock);
 	}
@@ -1916,6 +1966,7 @@ static const struct tap_test tests[] = {
 	{ "all keys of a lock have the same hash tag", keys },
 	{ "the longest prefix and name fit", long_keys },
 	{ "a refusal tells value, time to live and time", views },
+	{ "a reply with a number that cannot be right is malformed", no_views },
 	{ "the lease counts from the sending, not from the answer",
 	    counts_from_sending },
 	{ "nothing is sent before the connection stands",

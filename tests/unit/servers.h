@@ -102,7 +102,8 @@ struct request {
 	int tag;
 	enum request_kind kind;
 	enum label label;
-	bool left; /* it waits for the connection otherwise */
+	bool leaves; /* a renewal that leaves the queue */
+	bool left;   /* it waits for the connection otherwise */
 	int64_t at_ms;
 	char id[OWNER_ID];
 	char args[7][64]; /* those behind the token */
@@ -111,8 +112,8 @@ struct request {
 /* What reply_int() and the others look into. */
 struct made_reply {
 	size_t count;
-	long long ints[11];
-	const char *text;
+	long long ints[FIELD_HOLDERS + 1];
+	const char *text; /* FIELD_VALUE */
 };
 
 struct event {
@@ -299,26 +300,44 @@ value_of(const char *token, int try)
 }
 
 static struct made_reply
+granted(
+    const struct made_up *m, enum request_kind kind, int64_t fence, bool ahead)
+{
+	return (struct made_reply){ kind == REQUEST_ACQUIRE ? FIELD_NOW + 1 :
+		    kind == REQUEST_RENEW                   ? FIELD_FENCE + 1 :
+							      FIELD_GRANTED + 1,
+		{ 1, fence, ahead, 1, server_us(m) }, NULL };
+}
+
+static struct made_reply
+refusal(const struct made_up *m, const char *value)
+{
+	struct made_reply r = { FIELD_BEST_PTTL + 1, { 0 }, value };
+
+	r.ints[FIELD_SLOT] = r.ints[FIELD_BEST] = 1;
+	r.ints[FIELD_NOW] = server_us(m);
+	r.ints[FIELD_PTTL] = r.ints[FIELD_BEST_PTTL] =
+	    value == NULL ? PTTL_FREE : m->until_ms - world.now_ms;
+	return r;
+}
+
+static struct made_reply
 reply_in_words(
     const struct made_up *m, const struct step *s, enum request_kind kind)
 {
 	const int server = (int)(m - world.servers);
-	struct made_reply r = { kind == REQUEST_ACQUIRE ? 11 : 7, { 0 }, NULL };
+	struct made_reply r = refusal(m, NULL);
 
-	r.ints[2] = s->word == FREE ? -2 : 700;
-	r.ints[3] = server_us(m) + s->number;
-	r.ints[5] = 1;
-	r.ints[6] = r.ints[2];
-	r.ints[7] = s->ahead;
-	r.ints[10] = r.ints[3];
+	if (kind == REQUEST_ACQUIRE)
+		r.count = FIELD_TICKET + 1;
+	r.ints[FIELD_PTTL] = r.ints[FIELD_BEST_PTTL] =
+	    s->word == FREE ? PTTL_FREE : 700;
+	r.ints[FIELD_NOW] = r.ints[FIELD_TICKET] = server_us(m) + s->number;
+	r.ints[FIELD_AHEAD] = s->ahead;
 	switch (s->word) {
 	case YES:
-		return (struct made_reply){ kind == REQUEST_ACQUIRE ? 5 :
-			    kind == REQUEST_RENEW                   ? 2 :
-								      1,
-			{ 1, s->number != 0 ? s->number : 1000, s->ahead, 1,
-			    server_us(m) },
-			NULL };
+		return granted(
+		    m, kind, s->number != 0 ? s->number : 1000, s->ahead);
 	case NO:
 		r.text = value_of("thief", server);
 		break;
@@ -327,7 +346,7 @@ reply_in_words(
 		break;
 	case QUEUED:
 		r.text = value_of("candidate", server);
-		r.ints[8] = 1;
+		r.ints[FIELD_QUEUED] = 1;
 		break;
 	case GARBAGE:
 		return (struct made_reply){ 1, { 7 }, NULL };
@@ -347,18 +366,18 @@ lie(const struct made_up *m, struct made_reply *r)
 		now_us + 3650 * day_us };
 	int n = 1 + chance(9);
 
-	if (r->ints[0] == 1 && chance(6) == 0) {
-		*r = (struct made_reply){ 11,
-			{ 0, 0, 700, now_us, 0, 1, 700, 0, 0, 0, now_us },
-			NULL };
-		r->ints[7] = chance(2);
-		r->ints[8] = chance(2);
-		r->text = chance(2) == 0 ? "liar" : NULL;
+	if (r->ints[FIELD_GRANTED] == 1 && chance(6) == 0) {
+		*r = refusal(m, chance(2) == 0 ? "liar" : NULL);
+		r->count = FIELD_TICKET + 1;
+		r->ints[FIELD_PTTL] = r->ints[FIELD_BEST_PTTL] = 700;
+		r->ints[FIELD_AHEAD] = chance(2);
+		r->ints[FIELD_QUEUED] = chance(2);
+		r->ints[FIELD_TICKET] = now_us;
 	}
 	if (chance(8) == 0)
-		r->count = (size_t)chance(12);
+		r->count = (size_t)chance(FIELD_TICKET + 2);
 	while (chance(4) != 0 && n-- > 0) {
-		int i = 1 + chance(10);
+		int i = 1 + chance(FIELD_TICKET);
 
 		r->ints[i] = lies[chance(sizeof(lies) / sizeof(lies[0]))];
 		world.lies++;
@@ -408,15 +427,6 @@ waits(const struct made_up *m, const struct waiter *w)
 }
 
 static struct made_reply
-refusal(const struct made_up *m, const char *value)
-{
-	int64_t ms = value == NULL ? -2 : m->until_ms - world.now_ms;
-
-	return (struct made_reply){ 7, { 0, 0, ms, server_us(m), 0, 1, ms },
-		value };
-}
-
-static struct made_reply
 execute_acquire(
     struct made_up *m, const struct request *r, const char *value, bool ours)
 {
@@ -436,14 +446,14 @@ execute_acquire(
 	    (us->ticket_us == 0 || m->candidate.ticket_us < us->ticket_us);
 	if (!ours && (value != NULL || before)) {
 		answer = refusal(m, value);
-		answer.count = 11;
-		answer.ints[7] = before;
-		answer.ints[8] = value != NULL &&
+		answer.count = FIELD_TICKET + 1;
+		answer.ints[FIELD_AHEAD] = before;
+		answer.ints[FIELD_QUEUED] = value != NULL &&
 		    (strstr(value, "TOKEN") != NULL ?
 			    us->ticket_us != 0 :
 			    strstr(value, "candidate") != NULL &&
 				m->candidate.ticket_us != 0);
-		answer.ints[10] = us->ticket_us != 0 ?
+		answer.ints[FIELD_TICKET] = us->ticket_us != 0 ?
 		    us->ticket_us :
 		    waits(m, &m->candidate) &&
 			m->candidate.ticket_us >= server_us(m) ?
@@ -464,8 +474,7 @@ execute_acquire(
 	}
 	snprintf(m->value, sizeof(m->value), "%s", r->id);
 	m->until_ms = world.now_ms + ttl_ms;
-	return (struct made_reply){ 5, { 1, m->fence, before, 1, server_us(m) },
-		NULL };
+	return granted(m, r->kind, m->fence, before);
 }
 
 /* What the scripts do.  Somebody else may hold the key for a while. */
@@ -484,9 +493,9 @@ execute(struct made_up *m, const struct request *r)
 		m->until_ms = world.now_ms + atoll(r->args[0]);
 		if (atoll(r->args[1]) > m->fence)
 			m->fence = atoll(r->args[1]);
-		if (r->args[2][0] == '1')
+		if (r->leaves)
 			m->us.ticket_us = 0;
-		return (struct made_reply){ 2, { 1, m->fence }, NULL };
+		return granted(m, r->kind, m->fence, false);
 	case REQUEST_RELEASE:
 	case REQUEST_LEAVE:
 	case REQUEST_NONE:
@@ -500,7 +509,7 @@ execute(struct made_up *m, const struct request *r)
 			m->until_ms = 0;
 		else if (m->until_ms > world.now_ms + GRANT_MS)
 			m->until_ms = world.now_ms + GRANT_MS;
-		return (struct made_reply){ 1, { 1 }, NULL };
+		return granted(m, r->kind, 0, false);
 	}
 	return refusal(m, value);
 }
@@ -937,7 +946,7 @@ trace_send(const struct request *r, const char *const args[])
 		break;
 	case REQUEST_RENEW:
 		trace_request("%s renew ttl=%s fence=%s leave=%s start=%s",
-		    head, args[0], args[1], args[2], args[3]);
+		    head, args[0], args[1], r->leaves ? "1" : "0", args[2]);
 		break;
 	case REQUEST_RELEASE:
 	case REQUEST_LEAVE:
@@ -984,10 +993,11 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	struct made_up *m = made_up(n);
 	struct request *r = &requests[world.nrequests];
 	const char *part = argv[argc - 1];
+	bool leaves = strcmp(part, "confirm") == 0;
 	enum request_kind kind = strcmp(part, "acquire") == 0 ?
 	    REQUEST_ACQUIRE :
-	    strcmp(part, "renew") == 0 ? REQUEST_RENEW :
-					 REQUEST_RELEASE;
+	    strcmp(part, "renew") == 0 || leaves ? REQUEST_RENEW :
+						   REQUEST_RELEASE;
 
 	if (n->state != CONN_READY || m->npending == PENDING_MAX)
 		return -1;
@@ -1008,13 +1018,14 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	CHECK(strcmp(argv[0], "p:n") == 0);
 	CHECK(strcmp(argv[1], "{p:n}:~") == 0);
 	CHECK(strcmp(argv[3], "TOKEN") == 0);
-	CHECK(strcmp(argv[4], "1") == 0);
+	CHECK(strcmp(argv[4], "exclusive") == 0);
 	CHECK(strcmp(argv[5], "1") == 0);
+	CHECK(strcmp(argv[6], "1") == 0);
 	CHECK(script == &script_lock);
 	CHECK(argc ==
-	    7 +
+	    8 +
 		(kind == REQUEST_ACQUIRE      ? 7 :
-			kind == REQUEST_RENEW ? 4 :
+			kind == REQUEST_RENEW ? 3 :
 						5));
 	m->pending[m->npending].tag = tag;
 	m->pending[m->npending].kind = kind;
@@ -1023,11 +1034,12 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 		.connection = m->connection,
 		.tag = tag,
 		.kind = kind,
-		.label = label_of(kind, argv + 6) };
+		.label = label_of(kind, argv + 7),
+		.leaves = leaves };
 	snprintf(r->id, sizeof(r->id), "%s", argv[2]);
-	for (int i = 6; i < argc - 1; i++)
-		snprintf(r->args[i - 6], sizeof(r->args[0]), "%s", argv[i]);
-	trace_send(r, argv + 6);
+	for (int i = 7; i < argc - 1; i++)
+		snprintf(r->args[i - 7], sizeof(r->args[0]), "%s", argv[i]);
+	trace_send(r, argv + 7);
 	check_numbers(r);
 	if (n->established)
 		leave_host(m, r);
@@ -1047,7 +1059,7 @@ reply_string(const struct reply *a, size_t i, size_t *len)
 {
 	const struct made_reply *r = a->value;
 
-	if (r == NULL || i != 1 || i >= r->count || r->text == NULL)
+	if (r == NULL || i != FIELD_VALUE || i >= r->count || r->text == NULL)
 		return NULL;
 	*len = strlen(r->text);
 	return r->text;

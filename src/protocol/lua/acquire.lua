@@ -2,19 +2,17 @@
 -- none yet), heartbeat in ms (0: do not queue), 1 if this is the only server
 -- (among several a vote does not leave the queue), and how the run starts, if
 -- it does with this lock.
--- Answers 1, the fence, whether a living waiter comes before us, the slot, and
--- the server's time; or a refusal, the same, whether the owner is itself in the
--- queue, how many others wait, and our ticket.
 -- Repeating it is harmless.
-local details, ttl, proposal = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
-local ticket, heartbeat, only = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10] == '1'
+local details, ttl, proposal = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
+local ticket, heartbeat, only, start = tonumber(ARGV[9]), tonumber(ARGV[10]), ARGV[11] == '1', ARGV[12]
+local SWEEP = 64
 
 -- The ticket of a newcomer: the time, but later than the last in the queue, so
 -- that nobody passes the others when the server's clock is set back.  Several
 -- servers trust no ticket that is more than a day ahead.
 local function next_ticket()
-	local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
-	return last < (only and 9e15 - 1 or now_us + 864e8) and math.max(now_us, last + 1) or now_us
+	local last = tonumber(call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+	return last < (only and 9e15 - 1 or now_us() + 864e8) and math.max(now_us(), last + 1) or now_us()
 end
 
 -- Joins the queue or stays in it; without a ticket in the order of arrival.
@@ -25,8 +23,8 @@ local function join()
 	else
 		attempt('ZADD', queue, 'NX', string.format('%.0f', next_ticket()), token)
 	end
-	attempt('HSET', beat, token, lasting(heartbeat, limit .. ' ' .. id .. details))
-	local ms = math.max(2 * heartbeat, redis.call('PTTL', queue))
+	attempt('HSET', beat, token, lasting(heartbeat, mode .. ' ' .. capacity .. ' ' .. id .. details))
+	local ms = math.max(2 * heartbeat, call('PTTL', queue))
 	redis.pcall('PEXPIRE', queue, ms)
 	redis.pcall('PEXPIRE', beat, ms)
 end
@@ -35,12 +33,12 @@ end
 -- we took a place there would be none for it.  Readers share theirs.
 local function in_our_way()
 	local places = free - (ours and 0 or 1)
-	local shares = limit == 0 and (not value or value == SHARED)
-	for waiter, its_limit in waiters() do
-		local its_slot = limit > 1 and slot_of[waiter] or slot
+	local shares = shared and (not value or value == SHARED)
+	for waiter, its in waiters() do
+		local its_slot = its.slots and slot_of[waiter] or slot
 		if waiter == token then
 			return nil
-		elseif its_slot == slot and not (shares and its_limit == 0) then
+		elseif its_slot == slot and not (shares and its.shares) then
 			places = places - 1
 			if places < 0 or shares then
 				return waiter
@@ -50,12 +48,12 @@ local function in_our_way()
 end
 
 -- Drops the dead among some of those that wait, others each time, so that they
--- do not pile up behind the living.  Answers how many there are then.
+-- do not pile up behind the living.  Returns how many there are then.
 local function sweep()
-	local n = redis.call('ZCARD', queue)
-	local from = n > SWEEP and now_us % n or 0
-	for _, waiter in ipairs(redis.call('ZRANGE', queue, from, from + SWEEP - 1)) do
-		if not beat_parts(redis.call('HGET', beat, waiter)) then
+	local n = call('ZCARD', queue)
+	local from = n > SWEEP and now_us() % n or 0
+	for _, waiter in ipairs(call('ZRANGE', queue, from, from + SWEEP - 1)) do
+		if not beat_of(waiter) then
 			leave(waiter)
 			n = n - 1
 		end
@@ -71,10 +69,10 @@ end
 local over = mine and try_of(mine) > try_of(id)
 local left = mine and not ours and not over and slot_of[token]
 if left then
-	redis.call('DEL', slot_key(left))
+	call('DEL', slot_key(left))
 	values[left], free, slot_of[token] = false, free + 1, nil
-	if left == slot or ARGV[4] == '0' then
-		slot, lock, value = left, slot_key(left), false
+	if left == slot or ARGV[5] == '0' then
+		choose(left)
 	end
 end
 if ours then
@@ -84,13 +82,13 @@ if heartbeat > 0 and ticket > 0 and not (ours and only or over) then
 	join()
 end
 local first = in_our_way()
-local refused = not ours and (first or over or value and not (limit == 0 and value == SHARED))
+local refused = not ours and (first or over or value and not (shared and value == SHARED))
 if not ours and not refused then
-	local held = hold(token, limit, value_of(id, now_us, details), ttl)
+	local held = hold(token, shared, value_of(id, now_us(), details), ttl)
 	if type(held) == 'table' then
 		return held
 	elseif not held then
-		refused, value, values[slot] = true, '?', '?'
+		refused, value, values[slot] = true, FOREIGN, FOREIGN
 	end
 end
 if refused then
@@ -101,14 +99,14 @@ if refused then
 	if heartbeat > 0 and ticket == 0 and not over then
 		join()
 	end
-	local waiting, answer, ticket_here = sweep(), refusal(), redis.call('ZSCORE', queue, token)
+	local waiting, reply, ticket_here = sweep(), refusal(), call('ZSCORE', queue, token)
 	local _, n, queued = sharing()
-	local owner = (value or ''):match('^redlock%-run/1 token=(%S+)')
-	answer[8] = first and 1 or 0
-	answer[9] = (n > 0 and queued == n or owner and redis.call('ZSCORE', queue, owner)) and 1 or 0
-	answer[10] = waiting - (ticket_here and 1 or 0)
-	answer[11] = tonumber(ticket_here or next_ticket())
-	return answer
+	local owner = token_of(value)
+	reply[AHEAD] = first and 1 or 0
+	reply[QUEUED] = (n > 0 and queued == n or owner and call('ZSCORE', queue, owner)) and 1 or 0
+	reply[WAITING] = waiting - (ticket_here and 1 or 0)
+	reply[TICKET] = tonumber(ticket_here or next_ticket())
+	return reply
 end
 if only then
 	leave(token)
@@ -116,15 +114,15 @@ if only then
 elseif heartbeat > 0 then
 	join()
 end
--- One server raises the counter with each yes, and may skip numbers: COMMAND
--- has not begun while the answer is on its way.  Several raise it once in a
+-- One server raises the counter with each grant, and may skip numbers: COMMAND
+-- has not begun while the reply is on its way.  Several raise it once in a
 -- tenure, since they have to agree.
 local last = fence()
 if only or not ours or last == 0 then
-	local most = now_us + (last == 0 and 864e8 or 6e7)
+	local most = now_us() + (last == 0 and 864e8 or 6e7)
 	last = fence_raise(last, math.max(last + 1, math.min(proposal, most)))
 end
-if (unconfirmed or not ours) and ARGV[11] ~= '' then
-	record('start', ours and mine or value_of(id, now_us, details), ARGV[11])
+if (unconfirmed or not ours) and start ~= '' then
+	record('start', ours and mine or value_of(id, now_us(), details), start)
 end
-return {1, last, first and 1 or 0, slot, now_us}
+return {1, last, first and 1 or 0, slot, now_us()}

@@ -10,7 +10,7 @@ for _, entry in ipairs(runs) do
 	entries[n + 1], entries[n + 2], entries[n + 3] = entry[1], fields[1]:sub(1, 8), fields[2]:sub(1, 1600)
 end
 local function holder(its)
-	local owner = (its or ''):match('^redlock%-run/1 token=(%S+)')
+	local owner = token_of(its)
 	if owner and #holders < 1000 then
 		holders[#holders + 1] = owner:sub(1, 64)
 	end
@@ -19,8 +19,8 @@ for _, its in ipairs(values) do
 	holder(its)
 end
 if value == SHARED then
-	for i, entry in ipairs(redis.call('HGETALL', readers)) do
+	for i, entry in ipairs(call('HGETALL', readers)) do
 		holder(i % 2 == 0 and alive(entry))
 	end
 end
-return {now_us, entries, holders}
+return {now_us(), entries, holders}

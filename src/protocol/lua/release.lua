@@ -1,32 +1,33 @@
 -- release: ms that the lock stays taken yet, 1 to leave the queue, 1 if this is
 -- the only server, how the run ended, if that is to be written down, and the
 -- rest of the value, if it is so even when the lock is not ours any more.
--- Answers 1, or a refusal.
+-- Replies with a grant up to GRANTED, or a refusal.
 -- A resting lock has a value that is no longer our id, so that a renewal
 -- which comes late cannot prolong it.
-local rest, leaving, only = tonumber(ARGV[5]), ARGV[6] == '1', ARGV[7] == '1'
+local rest, leaving, only = tonumber(ARGV[6]), ARGV[7] == '1', ARGV[8] == '1'
+local ending, details = ARGV[9], ARGV[10]
 if ours and only and not leaving then
 	-- A waiter gives back an attempt, and asks again: it has its turn.
-	local ms = math.min(redis.call('PTTL', lock), GRANT_MS)
-	if limit == 0 then
-		redis.call('HSET', readers, token, lasting(ms, mine))
+	local ms = math.min(call('PTTL', lock), GRANT_MS)
+	if shared then
+		call('HSET', readers, token, lasting(ms, mine))
 	else
-		redis.call('PEXPIRE', lock, ms)
+		call('PEXPIRE', lock, ms)
 	end
 elseif ours and rest > 0 then
-	redis.call('PEXPIRE', lock, rest)
-	if limit == 0 then
-		redis.call('HSET', readers, token, lasting(rest, 'rest ' .. mine))
+	call('PEXPIRE', lock, rest)
+	if shared then
+		call('HSET', readers, token, lasting(rest, 'rest ' .. mine))
 	else
-		redis.call('SET', lock, 'rest ' .. mine, 'XX', 'KEEPTTL')
+		call('SET', lock, 'rest ' .. mine, 'XX', 'KEEPTTL')
 	end
-elseif ours and limit == 0 then
-	redis.call('HDEL', readers, token)
+elseif ours and shared then
+	call('HDEL', readers, token)
 elseif ours then
-	redis.call('DEL', lock)
+	call('DEL', lock)
 	value = false
 end
-if ours and limit == 0 then
+if ours and shared then
 	share_until_last()
 end
 local function go()
@@ -39,9 +40,9 @@ if ours then
 else
 	go()
 end
-if ARGV[8] ~= '' and ours then
-	record('end', mine, ARGV[8])
-elseif ARGV[8] ~= '' and ARGV[9] ~= '' then
-	record('lost', value_of(id .. '0 ', now_us, ARGV[9]), ARGV[8])
+if ending ~= '' and ours then
+	record('end', mine, ending)
+elseif ending ~= '' and details ~= '' then
+	record('lost', value_of(id .. '0 ', now_us(), details), ending)
 end
 return ours and {1} or refusal()

@@ -1,0 +1,139 @@
+-- Taking a lock, and handing it to those who wait for it.
+
+-- What may be left undone where there is no memory for it, but for no other
+-- reason.
+local function attempt(...)
+	local done = redis.pcall(...)
+	if type(done) == 'table' and done.err and not done.err:find('OOM', 1, true) then
+		return call(...)
+	end
+end
+
+local function value_of(its_id, since_us, details)
+	return string.format('%ssince=%.0f %s', its_id, math.floor(since_us / 1000), details)
+end
+
+-- Makes who the holder for ms, with that value: alone, or with other readers.
+-- Returns true; false if the key exists after all; or an error as a table.
+local function hold(who, shares, its, ms)
+	if not (shares and value == SHARED) then
+		local done = redis.pcall('SET', lock, shares and SHARED or its, 'NX', 'PX', ms)
+		if not done or done.err then
+			return done
+		end
+		value = shares and SHARED or its
+		if shares then
+			call('DEL', readers)
+		end
+	end
+	if shares then
+		local done = redis.pcall('HSET', readers, who, lasting(ms, its))
+		if type(done) == 'table' then
+			if call('EXISTS', readers) == 0 then
+				call('DEL', lock)
+				value = false
+			end
+			return done
+		end
+		share_for(ms)
+	end
+	return true
+end
+
+-- Tells a waiter to ask.
+local function wake(waiter)
+	local list = KEYS[2] .. 'wake:' .. waiter
+	if call('EXISTS', list) == 0 then
+		attempt('LPUSH', list, 1)
+		redis.pcall('PEXPIRE', list, 5 * GRANT_MS)
+	end
+end
+
+-- Counts a waiter whose turn it is as dead if it does not ask in time.
+local function hurry(waiter)
+	local its, until_us = alive(call('HGET', beat, waiter))
+	if its and until_us > now_us() + GRANT_MS * 1e3 then
+		attempt('HSET', beat, waiter, lasting(GRANT_MS, its))
+	end
+end
+
+-- Returns whether it was a waiter.
+local function leave(waiter)
+	if call('ZREM', queue, waiter) == 0 then
+		return false
+	end
+	call('HDEL', beat, waiter)
+	call('DEL', KEYS[2] .. 'wake:' .. waiter)
+	return true
+end
+
+-- What the beat of a living waiter says of it; nil if it is dead.
+local function beat_of(waiter)
+	local said = alive(call('HGET', beat, waiter))
+	local its_mode, its_capacity, its_id, details = (said or ''):match(
+		'^(%l+) (%d+) (redlock%-run/1 token=%S+ try=%d+ )(.*)$')
+	return its_mode and {
+		said = said,
+		shares = its_mode == 'shared',
+		slots = its_mode == 'slots',
+		capacity = tonumber(its_capacity),
+		id = its_id,
+		details = details,
+	}
+end
+
+-- The living waiters and what their beats say, in their turn; the dead are
+-- dropped.  Behind too many dead it finds nobody: a living waiter there is
+-- passed over, so that no call blocks the server for long.
+local function waiters()
+	local n, drops = 0, DROPS
+	return function()
+		while drops > 0 do
+			local waiter = call('ZRANGE', queue, n, n)[1]
+			if not waiter then
+				return nil
+			end
+			local its = beat_of(waiter)
+			if its then
+				n = n + 1
+				return waiter, its
+			end
+			leave(waiter)
+			drops = drops - 1
+		end
+	end
+end
+
+-- Grants the free lock to a waiter, which has to confirm it before the grant
+-- ends.  Its beat ends with the grant, not sooner: a waiter that has the lock
+-- must not lose its place.
+local function grant(waiter, its)
+	local granted = value_of(its.id, now_us(), its.details)
+	if hold(waiter, its.shares, granted .. MARK, GRANT_MS) == true then
+		slot_of[waiter] = slot
+		attempt('HSET', beat, waiter, lasting(GRANT_MS, its.said))
+	end
+end
+
+-- What is free is handed over to those whose turn it is, readers together, and
+-- they have to confirm it in time.  Several servers could disagree to whom;
+-- there they are only told to ask.  Whoever is next then is told that, too.
+local function pass_on(hand_over)
+	for waiter, its in waiters() do
+		local shares = its.shares and (not value or value == SHARED)
+		local has = slot_of[waiter] or
+			shares and value and alive(call('HGET', readers, waiter))
+		if not has then
+			local turn = shares or not value
+			wake(waiter)
+			if hand_over and turn and (shares or its.capacity >= slot) then
+				grant(waiter, its)
+			elseif turn then
+				hurry(waiter)
+			end
+			if not shares then
+				return
+			end
+		end
+	end
+end

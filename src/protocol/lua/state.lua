@@ -1,0 +1,102 @@
+-- What the lock is like: who has the slots, who shares it, and what a refusal
+-- tells of that.
+
+-- What each slot holds (false: it is free), how many are free, and who, by
+-- token, has which.
+local values, free, slot_of = {value}, 0, {}
+if mode == 'slots' then
+	local keys = {}
+	for n = 1, capacity do
+		keys[n] = slot_key(n)
+	end
+	values = call('MGET', unpack(keys))
+	local absent = {}
+	for n, its in ipairs(values) do
+		absent[#absent + 1] = not its and keys[n] or nil
+	end
+	-- MGET does not show keys of another type.
+	if #absent > 0 and call('EXISTS', unpack(absent)) > 0 then
+		for n, its in ipairs(values) do
+			values[n] = its or call('EXISTS', keys[n]) == 1 and FOREIGN
+		end
+	end
+end
+for n, its in ipairs(values) do
+	local owner = token_of(its)
+	if owner then
+		slot_of[owner] = n
+	end
+	free = free + (its and 0 or 1)
+end
+
+-- The first slot that is free, or else the one that will be so first; and when.
+local function best_slot()
+	local best, best_ms = 1, nil
+	for n = 1, #values do
+		local ms = values[n] and call('PTTL', slot_key(n)) or PTTL_FREE
+		if not best_ms or ms ~= PTTL_NONE and (ms < best_ms or best_ms == PTTL_NONE) then
+			best, best_ms = n, ms
+		end
+	end
+	return best, best_ms
+end
+
+-- From now on slot n is meant.
+local function choose(n)
+	slot, lock, value = n, slot_key(n), values[n]
+end
+if mode == 'slots' and slot_of[token] then
+	if not mine then
+		claim(values[slot_of[token]])
+	end
+	if ours then
+		choose(slot_of[token])
+	end
+end
+if slot == 0 then
+	choose((best_slot()))
+end
+
+-- The last of the living readers, how many they are, how many of them are in
+-- the queue, and until when the last holds.  Drops some of the dead, but not
+-- for a query.
+local DROPS = 200
+local function sharing()
+	local last, n, queued, last_us, drops = nil, 0, 0, 0, id == '' and 0 or DROPS
+	local all = value == SHARED and call('HGETALL', readers) or {}
+	for i = 1, #all, 2 do
+		local its, until_us = alive(all[i + 1])
+		if not its and drops > 0 then
+			call('HDEL', readers, all[i])
+			drops = drops - 1
+		elseif its then
+			n = n + 1
+			queued = queued + (call('ZSCORE', queue, all[i]) and 1 or 0)
+			if until_us > last_us then
+				last, last_us = its, until_us
+			end
+		end
+	end
+	return last, n, queued, last_us
+end
+
+-- One of the readers has gone: they have it until the last of them goes.
+local function share_until_last()
+	local _, n, _, last_us = sharing()
+	if n == 0 then
+		call('DEL', lock, readers)
+		value = false
+	else
+		local ms = math.ceil((last_us - now_us()) / 1e3)
+		call('PEXPIRE', lock, ms)
+		call('PEXPIRE', readers, ms)
+	end
+end
+
+-- The reply of a refusal, up to BEST_PTTL.  Of readers the last is told.
+local function refusal()
+	local last, n = sharing()
+	local its, best, best_ms = last or value, best_slot()
+	local ms = best == slot and best_ms or call('PTTL', lock)
+	return {0, 0, 0, slot, now_us(), its and its:sub(1, 1024), ms, n, best, best_ms}
+end
