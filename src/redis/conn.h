@@ -1,7 +1,7 @@
 /*
- * One Redis server at a URL: opens connections to it, whichever of its addresses
- * and of the servers behind it that takes, and sends requests.  It decides
- * nothing: its owner gets each reply from inside loop_turn(), and acts
+ * One Redis server at a URL: opens connections to it, whichever of its
+ * addresses and of the servers behind it that takes, and sends requests.  It
+ * decides nothing: its owner gets each reply from inside loop_turn(), and acts
  * afterwards.
  */
 #ifndef CONN_H
@@ -23,7 +23,7 @@
 #define CONN_WHY  256
 
 enum conn_state {
-	CONN_DOWN,      /* no connection; conn->why says why */
+	CONN_DOWN,      /* no connection; conn->why has the reason */
 	CONN_HANDSHAKE, /* on the way there */
 	CONN_READY      /* requests may be sent */
 };
@@ -43,8 +43,8 @@ struct conn {
 	bool ask_info; /* each connection asks for INFO server */
 
 	enum conn_state state;
-	enum reply_kind failure; /* while CONN_DOWN: of what kind */
-	char why[CONN_WHY];      /* and in words */
+	enum reply_kind failure; /* while CONN_DOWN: its kind, */
+	char why[CONN_WHY];      /* and its reason in words */
 	bool again;              /* it failed, but is worth another try */
 
 	struct topology topology;
@@ -69,15 +69,16 @@ void conn_init(struct conn *, struct loop *, const struct address *,
 /*
  * Looks up the hosts' addresses.  It may block for as long as a resolver does,
  * so call it before anything that depends on time.  Returns 0, or -1 with
- * conn->why.  When a connection is opened later, a thread looks a name up again.
+ * conn->why.  When a connection is opened later, a thread looks a name up
+ * again.
  */
 int conn_resolve(struct conn *);
 
 /*
  * Begins a connection to the next of the addresses, and from there to where
- * that sends us.  Afterwards the state is CONN_HANDSHAKE or CONN_READY (requests
- * wait for the connection), or CONN_DOWN if it failed at once.  Not for use in
- * callbacks.
+ * that sends us.  Afterwards the state is CONN_HANDSHAKE or CONN_READY
+ * (requests wait for the connection), or CONN_DOWN if it failed at once.  Not
+ * for use in callbacks.
  */
 void conn_open(struct conn *);
 
@@ -91,9 +92,9 @@ bool conn_redirect(struct conn *, const struct endpoint *to);
 bool conn_connected(const struct conn *);
 
 /*
- * Copies to buf why a request or a connection failed, for a reader who knows the
- * URL alone: names the server behind it, or the kind of URL that was needed.
- * Words that have been explained already stay as they are.
+ * Copies to buf why a request or a connection failed, for a reader who knows
+ * the URL alone: names the server behind it, or the kind of URL that was
+ * needed. Words that have been explained already stay as they are.
  */
 char *conn_explain(const struct conn *, const char *why, char buf[CONN_WHY]);
 
@@ -101,8 +102,8 @@ char *conn_explain(const struct conn *, const char *why, char buf[CONN_WHY]);
 int64_t conn_unanswered_ms(const struct conn *);
 
 /*
- * Closes the connection.  Requests without a reply get REPLY_LOST; why, which may
- * be NULL, becomes conn->why.  Not for use in callbacks.
+ * Closes the connection.  Requests without a reply get REPLY_LOST; why, which
+ * may be NULL, becomes conn->why.  Not for use in callbacks.
  */
 void conn_close(struct conn *, const char *why);
 
@@ -117,10 +118,10 @@ void conn_release(struct conn *);
 
 /*
  * Sends EVAL with script and argc arguments, the first nkeys of them keys; or
- * EVALSHA, if this connection was last sent the same script.  The arguments
- * are copied, the script stays in place.  Returns 0, or -1 if the connection is
- * not ready or PENDING_MAX requests have no reply.  The reply carries tag, which
- * is not negative.
+ * EVALSHA, if this connection was last sent the same script.  The arguments are
+ * copied, the script stays in place.  Returns 0, or -1 if the connection is not
+ * ready or PENDING_MAX requests have no reply.  The reply carries tag, which is
+ * not negative.
  *
  * A release that is sent before its acquire has a reply must be short: Redis
  * reads 16 kB at a time, and drops the requests behind them if it cannot write
@@ -133,8 +134,8 @@ int conn_eval(struct conn *, int tag, const struct script *script, int nkeys,
 int conn_command(struct conn *, int tag, int argc, const char *const argv[]);
 
 /*
- * Before each turn of the loop: closes a connection that a callback gave up, and
- * follows a redirection.  Not for use in callbacks.
+ * Before each turn of the loop: closes a connection that a callback gave up,
+ * and follows a redirection.  Not for use in callbacks.
  */
 void conn_sweep(struct conn *);
 

@@ -1,5 +1,5 @@
 /*
- * What the error of a server means, and what may be shown of it.
+ * Servers differ in their words for the same error, and so do their versions.
  */
 #include <stddef.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "redis/error.h"
 
 /*
- * Redis 6 wraps an error inside a script in text of its own, later ones take
- * its code away.
+ * Redis 6 wraps an error inside a script in text of its own; later versions
+ * drop its code.
  */
 bool
 error_denies(const char *error)
@@ -49,7 +49,7 @@ error_kind(const char *text)
 const char *
 error_of_auth(const char *text)
 {
-	/* As the server's words begin; the whole is what Redis says. */
+	/* How the server's text begins, and the whole text of Redis. */
 	static const struct {
 		const char *begin;
 		const char *whole;

@@ -102,7 +102,7 @@ fail(struct handshake *h, enum reply_kind kind, const char *why)
 	h->why = why;
 }
 
-/* A Sentinel names the master, or nobody. */
+/* A Sentinel names the master, if it knows one. */
 static void
 master_reply(struct handshake *h, const struct reply *reply)
 {

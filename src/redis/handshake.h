@@ -20,8 +20,8 @@
 enum handshake_step {
 	HANDSHAKE_AUTH = -5,
 	HANDSHAKE_SELECT,
-	HANDSHAKE_ROLE,   /* whether what a Sentinel named is a master */
-	HANDSHAKE_MASTER, /* of a Sentinel: who it is */
+	HANDSHAKE_ROLE,   /* of the server that a Sentinel named */
+	HANDSHAKE_MASTER, /* the Sentinel names it */
 	HANDSHAKE_INFO,
 	HANDSHAKE_END
 };
@@ -40,7 +40,7 @@ struct handshake {
 	enum handshake_step step; /* the next */
 	enum handshake_state state;
 	struct endpoint master;
-	struct server_info *info; /* NULL: is not asked for */
+	struct server_info *info; /* NULL: INFO is not sent */
 	enum reply_kind failure;
 	const char *why; /* valid for as long as the reply that it is from */
 };
@@ -54,8 +54,8 @@ struct handshake_request {
 
 /*
  * Begins the handshake of a connection to one of address's Sentinels, or to the
- * server itself.  Unless info is NULL, it is cleared, and the reply to INFO fills
- * it, which comes after HANDSHAKE_DONE.  Address and info stay in place.
+ * server itself.  Unless info is NULL, it is cleared, and the reply to INFO
+ * fills it, which comes after HANDSHAKE_DONE.  Address and info stay in place.
  */
 void handshake_init(struct handshake *, const struct address *,
     bool at_sentinel, struct server_info *info);

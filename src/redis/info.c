@@ -1,6 +1,6 @@
 /*
- * Reads what INFO has answered.  It comes from outside: a field may be absent,
- * of any length and anything but what it should be.
+ * The reply to INFO comes from outside: a field may be absent, of any length,
+ * and anything but what it should be.
  */
 #include <stdio.h>
 #include <string.h>

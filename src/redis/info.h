@@ -1,4 +1,4 @@
-/* What a server says of itself: the answer to INFO, lines of "name:value". */
+/* A server about itself: the reply to INFO, lines of "name:value". */
 #ifndef INFO_H
 #define INFO_H
 
@@ -17,17 +17,19 @@ struct server_info {
 	char error[INFO_WHY];     /* why it is */
 };
 
-/* Copies the value of name to buf, cut to size; false if it is not there. */
+/*
+ * Copies the value of name to buf, cut to size; returns false if it is absent.
+ */
 bool info_field(const char *info, const char *name, char *buf, size_t size);
 
-/* The value as a number, or fallback if it is none; 0 to INFO_MAX. */
+/* Returns the value as a number, 0 to INFO_MAX, or fallback if it is none. */
 int64_t info_number(const char *info, const char *name, int64_t fallback);
 
 /*
- * For how many seconds the server has been up, or -1 if it does not say.
- * Redis subtracts two readings of its wall clock, so a clock that was set back
- * by more than that makes the difference negative.  0 is then the only uptime
- * that is certain.
+ * Returns for how many seconds the server has been up, or -1 if that is
+ * unknown. Redis subtracts two readings of its wall clock.  If the clock was
+ * set back the difference may be negative; then 0 is the only uptime that is
+ * certain.
  */
 int64_t info_uptime_s(const char *info);
 

@@ -38,15 +38,15 @@ struct link {
 
 	/* Of the last one that is closed. */
 	bool established;        /* the server had accepted it */
-	bool broken;             /* the socket failed, nobody closed it */
+	bool broken;             /* the socket failed first */
 	enum reply_kind failure; /* what ended it, */
 	char why[LINK_WHY];      /* and in words */
 };
 
 /*
- * Fills memory that the caller owns.  From inside loop_turn(), reply_cb(arg, ..)
- * is called once for each request, and may take the request's bytes by setting
- * them to NULL; closed_cb(arg) is called after a failure.
+ * Fills memory that the caller owns.  From inside loop_turn(), reply_cb(arg,
+ * ..) is called once for each request, and may take the request's bytes by
+ * setting them to NULL; closed_cb(arg) is called after a failure.
  */
 void link_init(struct link *, struct loop *,
     void (*reply_cb)(void *arg, struct pending_request *, const struct reply *),
@@ -64,8 +64,8 @@ int link_open(struct link *, const char *path, const struct target *, bool tls);
 bool link_connected(const struct link *);
 
 /*
- * Sends a command, whose words are copied; with keep its bytes are kept, too, to
- * be sent again.  Returns 0, or -1 if it cannot be sent.
+ * Sends a command, whose words are copied; with keep its bytes are kept, too,
+ * to be sent again.  Returns 0, or -1 if it cannot be sent.
  */
 int link_send(
     struct link *, int tag, int argc, const char *const argv[], bool keep);
@@ -76,7 +76,7 @@ int link_resend(struct link *, const struct pending_request *);
 /* The connection is of no use: link_sweep() closes it.  For callbacks. */
 void link_abort(struct link *, enum reply_kind, const char *why);
 
-/* Closes it if that was asked for, and calls closed_cb.  Not for callbacks. */
+/* Closes an aborted connection and calls closed_cb.  Not for callbacks. */
 void link_sweep(struct link *);
 
 /*

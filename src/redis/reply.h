@@ -12,7 +12,7 @@
 #define REPLY_MAX (1024 * 1024) /* bytes of memory, at most */
 
 enum reply_kind {
-	REPLY_OK,     /* what was asked for */
+	REPLY_OK,     /* the result */
 	REPLY_ERROR,  /* an error: LOADING, READONLY, OOM, ... */
 	REPLY_DENIED, /* NOAUTH, WRONGPASS, NOPERM */
 	REPLY_LOST    /* the connection was lost first */
@@ -49,7 +49,7 @@ struct redisReader;
 
 /* What the reply that is being parsed may cost. */
 struct reply_budget {
-	const struct pending *requests; /* nobody may reply to none */
+	const struct pending *requests; /* a reply without one is refused */
 	size_t left;                    /* bytes of memory */
 };
 

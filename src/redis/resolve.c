@@ -1,9 +1,9 @@
 /*
- * getaddrinfo(3) blocks, and knows all that this host knows of names; so it
- * has a thread.  A lookup belongs to two, the thread and the resolver, and goes
- * with the last of them: a thread that hangs is not waited for, not even at the
- * end.  It runs with all signals blocked, as the thread that starts it does,
- * and shares nothing else with it.
+ * Only getaddrinfo(3) resolves names as this host is configured to, and it
+ * blocks, so it gets a thread.  A lookup has two owners, the thread and the
+ * resolver; the last one frees it, so nothing ever waits for a thread that
+ * hangs.  The thread runs with all signals blocked, as the one that starts it
+ * does.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -116,7 +116,7 @@ resolver_init(struct resolver *r, struct loop *loop,
 	};
 }
 
-/* A thread with all signals blocked, that nobody joins. */
+/* Starts a detached thread with all signals blocked. */
 static int
 start_thread(struct lookup *l)
 {

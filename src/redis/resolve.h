@@ -1,6 +1,6 @@
 /*
- * Names to addresses: at once, which may block for as long as a resolver does,
- * or in a thread of its own while the loop turns.
+ * Names to addresses: at once, which may block, or in a thread of its own while
+ * the loop turns.
  */
 #ifndef RESOLVE_H
 #define RESOLVE_H
@@ -15,8 +15,8 @@
 
 struct resolved {
 	char ips[RESOLVE_IPS][RESOLVE_IP]; /* in the resolver's order */
-	int n;                             /* 0: none, and why says why */
-	char why[RESOLVE_WHY];
+	int n;                             /* 0: none, see why */
+	char why[RESOLVE_WHY];             /* that n is 0 */
 };
 
 struct lookup; /* what a thread works on */
@@ -29,20 +29,20 @@ struct resolver {
 	void *arg;
 };
 
-/* Whether host is an address already and needs no resolver. */
+/* Whether host is an IP address, which needs no resolver. */
 bool resolve_is_address(const char *host);
 
-/* Looks host up, and blocks for that; an address is its own. */
+/* Looks host up, which may block; an address resolves to itself. */
 void resolve_now(const char *host, struct resolved *);
 
-/* Fills memory that the caller owns; nothing is under way yet. */
+/* Fills memory that the caller owns; no lookup is under way yet. */
 void resolver_init(struct resolver *, struct loop *,
     void (*done_cb)(void *arg, const char *host, const struct resolved *),
     void *arg);
 
 /*
- * Begins to look host up; done_cb is called from loop_turn().  Returns 0, or
- * -1 with errno.  Not while another lookup is under way.
+ * Begins to look host up; loop_turn() calls done_cb.  Returns 0, or -1 with
+ * errno.  Not while another lookup is under way.
  */
 int resolver_start(struct resolver *, const char *host);
 

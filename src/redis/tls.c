@@ -1,6 +1,7 @@
 /*
- * The TLS module.  hiredis moves the bytes; what it does not do is done here:
- * a server has to prove that it is who it was asked for to be, always.
+ * The TLS module.  hiredis moves the bytes, but does not verify whose
+ * certificate it gets: here every server has to prove that it is the one in the
+ * URL.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,7 +27,7 @@ struct tls {
 
 extern const struct tls_module redlock_tls;
 
-/* The last thing that OpenSSL has complained about. */
+/* Puts the last error of OpenSSL into words. */
 static void
 openssl_why(char why[TLS_WHY], const char *what, const char *file)
 {
@@ -40,7 +41,7 @@ openssl_why(char why[TLS_WHY], const char *what, const char *file)
 	ERR_clear_error();
 }
 
-/* OpenSSL's own words for a file that is not there help nobody. */
+/* OpenSSL does not say that a file is missing, or which. */
 static bool
 readable(const char *what, const char *file, char why[TLS_WHY])
 {
@@ -51,7 +52,7 @@ readable(const char *what, const char *file, char why[TLS_WHY])
 	return false;
 }
 
-/* OpenSSL would ask the terminal, or read what COMMAND is to read. */
+/* OpenSSL would prompt on the terminal, or read the input of COMMAND. */
 static int
 no_passphrase_cb(char *buf, int size, int writes, void *wanted)
 {
@@ -113,9 +114,9 @@ use_files(SSL_CTX *ctx, const struct tls_files *f, char why[TLS_WHY])
 }
 
 /*
- * Its certificate has to be for that name, or that address, as an alternative
- * name of its subject (RFC 6125); the subject's common name counts for nothing.
- * A name that begins with a dot would be any name that ends so.
+ * The certificate must be for that name or address, as an alternative name of
+ * its subject (RFC 6125); the subject's common name does not count.  To OpenSSL
+ * a name that begins with a dot is any name that ends so.
  */
 static bool
 expect_name(SSL *ssl, const char *name)
@@ -135,7 +136,7 @@ expect_name(SSL *ssl, const char *name)
 	    SSL_set1_host(ssl, name) == 1;
 }
 
-/* Whether a server can be expected to be that. */
+/* Whether a certificate can be for that name. */
 static bool
 usable_name(SSL_CTX *ctx, const char *name, char why[TLS_WHY])
 {
@@ -182,9 +183,9 @@ tls_ready(struct ssl_st *ssl)
 }
 
 /*
- * Whether the alert refuses our certificate, or that there is none.  A failed
- * handshake may have another cause, as that no cipher is common to both sides:
- * before the server has shown its own certificate it asks for none of ours.
+ * Whether the server's alert refuses our certificate, or the lack of one.  A
+ * handshake that fails before the server has sent its own certificate has
+ * another cause, such as no common cipher.
  */
 static bool
 refused(const SSL *ssl, unsigned long code)
@@ -205,8 +206,8 @@ refused(const SSL *ssl, unsigned long code)
 }
 
 /*
- * The first error of TLS itself, or 0.  Where a write has failed, the alert
- * that says why may wait to be read.
+ * Returns the first error of TLS itself, or 0.  After a failed write the alert
+ * with the reason may still be unread.
  */
 static unsigned long
 first_error(SSL *ssl)

@@ -1,7 +1,7 @@
 /*
- * TLS, in a module of its own that is loaded when the first rediss:// URL is
- * seen: libssl alone would cost half of what the rest of a run does.  conn.c
- * is its only user.
+ * TLS, in a module of its own, which is loaded for the first rediss:// URL: to
+ * load libssl takes half as long as the rest of a run.  link.c is its only
+ * user.
  */
 #ifndef TLS_H
 #define TLS_H
@@ -12,7 +12,7 @@
 
 /* Files in PEM; each may be NULL. */
 struct tls_files {
-	const char *ca;          /* who signs servers; else the system's */
+	const char *ca;          /* who signs servers; NULL: the system's */
 	const char *cert;        /* ours, with its chain, */
 	const char *key;         /* and its private key */
 	const char *server_name; /* what the certificate names; else the host */
@@ -24,8 +24,8 @@ struct redisContext;
 
 enum tls_trouble {
 	TLS_FINE,   /* it was not TLS */
-	TLS_FAILED, /* no connection, or to somebody else */
-	TLS_REFUSED /* the server wants another certificate of us */
+	TLS_FAILED, /* no connection, or not to the server that was meant */
+	TLS_REFUSED /* the server does not accept our certificate */
 };
 
 /* What the module exports under the name "redlock_tls". */
@@ -45,8 +45,8 @@ struct tls_module {
 	bool (*ready)(struct ssl_st *);
 
 	/*
-	 * What ended the connection, if it was TLS, and why.  Once there is an
-	 * answer it stays.
+	 * Whether TLS ended the connection, and why.  The first result that is
+	 * not TLS_FINE stays.
 	 */
 	enum tls_trouble (*trouble)(struct ssl_st *, char why[TLS_WHY]);
 };

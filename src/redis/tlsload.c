@@ -1,9 +1,9 @@
 /*
- * Finds the TLS module and keeps it: one a process, as libssl is.  What it
- * needs of hiredis comes with it.
+ * Finds and loads the TLS module, which brings what it needs of hiredis.  It
+ * stays loaded for the life of the process, as libssl does.
  *
- * The module is code of ours, so nobody else may be able to put another in its
- * place: a copy of the program may lie in a directory that others can write.
+ * The module runs as us, so nobody else may be able to replace it: a copy of
+ * the program may lie in a directory that others can write.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -22,8 +22,8 @@ static const struct tls_module *module;
 static struct tls *shared;
 
 /*
- * Whether root and owner alone can change what is at path.  In a directory with
- * the sticky bit, as /tmp, others can add entries but not replace one.
+ * Whether only root and owner can change the file or directory at path.  In a
+ * directory with the sticky bit, such as /tmp, others cannot replace an entry.
  */
 static bool
 guarded(const char *path, uid_t owner)

@@ -1,7 +1,7 @@
 /*
- * Knows no connection and no hiredis: it is asked for a target and answers with
- * one.  A lookup that goes on while the last known addresses are tried again
- * costs nobody anything; only a name that we are sent on to is waited for.
+ * A lookup of the URL's hosts delays nothing: meanwhile their last known
+ * addresses are tried again.  Only a redirection to a new name waits for its
+ * lookup.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 #include "base/clock.h"
 #include "redis/topology.h"
 
-#define LOOK_AGAIN_MS 1000 /* a name is not asked for more often */
+#define LOOK_AGAIN_MS 1000 /* between two lookups of a name, at least */
 
-/* A host's addresses have been found, or not; the old ones are better then. */
+/* Stores a host's addresses; if a lookup found none, the old ones stay. */
 static void
 keep(struct topology *t, int i, const struct resolved *found)
 {
@@ -46,7 +46,7 @@ looked_up_cb(void *arg, const char *host, const struct resolved *found)
 	if (!t->awaited)
 		return;
 	t->awaited = false;
-	/* Who comes again for the same name was not served by the last. */
+	/* A second redirection to the same name: the last address failed. */
 	if (found->n > 0) {
 		set_target(
 		    &target, &t->redirected, found->ips[t->turn % found->n]);
@@ -110,7 +110,7 @@ look_up(struct topology *t, const char *host)
 	return 0;
 }
 
-/* Looks a host up once more, beside what else happens. */
+/* Looks a host up once more, in the background. */
 static void
 refresh(struct topology *t, int i)
 {
@@ -159,7 +159,7 @@ topology_redirect(
 		set_target(target, to, to->host);
 		return 1;
 	}
-	/* One that takes longer than we wait is not begun again and again. */
+	/* A lookup that outlasts an attempt serves the next one, too. */
 	if (t->resolver.lookup == NULL || strcmp(t->looking, to->host) != 0) {
 		resolver_cancel(&t->resolver);
 		if (look_up(t, to->host) == -1)
@@ -177,7 +177,7 @@ topology_cancel(struct topology *t)
 
 int
 topology_moved(
-    const char *text, const char *sayer, struct endpoint *to, bool *asking)
+    const char *text, const char *sender, struct endpoint *to, bool *asking)
 {
 	const char *host, *colon;
 	int port;
@@ -194,7 +194,7 @@ topology_moved(
 	if (port == -1)
 		return -1;
 	if (colon == host || strncmp(host, "?:", 2) == 0)
-		snprintf(to->host, sizeof(to->host), "%s", sayer);
+		snprintf(to->host, sizeof(to->host), "%s", sender);
 	else
 		snprintf(to->host, sizeof(to->host), "%.*s",
 		    (int)(colon - host), host);

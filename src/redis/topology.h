@@ -1,8 +1,8 @@
 /*
- * From a URL to the server that is meant: the addresses of its hosts, tried in
- * turn, and where those send us on to, a master that a Sentinel names, the node
- * of a cluster that has a slot.  Names are looked up again while the program
- * runs, and never by blocking.  For conn.c, which makes the connections.
+ * From a URL to the target of a connection: the addresses of its hosts, in
+ * turn, and the servers that those redirect to, the master of a Sentinel or the
+ * node of a cluster.  Names are looked up again while the program runs, without
+ * blocking.
  */
 #ifndef TOPOLOGY_H
 #define TOPOLOGY_H
@@ -19,13 +19,13 @@ struct target {
 	char name[ADDRESS_HOST]; /* as a certificate would have it */
 	char ip[RESOLVE_IP];
 	int port;
-	bool more; /* a name that we were sent on to has others yet */
+	bool more; /* a name that we were redirected to has others yet */
 };
 
 /* One host of the URL and its addresses. */
 struct host {
 	struct resolved found;
-	int64_t looked_ms; /* when they were asked for */
+	int64_t looked_ms; /* when it was looked up last */
 };
 
 struct topology {
@@ -34,8 +34,7 @@ struct topology {
 	int host, ip;       /* the last that was tried */
 	int nips;           /* addresses of them all */
 	struct resolver resolver;
-	struct endpoint
-	    redirected; /* where we are sent on to; port 0: nowhere */
+	struct endpoint redirected; /* to there; port 0: nowhere */
 	char looking[ADDRESS_HOST]; /* the name that is being looked up */
 	bool awaited;               /* for the target */
 	int turn;                   /* of the target's addresses */
@@ -44,8 +43,8 @@ struct topology {
 };
 
 /*
- * address stays in place.  found_cb is called from loop_turn() with the
- * target that topology_redirect() had to look up, or NULL and why there is none.
+ * address stays in place.  found_cb is called from loop_turn() with the target
+ * that topology_redirect() had to look up, or NULL and why there is none.
  * topology_release() undoes it.
  */
 void topology_init(struct topology *, struct loop *, const struct address *,
@@ -54,33 +53,33 @@ void topology_init(struct topology *, struct loop *, const struct address *,
 void topology_release(struct topology *);
 
 /*
- * Looks up all hosts; may block as a resolver does.  Returns 0, or -1 if no
- * address is known, and why, or the errno of calloc(3), in why.
+ * Looks up all hosts, which may block.  Returns 0, or -1 with why if no address
+ * is known.
  */
 int topology_resolve(struct topology *, char why[RESOLVE_WHY]);
 
 /*
- * The next of the hosts' addresses, and begins to look its name up again if
- * that was long ago.  Returns -1 if none is known, with why; the lookup may
- * change that.
+ * Finds the next of the hosts' addresses, and begins to look its name up again
+ * if the last lookup was long ago.  Returns 0, or -1 with why if no address is
+ * known; the lookup may find one.
  */
 int topology_next(struct topology *, struct target *, char why[RESOLVE_WHY]);
 
 /*
- * Where those have sent us.  Returns 1 with the target, 0 if it has to be looked
- * up (found_cb follows), or -1 with errno.
+ * Finds the target of a redirection.  Returns 1 with the target, 0 if its name
+ * is being looked up (found_cb follows), or -1 with errno.
  */
 int
 topology_redirect(struct topology *, const struct endpoint *, struct target *);
 
-/* No lookup is waited for any more. */
+/* Gives up the redirection that waits for a lookup; no found_cb follows. */
 void topology_cancel(struct topology *);
 
 /*
- * Reads "MOVED 3999 host:port" or "ASK 3999 host:port"; an empty host, or
- * "?", is the one that says so.  Returns 0, or -1 if text is neither.
+ * Reads "MOVED 3999 host:port" or "ASK 3999 host:port"; an empty host, or "?",
+ * is the sender's.  Returns 0, or -1 if text is neither.
  */
 int topology_moved(
-    const char *text, const char *sayer, struct endpoint *to, bool *asking);
+    const char *text, const char *sender, struct endpoint *to, bool *asking);
 
 #endif

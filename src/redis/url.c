@@ -1,7 +1,7 @@
 /*
- * URLs are taken apart by hand: there is no small well-kept library for them,
- * and the grammar that is needed is smaller than any.  Nothing is trusted to
- * fit, and nothing is silently ignored.
+ * Parsed by hand: there is no small well-kept library for URLs, and our grammar
+ * is smaller than any.  Every length is checked, and nothing is ignored in
+ * silence.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "redis/url.h"
 
 /*
- * Copies src[0..len) to dst, percent-decoded.  False if it does not fit, is
- * badly encoded or holds a NUL.
+ * Copies src[0..len) to dst, percent-decoded.  Returns false if it does not
+ * fit, is badly encoded or contains a NUL.
  */
 static bool
 decode(char *dst, size_t size, const char *src, size_t len)
@@ -38,7 +38,7 @@ decode(char *dst, size_t size, const char *src, size_t len)
 	return true;
 }
 
-/* A number of digits alone, at most max; -1 for anything else. */
+/* Returns the number that s[0..len) is, 0 to max; -1 for anything else. */
 static int
 number(const char *s, size_t len, int max)
 {
@@ -78,9 +78,9 @@ unix_parse(struct address *a, const char *rest)
 }
 
 /*
- * User and password in a word that may be a URL: what stands between its scheme,
- * if it has one, and the last '@'.  Nothing else finds them, so what is parsed
- * as a password is masked as one.
+ * User and password in a word that may be a URL: what stands between its
+ * scheme, if it has one, and the last '@'.  Nothing else finds them, so what is
+ * parsed as a password is masked as one.
  */
 struct userinfo {
 	const char *begin;
@@ -120,7 +120,7 @@ userinfo_parse(struct address *a, const struct userinfo *u)
 	return NULL;
 }
 
-/* One host[:port] of a URL, with the port that it has if it names none. */
+/* Reads one host[:port]; port is the default. */
 static const char *
 host_parse(struct address *a, const char *s, size_t len, int port)
 {
@@ -160,7 +160,7 @@ host_parse(struct address *a, const char *s, size_t len, int port)
 	return at->port > 0 ? NULL : "has a bad port number";
 }
 
-/* All hosts that there are between s and its end. */
+/* Reads a list of hosts, or the only host of a server. */
 static const char *
 hosts_parse(struct address *a, const char *s, size_t len, int port)
 {
@@ -178,7 +178,7 @@ hosts_parse(struct address *a, const char *s, size_t len, int port)
 	return host_parse(a, s, len, port);
 }
 
-/* What follows the hosts: "/master" of sentinels, and "/db". */
+/* Reads what follows the hosts: "/master" of Sentinels, and "/db". */
 static const char *
 path_parse(struct address *a, const char *slash)
 {
@@ -207,8 +207,8 @@ path_parse(struct address *a, const char *slash)
 }
 
 /*
- * The URL as it is printed and compared: all there is but the password, and but
- * a user that stands alone, which may be one.
+ * Writes the URL as it is printed and compared: without the password, and
+ * without a user that stands alone, which may be one.
  */
 static void
 write_text(struct address *a, const char *scheme)
@@ -308,9 +308,9 @@ address_same(const struct address *a, const struct address *b)
 }
 
 /*
- * Finds what may be a secret in a word that may be a URL: its password, or a
- * user that stands alone, which redis-cli takes for a password.  Returns where
- * it begins, its length in *len and whether it is a password, or NULL.
+ * Finds the secret in a word that may be a URL: its password, or a user that
+ * stands alone, which redis-cli takes for a password.  Returns where it begins,
+ * with its length and whether it is a password, or NULL.
  */
 static const char *
 find_secret(const char *word, size_t *len, bool *password)

@@ -19,10 +19,10 @@ struct endpoint {
 	int port;
 };
 
-/* What is at the hosts of a URL. */
+/* What listens at the hosts of a URL. */
 enum address_kind {
 	ADDRESS_SERVER,   /* the server */
-	ADDRESS_SENTINEL, /* those who know which server is the master */
+	ADDRESS_SENTINEL, /* Sentinels, which name the master */
 	ADDRESS_CLUSTER   /* some nodes of a Redis Cluster */
 };
 
@@ -36,7 +36,7 @@ struct address {
 	int db;
 	char user[ADDRESS_SECRET];     /* empty: the default user */
 	char password[ADDRESS_SECRET]; /* empty: none */
-	bool user_alone;               /* the URL has no ':' after it */
+	bool user_alone;               /* the URL has no ':' after user */
 	char text[ADDRESS_TEXT];       /* as a URL, without any secret */
 };
 
@@ -50,16 +50,15 @@ struct address {
  *	host[:port]
  *
  * The first three may begin with rediss, for TLS.  User, password and master
- * are percent-decoded, IPv6 addresses stand in brackets.  Returns NULL, or what
- * is wrong with it as the end of a sentence ("has no host"); *a is then
- * undefined.
+ * are percent-decoded, IPv6 addresses stand in brackets.  Returns NULL, or the
+ * mistake as the end of a sentence ("has no host"); *a is then undefined.
  */
 const char *address_parse(struct address *a, const char *url);
 
-/* The port that the text is, 1 to 65535; -1 if it is none. */
+/* Returns the port that text is, 1 to 65535; -1 if it is none. */
 int address_port(const char *text);
 
-/* Whether both lead to the same place, whoever asks there for whatever db. */
+/* Whether both lead to the same servers, whatever their users and databases. */
 bool address_same(const struct address *, const struct address *);
 
 /*
@@ -75,10 +74,12 @@ char *address_mask(char *dst, size_t size, const char *word);
  */
 const char *quotable(const char *word);
 
-/* Whether the URL may have a password; a user that stands alone is none. */
+/*
+ * Whether the word is a URL with a password; a user that stands alone is none.
+ */
 bool address_has_password(const char *url);
 
-/* Overwrites the password in url itself, if it may have one. */
+/* Overwrites the password in url itself, if there is one. */
 void address_wipe(char *url);
 
 /* Removes the password from the URL; false if there is none. */
