@@ -95,8 +95,8 @@ _redlock_run()
 			_redlock_run_word "${words[i]}"
 			server+=("$word")
 			;;
-		-[kwEt] | --key | --wait | --conflict-exit-code | --ttl | --at-least | \
-		    --at-most | --kill-after | --on-loss | --node-timeout | \
+		-[kwEt] | --key | --wait | --conflict-exit-code | --ttl | --min-hold | \
+		    --max-run | --kill-after | --on-loss | --node-timeout | \
 		    --restart-grace | --slots | --replicas | --token | --log)
 			((++i == n)) && option=${words[i - 1]}
 			;;
@@ -151,7 +151,7 @@ _redlock_run()
 	if [[ $value == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '-k --key -w --wait -n --nonblock
 		    -s --shared --slots -E --conflict-exit-code -t --ttl
-		    --at-least --replicas --at-most --kill-after --on-loss
+		    --min-hold --replicas --max-run --kill-after --on-loss
 		    -o --only-command -r --redis --prefix --node-timeout
 		    --restart-grace --password-file --tls-ca --tls-cert
 		    --tls-key --tls-server-name --config

@@ -16,8 +16,8 @@ function __redlock_run_command
                 test $no_command = 2; and return 2
                 string join \n -- $words
                 return 0
-            case -k --key -w --wait -E --conflict-exit-code -t --ttl --at-least \
-                    --at-most --kill-after --on-loss -r --redis --prefix \
+            case -k --key -w --wait -E --conflict-exit-code -t --ttl --min-hold \
+                    --max-run --kill-after --on-loss -r --redis --prefix \
                     --node-timeout --restart-grace --password-file --slots \
                     --replicas --tls-ca --tls-cert --tls-key --tls-server-name \
                     --config --token --log
@@ -86,9 +86,9 @@ __redlock_run_option -s s -l shared -d 'Share it with others that do so'
 __redlock_run_option -l slots -x -d 'At most that many hold it at a time'
 __redlock_run_option -s E -l conflict-exit-code -x -d 'Exit status when it is busy'
 __redlock_run_option -s t -l ttl -x -d 'The lease'
-__redlock_run_option -l at-least -x -d 'Keep the lock at least that long'
+__redlock_run_option -l min-hold -x -d 'Keep the lock at least that long'
 __redlock_run_option -l replicas -x -d 'Replicas that must have the lock first'
-__redlock_run_option -l at-most -x -d 'Stop the command after that long'
+__redlock_run_option -l max-run -x -d 'Stop the command after that long'
 __redlock_run_option -l kill-after -x -d 'Time from SIGTERM to SIGKILL'
 __redlock_run_option -l on-loss -x -a 'stop warn' -d 'What happens when the lock is lost'
 __redlock_run_option -s o -l only-command -d 'Release when the command itself has ended'

@@ -14,7 +14,7 @@ enum exitcode {
 	EXIT_BUSY = 75,         /* somebody else holds the lock; see -E */
 	EXIT_REFUSED = 77,      /* a server refused us: password, ACL */
 	EXIT_LOST = 79,         /* the lock was lost while COMMAND ran */
-	EXIT_AT_MOST = 124,     /* --at-most passed */
+	EXIT_MAX_RUN = 124,     /* --max-run passed */
 	EXIT_CANNOT_EXEC = 126, /* COMMAND could not be executed */
 	EXIT_NOT_FOUND = 127    /* COMMAND was not found */
 };

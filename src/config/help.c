@@ -26,7 +26,7 @@ static const char tail[] =
     "REDLOCK_TLS_SERVER_NAME, REDLOCK_LOG, REDLOCK_CONFIG and REDISCLI_AUTH.\n"
     "\n"
     "Exit status: COMMAND's; 64 usage, 69 unreachable, 71 system,\n"
-    "75 busy, 77 refused, 79 lock lost, 124 --at-most passed, 126 and 127 COMMAND\n"
+    "75 busy, 77 refused, 79 lock lost, 124 --max-run passed, 126 and 127 COMMAND\n"
     "not executable, not found.  See redlock-run(1).\n";
 
 /* The lines of text in their column, from which the first is at used. */

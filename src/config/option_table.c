@@ -57,6 +57,15 @@ set_limit(struct options *opt, const struct option_row *o, char *value)
 	    strcmp(value, "inf") == 0 ? CLOCK_NEVER : read_duration(o, value);
 }
 
+/* As with timeout(1), 0 is no limit either. */
+static void
+set_max_run(struct options *opt, const struct option_row *o, char *value)
+{
+	int64_t ms = strcmp(value, "inf") == 0 ? 0 : read_duration(o, value);
+
+	opt->max_run_ms = ms == 0 ? CLOCK_NEVER : ms;
+}
+
 static void
 set_nonblock(struct options *opt, const struct option_row *o, char *value)
 {
@@ -175,13 +184,13 @@ const struct option_row option_table[] = {
 	    "exit status when it is busy (75)", NULL },
 	{ "ttl", 't', "DURATION", ALL, set_setting, SETTING_TTL,
 	    "the lease, renewed at every third of it (60s)", NULL },
-	{ "at-least", 0, "DURATION", IN(RUN), set_duration, TO(at_least_ms),
+	{ "min-hold", 0, "DURATION", IN(RUN), set_duration, TO(min_hold_ms),
 	    "keep the lock for that long at least (0)", NULL },
 	{ "replicas", 0, "N", IN(RUN), set_replicas, 0,
 	    "run COMMAND once N replicas have the lock (0)", NULL },
 
-	{ "at-most", 0, "DURATION", IN(RUN), set_duration, TO(at_most_ms),
-	    "stop COMMAND after that long, exit 124", "The command" },
+	{ "max-run", 0, "DURATION", IN(RUN), set_max_run, 0,
+	    "stop COMMAND after that long, exit 124 (inf)", "The command" },
 	{ "kill-after", 0, "DURATION", ALL, set_setting, SETTING_KILL_AFTER,
 	    "from SIGTERM to SIGKILL when COMMAND has to be\n"
 	    "stopped (5s)",

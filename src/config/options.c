@@ -1,6 +1,7 @@
 /*
  * What the user wants.
  */
+#include "base/clock.h"
 #include "base/exitcode.h"
 #include "config/options.h"
 
@@ -10,6 +11,7 @@ options_init(struct options *opt)
 	*opt = (struct options){
 		.conflict_status = EXIT_BUSY,
 		.capacity = 1,
+		.max_run_ms = CLOCK_NEVER,
 	};
 }
 

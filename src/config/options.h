@@ -24,8 +24,8 @@ struct options {
 	int capacity; /* slots of each lock; else 1 */
 	int replicas;
 	int64_t wait_ms; /* CLOCK_NEVER: no limit */
-	int64_t at_least_ms;
-	int64_t at_most_ms; /* 0: no limit */
+	int64_t min_hold_ms;
+	int64_t max_run_ms; /* CLOCK_NEVER: no limit */
 	int conflict_status;
 	bool warn_on_loss;
 	bool only_command;

@@ -45,13 +45,15 @@ holding(char buf[HOLDING], const struct server_view *o, const struct holder *h)
 	const char *mode = o->shared ? "shared " : "";
 	int used;
 
-	if (h->owner.resting)
-		used = snprintf(buf, HOLDING, "kept by --at-least after %s",
-		    owner_who(who, &h->owner, h->value, h->len));
-	else
-		used = snprintf(buf, HOLDING, "held %sby %s", mode,
-		    owner_who(who, &h->owner, h->value, h->len));
-	if (h->ours && !h->owner.resting)
+	owner_who(who, &h->owner, h->value, h->len);
+	if (h->owner.in_cooldown) {
+		snprintf(buf, HOLDING,
+		    "in cooldown for %s (--min-hold) after %s",
+		    duration_format(h->ttl_ms, text), who);
+		return buf;
+	}
+	used = snprintf(buf, HOLDING, "held %sby %s", mode, who);
+	if (h->ours)
 		used += snprintf(buf + used, HOLDING - (size_t)used, " for %s",
 		    duration_format(owner_age_ms(&h->owner, o->now_us), text));
 	if (h->ttl_ms < 0)
@@ -102,7 +104,7 @@ runs_here(const struct owner *o)
 	struct proc p;
 
 	owner_init(&us, "", 0);
-	if (o->resting || o->pid <= 0 || strcmp(o->host, us.host) != 0)
+	if (o->in_cooldown || o->pid <= 0 || strcmp(o->host, us.host) != 0)
 		return false;
 	if (procs_visible() && proc_read(o->pid, &p) == 0)
 		return p.running;
@@ -176,7 +178,7 @@ print_suggestion(const struct options *opt, const struct server_view *o,
 		warn("%s: process %d is there on this host; it does not look "
 		     "dead",
 		    name, (int)h->owner.pid);
-	if (h->owner.resting)
+	if (h->owner.in_cooldown)
 		notice(
 		    "%s: its command has ended; this gives the lock to others",
 		    name);

@@ -59,20 +59,20 @@ read_holders(struct server_view *v, const struct reply a)
 }
 
 const char *const state_names[] = { "unknown", "free", "held", "shared",
-	"rest" };
+	"cooldown" };
 
 /* Returns the state of a lock with these holders. */
 static enum state
 state_of(const struct holder *holders, size_t n, bool shared)
 {
-	size_t resting = 0;
+	size_t cooldown = 0;
 
 	for (size_t i = 0; i < n; i++)
-		resting += holders[i].owner.resting;
-	return n == 0    ? STATE_FREE :
-	    resting == n ? STATE_REST :
-	    shared       ? STATE_SHARED :
-			   STATE_HELD;
+		cooldown += holders[i].owner.in_cooldown;
+	return n == 0     ? STATE_FREE :
+	    cooldown == n ? STATE_COOLDOWN :
+	    shared        ? STATE_SHARED :
+			    STATE_HELD;
 }
 
 static bool
@@ -118,7 +118,7 @@ same_holder(const struct holder *a, const struct holder *b)
 		return false;
 	if (a->ours)
 		return strcmp(a->owner.token, b->owner.token) == 0 &&
-		    a->owner.resting == b->owner.resting;
+		    a->owner.in_cooldown == b->owner.in_cooldown;
 	return a->len == b->len && memcmp(a->value, b->value, a->len) == 0;
 }
 
@@ -271,7 +271,7 @@ status_read(struct status *st)
 int64_t
 holder_age_ms(const struct lock_info *l, const struct holder *h)
 {
-	if (l->sample == NULL || !h->ours || h->owner.resting)
+	if (l->sample == NULL || !h->ours || h->owner.in_cooldown)
 		return -1;
 	return owner_age_ms(&h->owner, l->sample->now_us);
 }
@@ -290,7 +290,7 @@ compare_locks(const void *a, const void *b)
 {
 	static const int ranks[] = { [STATE_HELD] = 0,
 		[STATE_SHARED] = 1,
-		[STATE_REST] = 2,
+		[STATE_COOLDOWN] = 2,
 		[STATE_UNKNOWN] = 3,
 		[STATE_FREE] = 4 };
 	const struct lock_info *x = a, *y = b;

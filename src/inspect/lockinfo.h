@@ -10,7 +10,13 @@
 #include "inspect/query.h"
 #include "protocol/owner.h"
 
-enum state { STATE_UNKNOWN, STATE_FREE, STATE_HELD, STATE_SHARED, STATE_REST };
+enum state {
+	STATE_UNKNOWN,
+	STATE_FREE,
+	STATE_HELD,
+	STATE_SHARED,
+	STATE_COOLDOWN
+};
 
 /* The word for a state, in tables and in JSON. */
 extern const char *const state_names[];

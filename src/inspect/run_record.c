@@ -12,7 +12,7 @@
 
 #define NUMBER_MAX INT64_C(9000000000000000) /* below 2^53: exact in JSON */
 
-const char *const ending_names[] = { NULL, "exited", "killed", "at-most",
+const char *const ending_names[] = { NULL, "exited", "killed", "max-run",
 	"lost", "not-run", "died", "running" };
 
 /* Returns the value of a field, whose name is as " x="; NULL if absent. */

@@ -23,7 +23,7 @@ enum ending {
 	ENDED_UNKNOWN, /* too few servers replied */
 	ENDED_EXITED,
 	ENDED_KILLED,
-	ENDED_AT_MOST,
+	ENDED_MAX_RUN,
 	ENDED_LOST,
 	ENDED_NOT_RUN, /* COMMAND could not be started */
 	ENDED_DIED,    /* without recording its end */

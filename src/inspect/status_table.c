@@ -22,7 +22,7 @@ show_holder(struct table *t, size_t row, const struct lock_info *l,
 	if (!h->ours) {
 		table_text(t, row, HOLDER, h->value, h->len < 75 ? h->len : 75);
 	} else {
-		if (o->resting)
+		if (o->in_cooldown)
 			snprintf(who, sizeof(who), "%s@%s", o->user, o->host);
 		else
 			snprintf(who, sizeof(who), "%s@%s pid %d", o->user,

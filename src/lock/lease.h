@@ -43,17 +43,17 @@ struct lease {
 
 	/* What is wanted now. */
 	enum { PHASE_ACQUIRE, PHASE_HOLD, PHASE_RELEASE } phase;
-	int slot;          /* 0: any */
-	int64_t ticket;    /* our place in the queue; 0 before a refusal */
-	int64_t fence;     /* of this tenure; 0 before */
-	bool contest;      /* several candidates share the votes */
-	bool no_quorum;    /* too few servers can be reached to win */
-	bool replicating;  /* only the replicas' word is missing */
-	bool held;         /* LOCK_HELD was the outcome */
-	int64_t waited_ms; /* until then */
-	bool started;      /* the run has all its locks */
-	bool again;        /* the release is of this attempt alone */
-	int64_t rest_ms;   /* release: the lock stays taken that long */
+	int slot;            /* 0: any */
+	int64_t ticket;      /* our place in the queue; 0 before a refusal */
+	int64_t fence;       /* of this tenure; 0 before */
+	bool contest;        /* several candidates share the votes */
+	bool no_quorum;      /* too few servers can be reached to win */
+	bool replicating;    /* only the replicas' word is missing */
+	bool held;           /* LOCK_HELD was the outcome */
+	int64_t waited_ms;   /* until then */
+	bool started;        /* the run has all its locks */
+	bool again;          /* the release is of this attempt alone */
+	int64_t cooldown_ms; /* release: the lock stays held that long */
 	char end_record[LOCK_END]; /* how the run ended; empty before */
 
 	/*

@@ -277,12 +277,12 @@ stragglers_end_ms(const struct lock *l)
 }
 
 void
-lock_begin_release(struct lock *l, int64_t rest_ms, const char *end_record)
+lock_begin_release(struct lock *l, int64_t cooldown_ms, const char *end_record)
 {
 	int64_t now = clock_now_ms();
 
 	l->lease.phase = PHASE_RELEASE;
-	l->lease.rest_ms = rest_ms;
+	l->lease.cooldown_ms = cooldown_ms;
 	l->release.begun_ms = now;
 	l->phase_end_ms = now + l->lease.node_timeout_ms;
 	if (l->cancelled && l->lease.node_timeout_ms > CANCEL_MS)

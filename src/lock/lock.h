@@ -177,12 +177,13 @@ int64_t lock_step(struct lock *);
 
 /*
  * Begins to give back whatever a server may have of ours, or to leave the lock
- * taken for rest_ms more.  how is what the history says of the end of a run
+ * in cooldown for cooldown_ms.  how is what the history says of the end of a run
  * that had started: " ran=3400 ended=exited status=0".  Then lock_step() is called until the time has come
  * that lock_release_end_ms() tells after each turn: when a quorum has
  * answered, or one node timeout is over.
  */
-void lock_begin_release(struct lock *, int64_t rest_ms, const char *end_record);
+void
+lock_begin_release(struct lock *, int64_t cooldown_ms, const char *end_record);
 int64_t lock_release_end_ms(const struct lock *);
 enum lock_release_result lock_release_result(const struct lock *);
 

@@ -188,13 +188,13 @@ locks_cancel(struct locks *ls)
 }
 
 enum lock_release_result
-locks_release(struct locks *ls, int64_t rest_ms, const char *end_record)
+locks_release(struct locks *ls, int64_t cooldown_ms, const char *end_record)
 {
 	enum lock_release_result result = RELEASE_DONE, r;
 	int64_t seen, wake, end_ms;
 
 	for (int i = 0; i < ls->n; i++)
-		lock_begin_release(&ls->lock[i], rest_ms, end_record);
+		lock_begin_release(&ls->lock[i], cooldown_ms, end_record);
 	for (;;) {
 		wake = locks_step(ls);
 		end_ms = 0;

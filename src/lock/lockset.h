@@ -69,12 +69,12 @@ const struct lock *locks_failing(const struct locks *);
 int64_t locks_step(struct locks *);
 
 /*
- * Gives all back, or leaves them taken for rest_ms more, and waits until it is
- * known what became of that, at most one node timeout.  The worst result
+ * Gives all back, or leaves them in cooldown for cooldown_ms, and waits until it
+ * is known what became of that, at most one node timeout.  The worst result
  * counts; ->about has it.  how is for lock_begin_release().
  */
 enum lock_release_result
-locks_release(struct locks *, int64_t rest_ms, const char *end_record);
+locks_release(struct locks *, int64_t cooldown_ms, const char *end_record);
 
 /* Tells the servers that nothing more comes, and frees everything. */
 void locks_close(struct locks *);

@@ -201,7 +201,7 @@ static void
 say_young(struct server *s)
 {
 	int64_t age_ms = clock_now_ms() - s->conn.info.born_ms;
-	char age[DURATION_TEXT], rest[DURATION_TEXT], why[CONN_WHY];
+	char age[DURATION_TEXT], left[DURATION_TEXT], why[CONN_WHY];
 
 	if (s->conn.info.born_ms == 0) {
 		snprintf(why, sizeof(why), "INFO: %.200s", s->conn.info.error);
@@ -212,7 +212,7 @@ say_young(struct server *s)
 	    "it started only %s ago and may have forgotten locks; it has no "
 	    "vote for another %s (--restart-grace)",
 	    duration_format(age_ms, age),
-	    duration_format(s->lease->grace_ms + 1000 - age_ms, rest));
+	    duration_format(s->lease->grace_ms + 1000 - age_ms, left));
 	server_failed(s, VOTE_UNAVAILABLE, why);
 }
 

@@ -77,7 +77,7 @@ server_send_release(struct server *s, bool leave)
 	const char *const args[] = { rest, leave ? "1" : "0", only_server(s),
 		end, l->started ? l->details : "" };
 
-	snprintf(rest, sizeof(rest), "%" PRId64, l->rest_ms);
+	snprintf(rest, sizeof(rest), "%" PRId64, l->cooldown_ms);
 	if (l->end_record[0] != '\0')
 		record(l, l->end_record, end);
 	else if (!l->started && starts_run(s))

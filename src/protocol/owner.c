@@ -16,7 +16,7 @@
 #include "protocol/owner.h"
 
 static const char version[] = "redlock-run/1 ";
-static const char resting[] = "rest ";
+static const char cooldown[] = "cooldown ";
 
 /*
  * Most users stand in /etc/passwd.  Asking there first saves a tenth of a
@@ -170,9 +170,10 @@ owner_parse(struct owner *o, const char *value, size_t len)
 	int64_t attempt, pid, slots;
 
 	memset(o, 0, sizeof(*o));
-	if (len > strlen(resting) && memcmp(p, resting, strlen(resting)) == 0) {
-		o->resting = true;
-		p += strlen(resting);
+	if (len > strlen(cooldown) &&
+	    memcmp(p, cooldown, strlen(cooldown)) == 0) {
+		o->in_cooldown = true;
+		p += strlen(cooldown);
 	}
 	if ((size_t)(end - p) > strlen(version) &&
 	    memcmp(p, version, strlen(version)) == 0) {

@@ -5,8 +5,8 @@
  *
  * The id, up to and with the blank after try, says whose it is and is all
  * that the scripts compare; since is put in by the server, in its own time.
- * Fields are percent-encoded, so a blank always ends one.  A resting lock has
- * "rest " before that.  Readable with redis-cli GET; never more of COMMAND
+ * Fields are percent-encoded, so a blank always ends one.  A lock in
+ * cooldown has "cooldown " before that.  Readable with redis-cli GET; never more of COMMAND
  * than the base name of its argv[0], since arguments hold secrets.
  */
 #ifndef OWNER_H
@@ -30,7 +30,7 @@ struct owner {
 	char command[OWNER_FIELD];
 	pid_t pid;
 	int64_t since_ms; /* the server's wall clock; of a parsed one only */
-	bool resting;
+	bool in_cooldown;
 	int slots; /* how many there are; 0: it has the lock alone */
 };
 

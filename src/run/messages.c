@@ -90,9 +90,9 @@ report_busy(const struct lock *l)
 	else
 		snprintf(lease, sizeof(lease), "lease %s left",
 		    duration_format(v->ttl_ms, text));
-	if (o->resting) {
+	if (o->in_cooldown) {
 		notice(
-		    "%s: resting for %s more after %s@%s (%s) (--at-least)%s%s",
+		    "%s: in cooldown for %s (--min-hold) after %s@%s (%s)%s%s",
 		    lock_name(l), duration_format(v->ttl_ms, text), o->user,
 		    o->host, o->command, waiting, hint);
 		return;

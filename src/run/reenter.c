@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "base/number.h"
@@ -172,8 +173,8 @@ nested_run(const struct options *opt, const struct signals *s)
 	info("%s: held already, by process %s; no second lease",
 	    opt->names.joined,
 	    getenv("REDLOCK_PID") != NULL ? getenv("REDLOCK_PID") : "?");
-	if (opt->at_most_ms != 0 || opt->at_least_ms != 0)
-		notice("%s: held already; --at-least and --at-most have no "
+	if (opt->max_run_ms != CLOCK_NEVER || opt->min_hold_ms != 0)
+		notice("%s: held already; --min-hold and --max-run have no "
 		       "effect inside",
 		    opt->names.joined);
 	become_command(opt, s);

@@ -228,7 +228,7 @@ describe_end(const struct run *run, int status, char end_record[LOCK_END])
 	bool killed = c->started ? c->code != CLD_EXITED : status < 0;
 	const char *ended = !c->started ? "not-run" :
 	    run->lost                   ? "lost" :
-	    run->timed_out              ? "at-most" :
+	    run->timed_out              ? "max-run" :
 	    killed                      ? "killed" :
 					  "exited";
 	char ran[32] = "";
@@ -276,25 +276,25 @@ released(struct run *run, enum lock_release_result result, int status)
 }
 
 /*
- * Releases all locks, or leaves them held for the rest of --at-least.  Returns
+ * Releases all locks, or leaves them held for the rest of --min-hold.  Returns
  * our exit status: status, unless the locks turn out to have been lost.
  */
 static int
 release(struct run *run, int status)
 {
-	int64_t rest_ms = 0, now = clock_now_ms();
+	int64_t cooldown_ms = 0, now = clock_now_ms();
 	char text[DURATION_TEXT], end_record[LOCK_END];
 	enum lock_release_result result;
 
 	describe_end(run, status, end_record);
 	if (run->child.started && !run->lost)
-		rest_ms = run->voted_ms + run->opt->at_least_ms - now;
-	if (rest_ms < 0)
-		rest_ms = 0;
-	result = locks_release(&run->locks, rest_ms, end_record);
-	if (result == RELEASE_DONE && rest_ms > 0)
-		info("%s: stays taken for %s more", run->opt->names.joined,
-		    duration_format(rest_ms, text));
+		cooldown_ms = run->voted_ms + run->opt->min_hold_ms - now;
+	if (cooldown_ms < 0)
+		cooldown_ms = 0;
+	result = locks_release(&run->locks, cooldown_ms, end_record);
+	if (result == RELEASE_DONE && cooldown_ms > 0)
+		info("%s: in cooldown for %s (--min-hold)",
+		    run->opt->names.joined, duration_format(cooldown_ms, text));
 	else if (result == RELEASE_DONE)
 		for (int i = 0; i < locks_count(&run->locks); i++)
 			report_released(

@@ -37,7 +37,7 @@ struct run {
 	bool exit_reported;      /* how COMMAND ended */
 	bool survivors_reported; /* which of its processes live on */
 	bool lost;
-	bool timed_out; /* --at-most has passed */
+	bool timed_out; /* --max-run has passed */
 	bool resumed;   /* the SIGCONT that continued us is still to come */
 };
 

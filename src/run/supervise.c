@@ -140,20 +140,21 @@ outage_step(struct run *run, int64_t now)
 }
 
 static int64_t
-at_most_step(struct run *run, int64_t now)
+max_run_step(struct run *run, int64_t now)
 {
-	int64_t end_ms = run->acquired_ms + run->opt->at_most_ms;
+	int64_t end_ms;
 	char text[DURATION_TEXT];
 
-	if (run->opt->at_most_ms == 0 || run->timed_out)
+	if (run->opt->max_run_ms == CLOCK_NEVER || run->timed_out)
 		return CLOCK_NEVER;
+	end_ms = run->acquired_ms + run->opt->max_run_ms;
 	if (now < end_ms)
 		return end_ms;
 	run->timed_out = true;
 	if (!run->lost)
-		warn("%s: %s has run for %s (--at-most); stopping it",
+		warn("%s: %s has run for %s (--max-run); stopping it",
 		    run->opt->names.joined, run->owner.command,
-		    duration_format(run->opt->at_most_ms, text));
+		    duration_format(run->opt->max_run_ms, text));
 	child_stop(&run->child, now + run->opt->settings.kill_after_ms);
 	return now;
 }
@@ -251,7 +252,7 @@ step(struct run *run)
 	wake = locks_step(&run->locks);
 	wake = min_ms(wake, lease_step(run, now));
 	wake = min_ms(wake, outage_step(run, now));
-	wake = min_ms(wake, at_most_step(run, now));
+	wake = min_ms(wake, max_run_step(run, now));
 	wake = min_ms(wake, child_step(&run->child));
 	report_end(run);
 	if (!run->child.gone)
@@ -277,6 +278,6 @@ supervise(struct run *run)
 	if (run->lost && !run->opt->warn_on_loss)
 		return EXIT_LOST;
 	if (run->timed_out)
-		return EXIT_AT_MOST;
+		return EXIT_MAX_RUN;
 	return c->code == CLD_EXITED ? c->status : -c->status;
 }

@@ -64,7 +64,7 @@ conf_lease() {
 	run -69 --separate-stderr redlock -k a -- true
 	says other.sock 'no answer within 2s'
 	redis_thaw other
-	run -124 redlock -k a --at-most 100ms -- \
+	run -124 redlock -k a --max-run 100ms -- \
 	    sh -c 'trap "" TERM; while :; do sleep 0.05; done'
 }
 

@@ -79,7 +79,7 @@ password() {
 
 @test "an option's value may be attached or follow" {
 	may_use x:
-	run -0 --separate-stderr redlock -ka -t5s --at-least=0 --ttl 7s \
+	run -0 --separate-stderr redlock -ka -t5s --min-hold=0 --ttl 7s \
 	    --prefix x: -qnE4 echo yes
 	[ "$output" = yes ]
 }
@@ -91,7 +91,7 @@ password() {
 	[ -z "$stderr" ]
 	for option in -k --key -n --nonblock -E --conflict-exit-code -t --ttl \
 	    -w --wait -s --shared --slots --restart-grace \
-	    --at-least --at-most --kill-after --on-loss -o --only-command \
+	    --min-hold --max-run --kill-after --on-loss -o --only-command \
 	    -r --redis --prefix --node-timeout --password-file -q --quiet \
 	    -v --verbose --status --json -h --help -V --version; do
 		[[ $output == *"$option"* ]] || {
@@ -147,7 +147,7 @@ password() {
 @test "an option without its value is a usage error that names it" {
 	usage_error k -k
 	usage_error ttl -k a --ttl
-	usage_error at-least -k a --at-least
+	usage_error min-hold -k a --min-hold
 	usage_error slots -k a --slots
 	usage_error wait -k a --wait
 }
@@ -256,8 +256,8 @@ password() {
 		usage_error "$bad" -k a --ttl "$bad" -- true
 	done
 	for bad in '' -1 nan inf 1x 1e400 99999999999999999999d; do
-		usage_error "$bad" -k a --at-least "$bad" -- true
-		usage_error "$bad" -k a --at-most "$bad" -- true
+		usage_error "$bad" -k a --min-hold "$bad" -- true
+		[ "$bad" = inf ] || usage_error "$bad" -k a --max-run "$bad" -- true
 		usage_error "$bad" -k a --kill-after "$bad" -- true
 		usage_error "$bad" -k a --node-timeout "$bad" -- true
 	done
@@ -266,8 +266,8 @@ password() {
 @test "a usage error names the option" {
 	usage_error ttl -k a -t 1x -- true
 	usage_error wait -k a -w 1x -- true
-	usage_error at-least -k a --at-least 1x -- true
-	usage_error at-most -k a --at-most 1x -- true
+	usage_error min-hold -k a --min-hold 1x -- true
+	usage_error max-run -k a --max-run 1x -- true
 	usage_error kill-after -k a --kill-after 1x -- true
 	usage_error node-timeout -k a --node-timeout 1x -- true
 	usage_error on-loss -k a --on-loss 1x -- true
@@ -346,8 +346,8 @@ password() {
 	done
 }
 
-@test "--at-least of 0 means none" {
-	redlock -k a --at-least 0 -- true
+@test "--min-hold of 0 means none" {
+	redlock -k a --min-hold 0 -- true
 	[ "$(redis exists redlock:a)" = 0 ]
 }
 
@@ -516,7 +516,7 @@ password() {
 
 	export REDLOCK_KILL_AFTER=600ms
 	start=$(now_us)
-	run -124 redlock -k a --at-most 1s -- \
+	run -124 redlock -k a --max-run 1s -- \
 	    sh -c 'trap "" TERM; while :; do sleep 0.05; done'
 	took=$((($(now_us) - start) / 1000))
 	((took >= 1600 && took < 5500))
@@ -537,7 +537,7 @@ password() {
 	    --prefix redlock:)"
 
 	may_use jobs/
-	run -124 redlock -r "unix://$here" -k a --at-most 100ms \
+	run -124 redlock -r "unix://$here" -k a --max-run 100ms \
 	    --kill-after 200ms -- sh -c 'trap "" TERM; while :; do sleep 0.05; done'
 
 	redis_freeze
@@ -563,7 +563,7 @@ password() {
 }
 
 @test "only site settings are read from the environment" {
-	export REDLOCK_AT_LEAST=1h REDLOCK_AT_MOST=1ms REDLOCK_ON_LOSS=x \
+	export REDLOCK_MIN_HOLD=1h REDLOCK_MAX_RUN=1ms REDLOCK_ON_LOSS=x \
 	    REDLOCK_WAIT=x REDLOCK_SHARED=1 REDLOCK_SLOTS=x \
 	    REDLOCK_CONFLICT_EXIT_CODE=7 REDLOCK_QUIET=1 REDLOCK_VERBOSE=1 \
 	    REDLOCK_STATUS=1 REDLOCK_JSON=1 REDLOCK_TOKEN=x REDLOCK_FENCE=x \

@@ -133,7 +133,7 @@ run_locked(const struct options *opt, const struct owner *owner)
 		locks_failing(&locks);
 		report_loss(locks.about, text, sizeof(text));
 		warn("%s", text);
-		locks_release(&locks, opt->at_least_ms, " ran=1 ended=exited");
+		locks_release(&locks, opt->min_hold_ms, " ran=1 ended=exited");
 		report_released(locks.about, 1);
 		break;
 	case LOCK_BUSY:
@@ -229,7 +229,7 @@ choose_options(struct options *opt)
 	opt->verbose = n & 2;
 	opt->token = n & 4 ? "01234567-89ab-4cde-8f01-23456789abcd" : NULL;
 	opt->names.n = n & 8 ? 2 : 1;
-	opt->at_least_ms = n & 16 ? 5000 : 0;
+	opt->min_hold_ms = n & 16 ? 5000 : 0;
 	world.refuses = n & 32;
 	opt->settings.node_timeout_ms =
 	    opt->settings.ttl_ms < 30000 ? opt->settings.ttl_ms / 10 : 3000;

@@ -20,14 +20,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* A token is a UUID, so the id does not encode it. */
 	memset(o.token, 'x', sizeof(o.token) - 1);
 	len = snprintf(value, sizeof(value), "%s%ssince=%lld %s",
-	    o.resting ? "rest " : "", owner_id(&o, 1, id),
+	    o.in_cooldown ? "cooldown " : "", owner_id(&o, 1, id),
 	    (long long)o.since_ms, owner_details(&o, details));
 	if (owner_parse(&again, value, (size_t)len) == -1)
 		abort();
 	if (strcmp(o.host, again.host) != 0 ||
 	    strcmp(o.user, again.user) != 0 ||
 	    strcmp(o.command, again.command) != 0 || o.pid != again.pid ||
-	    o.since_ms != again.since_ms || o.resting != again.resting)
+	    o.since_ms != again.since_ms || o.in_cooldown != again.in_cooldown)
 		abort();
 	return 0;
 }

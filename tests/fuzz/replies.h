@@ -90,7 +90,7 @@ word(const struct fake *s, size_t *len)
 	static const char *const words[] = { "another", "~shared", "", "0",
 		"redlock-run/1 token=01234567-89ab-4cde-8f01-23456789abcd "
 		"try=1 since=1763635200123 pid=42 host=h user=u command=c",
-		"rest redlock-run/1 token=11234567-89ab-4cde-8f01-23456789abcd "
+		"cooldown redlock-run/1 token=11234567-89ab-4cde-8f01-23456789abcd "
 		"try=2 since=1763635200000 pid=1 host=a%1b[2Jb user=%20 "
 		"command=%e2%80%ae",
 		"redlock:a", "{redlock:a}:~3", "{redlock:a}:~runs",
@@ -107,7 +107,7 @@ word(const struct fake *s, size_t *len)
 	if (n < 96) {
 		*len = (size_t)snprintf(text, sizeof(text),
 		    "%s%ssince=%lld pid=1 host=h user=u command=c%s",
-		    n < 40 ? "rest " : "", s->id, number(),
+		    n < 40 ? "cooldown " : "", s->id, number(),
 		    n < 60 ? " ended=killed signal=9" : "");
 		return text;
 	}

@@ -164,8 +164,8 @@ break_script() {
 	all_over
 }
 
-@test "--break ends a cooldown that --at-least began" {
-	writer one -t 1h --at-least 1h
+@test "--break ends a cooldown that --min-hold began" {
+	writer one -t 1h --min-hold 1h
 	clients_started one
 	client_queues writer two
 	clients_leave one
@@ -201,7 +201,7 @@ break_script() {
 
 	reader one -t 1h
 	reader two -t 30s
-	reader three -t 1h --at-least 1h
+	reader three -t 1h --min-hold 1h
 	clients_started one two three
 	clients_leave three
 	client_queues writer four
@@ -291,7 +291,7 @@ break_script() {
 	[ "$(break_script break you '' 1)" = 0 ]
 	[ "$(break_script break m '' 1)" = 0 ]
 	[ "$(redis get redlock:a)" = "$before" ]
-	redis set redlock:a 'rest of redlock-run/1 token=me try=1 '
+	redis set redlock:a 'cooldown of redlock-run/1 token=me try=1 '
 	[ "$(break_script break me '' 1)" = 0 ]
 	redis set redlock:a foreign
 	[ "$(break_script break me '' 1)" = 0 ]
@@ -381,13 +381,13 @@ break_script() {
 
 	redis_use unix:///nowhere
 	redlock -r "unix://$BATS_FILE_TMPDIR/redis.sock" --prefix "$prefix" \
-	    -k "$name" --at-least 1h -- true
+	    -k "$name" --min-hold 1h -- true
 	ln -s "$REDLOCK_RUN" 'a program'
 	for quoted in "'./a program'" '"$REDLOCK_RUN"'; do
 		run -1 --separate-stderr bash -c "$quoted"' "$@"' bash --break \
 		    "--prefix=$prefix" -vk "$name" \
 		    -r "unix://$BATS_FILE_TMPDIR/redis.sock"
-		says 'kept by --at-least after ' 'its command has ended'
+		says 'in cooldown for ' 'its command has ended'
 		[ "$(wc -l <<<"$output")" -eq 1 ]
 		redis --raw exists "$prefix$name" | grep -qx 1
 	done
@@ -463,7 +463,7 @@ break_script() {
 	redis_at secret acl setuser me on '>s3cret:@/x' '~*' +@all
 	for user in '' me; do
 		run -0 env REDISCLI_AUTH='s3cret:@/x' "$REDLOCK_RUN" \
-		    -r "127.0.0.1:$redis_port" -k a --at-least 1h -- true
+		    -r "127.0.0.1:$redis_port" -k a --min-hold 1h -- true
 		run -1 --separate-stderr redlock --break -k a \
 		    -r"redis://$user:s3cret:@/x@127.0.0.1:$redis_port/0"
 		says 'the password is left out of this'

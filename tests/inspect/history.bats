@@ -82,10 +82,10 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	redlock -k a -- sh -c 'exit 255' || true
 	run -143 redlock -k a -- sh -c 'kill $$'
 	run -127 redlock -k a -- ./not-there
-	run -124 redlock -k a --at-most 0.1 -- sleep 60
-	[ "$(endings)" = 'at-most not-run TERM 255 0' ]
+	run -124 redlock -k a --max-run 0.1 -- sleep 60
+	[ "$(endings)" = 'max-run not-run TERM 255 0' ]
 	history --json -k a
-	json '[r["ended"] for r in d] == ["at-most", "not-run", "killed", "exited", "exited"]'
+	json '[r["ended"] for r in d] == ["max-run", "not-run", "killed", "exited", "exited"]'
 	json '[r["status"] for r in d] == [None, 127, None, 255, 0]'
 	json '[r["signal"] for r in d] == [15, None, 15, None, None]'
 	json '[r["ran_ms"] is None for r in d] == [False, True, False, False, False]'
@@ -138,7 +138,7 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 }
 
 @test "--history shows a run as ended while its lock is in its cooldown" {
-	redlock -k a --at-least 1h -- true
+	redlock -k a --min-hold 1h -- true
 	[ "$(endings)" = 0 ]
 	redlock -k b -o -- true
 	[ "$(redis xlen '{redlock:b}:~runs')" = 2 ]

@@ -28,7 +28,7 @@ status() {
 
 @test "--status prints a table of every lock under the prefix" {
 	hold a -t 1h
-	redlock -k resting --at-least 1h -- true
+	redlock -k cooling --min-hold 1h -- true
 	redis set redlock:foreign somebody px 60000
 	redis set elsewhere somebody
 	status
@@ -38,13 +38,13 @@ status() {
 	    'LOCK STATE HOLDER COMMAND HELD LEASE WAITING FENCE' ]
 	[ "$(wc -l <<<"$output")" -eq 4 ]
 	[[ $(line a) == "a held $(id -un)@$(uname -n) pid $bg_pid sh "* ]]
-	[[ $(line resting) == "resting rest $(id -un)@$(uname -n) true - "* ]]
+	[[ $(line cooling) == "cooling cooldown $(id -un)@$(uname -n) true - "* ]]
 	[[ $(line foreign) == "foreign held "* ]]
 	[[ $output != *elsewhere* ]]
 	let_go
 }
 
-@test "--status shows how long a lock has been held and the rest of its lease" {
+@test "--status shows how long a lock has been held and the cooldown of its lease" {
 	hold a -t 1h
 	sleep 1.1
 	status -k a
@@ -54,22 +54,22 @@ status() {
 	let_go
 }
 
-@test "--status shows a lock in its cooldown as resting" {
-	redlock -k a --at-least 1h -- true
+@test "--status shows a lock in its cooldown and whose it was" {
+	redlock -k a --min-hold 1h -- true
 	status -k a
 	[ "$status" -eq 0 ]
-	[[ $(line a) =~ ^a\ rest\ [^\ ]+@[^\ ]+\ true\ -\ (59m[0-9]*s|1h)\ 0\ [0-9]+$ ]]
+	[[ $(line a) =~ ^a\ cooldown\ [^\ ]+@[^\ ]+\ true\ -\ (59m[0-9]*s|1h)\ 0\ [0-9]+$ ]]
 }
 
 @test "--status aligns its columns" {
 	local column row
 
 	hold a
-	redlock -k a-lock-with-a-long-name --at-least 1h -- true
+	redlock -k a-lock-with-a-long-name --min-hold 1h -- true
 	status
 	column=$(grep -ob STATE <<<"$output" | cut -d : -f 1)
 	while IFS= read -r row; do
-		[[ ${row:column - 1:6} == ' '@(STATE|held\ |rest\ ) ]]
+		[[ ${row:column - 1} == ' '@(STATE|held|cooldown)' '* ]]
 	done <<<"$output"
 	column=$(grep -ob HELD <<<"$output" | cut -d : -f 1)
 	while IFS= read -r row; do
@@ -120,12 +120,12 @@ status() {
 	    '{t}{u}' '{a}}' ':' "$(printf 'x%.0s' {1..512})")
 
 	for name in "${names[@]}"; do
-		redlock -k "$name" --at-least 1h -- true
+		redlock -k "$name" --min-hold 1h -- true
 		redis zadd "{redlock:$name}:~queue" 1 nobody >/dev/null
 	done
 	# The second slot alone.
 	hold '~y' --slots 2
-	redlock -k '~y' --slots 2 --at-least 1h -- true
+	redlock -k '~y' --slots 2 --min-hold 1h -- true
 	let_go
 	printf '%s\n' "${names[@]}" '~y' | sort >locks
 	status --json
@@ -292,7 +292,7 @@ sys.exit(status)' "$@"
 @test "--status changes nothing" {
 	local before
 
-	redlock -k a --at-least 1h -- true
+	redlock -k a --min-hold 1h -- true
 	redis set redlock:b somebody
 	redis rpush redlock:c x
 	before=$(redis eval 'local all = redis.call("KEYS", "*")
@@ -315,18 +315,18 @@ sys.exit(status)' "$@"
 }
 
 @test "--status needs no write permission" {
-	redlock -k a --at-least 1h -- true
+	redlock -k a --min-hold 1h -- true
 	redis config set maxmemory 1
 	status -k a
 	[ "$status" -eq 0 ]
-	[[ $(line a) == 'a rest '* ]]
+	[[ $(line a) == 'a cooldown '* ]]
 }
 
 @test "--status and --history of many locks do not need the permission for EVALSHA" {
 	local name
 
 	for name in a b c; do
-		redlock -k "$name" --at-least 1h -- true
+		redlock -k "$name" --min-hold 1h -- true
 	done
 	redis acl setuser default -evalsha
 	status
@@ -446,10 +446,10 @@ sys.exit(status)' "$@"
 }
 
 @test "--status --json shows the cooldown" {
-	redlock -k a --at-least 1h -- true
+	redlock -k a --min-hold 1h -- true
 	status --json
 	[ "$status" -eq 0 ]
-	json 'd[0]["state"] == "rest"'
+	json 'd[0]["state"] == "cooldown"'
 	json '3000000 < d[0]["ttl_ms"] <= 3600000'
 	json 'd[0]["holders"][0]["command"] == "true"'
 	json 'd[0]["fence"] > 1e15'
@@ -529,7 +529,7 @@ print(json.dumps(sorted(json.load(sys.stdin), key=lambda l: l["name"])))
 	    'redlock-run/1 token= try= since= pid= host= user= command=' \
 	    'redlock-run/1 token=x try=9999999999999999999 since=99999999999999999999999999 pid=-1 host= user= command=' \
 	    'redlock-run/1 token=x try=1 since=nan pid=1e9 host=% user=%4 command=%zz' \
-	    'rest redlock-run/1' 'rest ' 'rest rest redlock-run/1 token=x' \
+	    'cooldown redlock-run/1' 'cooldown ' 'cooldown cooldown redlock-run/1 token=x' \
 	    'redlock-run/2 token=x' 'redlock-run/1 command=x pid=1'; do
 		redis set "redlock:n$((count++))" "$value" px 60000
 	done
@@ -543,14 +543,14 @@ print(json.dumps(sorted(json.load(sys.stdin), key=lambda l: l["name"])))
 
 ## Exit status
 
-@test "--status -k exits with 0 if the lock is held or resting, 1 if it is free" {
+@test "--status -k exits with 0 if the lock is held or in cooldown, 1 if it is free" {
 	hold a
 	status -k a
 	[ "$status" -eq 0 ]
 	let_go
 	status -k a
 	[ "$status" -eq 1 ]
-	redlock -k a --at-least 1h -- true
+	redlock -k a --min-hold 1h -- true
 	status -k a --json
 	[ "$status" -eq 0 ]
 }
@@ -597,7 +597,7 @@ print(json.dumps(sorted(json.load(sys.stdin), key=lambda l: l["name"])))
 
 @test "--status shows no password" {
 	redis acl setuser default resetpass '>s3cret'
-	REDISCLI_AUTH=s3cret redlock -k a --at-least 1h -- true
+	REDISCLI_AUTH=s3cret redlock -k a --min-hold 1h -- true
 	REDISCLI_AUTH=s3cret run -0 --separate-stderr redlock --status -v
 	[[ $output$stderr != *s3cret* ]]
 	REDISCLI_AUTH=s3cret run -0 --separate-stderr redlock --status --json

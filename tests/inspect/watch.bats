@@ -44,11 +44,11 @@ watch_dialogue() {
 	sed "s/\$watch/$watch/" | "$top/tests/helpers/pty" 3>&- 4>&-
 }
 
-# rested NAME...: these locks rest, each since a moment later.
-rested() {
+# cooling NAME...: these locks cooldown, each since a moment later.
+cooling() {
 	local name
 	for name; do
-		redlock -k "$name" --at-least 1h -- true
+		redlock -k "$name" --min-hold 1h -- true
 	done
 }
 
@@ -76,15 +76,15 @@ watch_over() {
 ## The picture
 
 @test "--status --watch draws every lock, and q ends it" {
-	rested a b
+	cooling a b
 	watch_dialogue <<-'END'
 		type echo here
 		see @@
 		type $watch
 		shows ^..:..:..  2 locks under redlock:\*, 2 taken, 0 waiting, at unix:.*redis.sock
 		shows ^LOCK +STATE +HOLDER
-		shows ^a +rest
-		shows ^b +rest
+		shows ^a +cooldown
+		shows ^b +cooldown
 		hides here
 		press q
 		shows ^here
@@ -95,11 +95,11 @@ watch_over() {
 }
 
 @test "--watch redraws every second, in place" {
-	rested a b
+	cooling a b
 	watch_dialogue <<-'END'
 		type $watch
 		see \x1b\[2J
-		shows ^b +rest
+		shows ^b +cooldown
 		check redis del redlock:b
 		hides ^b
 		shows ^a
@@ -120,7 +120,7 @@ watch_over() {
 
 @test "--watch sorts locks with waiters first, then by how long they are held" {
 	local runners=() waiters=()
-	rested z
+	cooling z
 	redis set redlock:y somebody
 	watch_holder e
 	watch_holder d
@@ -132,7 +132,7 @@ watch_over() {
 	queue f
 	watch_dialogue <<-'END'
 		type $watch
-		shows (?s)^LOCK.*^f .*^b .*^e .*^d .*^y .*^c +shared.*^z +rest
+		shows (?s)^LOCK.*^f .*^b .*^e .*^d .*^y .*^c +shared.*^z +cooldown
 		press q
 		see @@
 		type $watch -k free -k z -k d
@@ -145,25 +145,25 @@ watch_over() {
 }
 
 @test "--watch fits into the window, whatever its size" {
-	rested {a..l}
+	cooling {a..l}
 	watch_dialogue <<-'END'
 		type $watch
-		shows ^l +rest.*[0-9]$
+		shows ^l +cooldown.*[0-9]$
 		resize 10 60
 		shows ^\.\.\. and 6 more lines$
-		shows ^f +rest .*>$
+		shows ^f +cooldown .*>$
 		hides ^g
 		resize 9 61
 		shows ^\.\.\. and 7 more lines$
 		resize 24 200
-		shows ^l +rest.*[0-9]$
+		shows ^l +cooldown.*[0-9]$
 		hides more lines
 		resize 3 22
 		shows ^..:..:.. .{12}>\n\n\.\.\. and 13 more lines$
 		resize 1 1
 		shows ^>$
 		resize 24 200
-		shows ^l +rest.*[0-9]$
+		shows ^l +cooldown.*[0-9]$
 		press q
 		see @@
 	END
@@ -171,10 +171,10 @@ watch_over() {
 
 @test "--watch redraws at once when the window size changes" {
 	local i
-	rested a
+	cooling a
 	{
 		echo 'type $watch'
-		echo 'shows ^a +rest.*[0-9]$'
+		echo 'shows ^a +cooldown.*[0-9]$'
 		echo 'check now_us >start'
 		for i in {1..10}; do
 			printf '%s\n' 'resize 10 30' 'shows >$' \
@@ -188,7 +188,7 @@ watch_over() {
 }
 
 @test "--watch uses colours only where they are wanted" {
-	rested a
+	cooling a
 	redis set redlock:b somebody
 	watch_dialogue <<-'END'
 		type $watch
@@ -249,15 +249,15 @@ watch_over() {
 ## The servers
 
 @test "--watch goes on when a server goes away and comes back" {
-	rested a
+	cooling a
 	watch_dialogue <<-'END'
 		type $watch
-		shows ^a +rest
+		shows ^a +cooldown
 		check redis_kill
 		see \x1b\[1;31munix:.*redis.sock: [A-Z].*\x1b\[0m
 		shows too few servers answer; this was so at ..:..:..
-		see \x1b\[2ma +rest
-		shows ^a +rest
+		see \x1b\[2ma +cooldown
+		shows ^a +cooldown
 		check restart
 		hides too few
 		hides ^a
@@ -286,10 +286,10 @@ watch_over() {
 }
 
 @test "--watch reconnects when the connection is cut" {
-	rested a
+	cooling a
 	watch_dialogue <<-'END'
 		type $watch
-		shows ^a +rest
+		shows ^a +cooldown
 		check redis client kill type normal skipme yes
 		see \x1b\[H
 		check redis set redlock:b somebody
@@ -301,10 +301,10 @@ watch_over() {
 }
 
 @test "--watch reacts to q, ^C and a new window size while a server is silent" {
-	rested a
+	cooling a
 	watch_dialogue <<-'END'
 		type $watch --node-timeout 1m
-		shows ^a +rest
+		shows ^a +cooldown
 		check redis_freeze
 		shows redis.sock: no answer yet
 		resize 4 30
@@ -325,7 +325,7 @@ watch_over() {
 @test "--watch goes on with one of three servers silent" {
 	servers_use 1 2 3
 	export REDLOCK_RESTART_GRACE=0
-	rested a
+	cooling a
 	watch_dialogue <<-'END'
 		type $watch --node-timeout 1100ms
 		shows at 3 of 3 servers
@@ -336,7 +336,7 @@ watch_over() {
 		check redis_at s1 set redlock:b somebody
 		check redis_at s3 set redlock:b somebody
 		shows ^b +held
-		shows ^a +rest
+		shows ^a +cooldown
 		check redis_thaw s2
 		shows at 3 of 3 servers
 		hides s2.sock
@@ -396,7 +396,7 @@ watch_pid() {
 }
 
 @test "--watch restores the terminal however it ends or stops" {
-	rested a
+	cooling a
 	attended
 	export -f watch_pid
 	watch_dialogue <<-'END'
@@ -454,7 +454,7 @@ watch_pid() {
 }
 
 @test "--watch gives the terminal back on ^Z and redraws after fg" {
-	rested a
+	cooling a
 	watch_dialogue <<-'END'
 		type echo here
 		see @@
@@ -478,7 +478,7 @@ watch_pid() {
 }
 
 @test "--watch redraws after fg when another process stopped it" {
-	rested a
+	cooling a
 	export -f watch_pid
 	watch_dialogue <<-'END'
 		type $watch
@@ -498,7 +498,7 @@ watch_pid() {
 }
 
 @test "--watch leaves the terminal alone in the background" {
-	rested a
+	cooling a
 	watch_dialogue <<-'END'
 		type stty -a >before
 		see @@

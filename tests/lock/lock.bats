@@ -252,13 +252,13 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 	done
 }
 
-## --at-least
+## --min-hold
 
-@test "--at-least keeps the lock, and redlock-run exits at once" {
+@test "--min-hold keeps the lock, and redlock-run exits at once" {
 	local before expires
 
 	before=$(($(now_us) / 1000))
-	redlock -k a --at-least 20s -- sh -c 'date +%s%N >started'
+	redlock -k a --min-hold 20s -- sh -c 'date +%s%N >started'
 	expires=$(expiry redlock:a)
 	(($(now_us) / 1000 < before + 15000))
 	((expires >= before + 20000))
@@ -266,21 +266,21 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 	run -75 redlock -k a -- true
 }
 
-@test "--at-least counts from the acquisition" {
+@test "--min-hold counts from the acquisition" {
 	local before
 
 	before=$(($(now_us) / 1000))
-	redlock -k a --at-least 20s -- sh -c 'date +%s%N >started; sleep 2'
+	redlock -k a --min-hold 20s -- sh -c 'date +%s%N >started; sleep 2'
 	(($(expiry redlock:a) >= before + 20000))
 	# not from the end
 	(($(expiry redlock:a) < $(cat started) / 1000000 + 22000))
 }
 
-@test "--at-least counts from the request, not from a late reply" {
+@test "--min-hold counts from the request, not from a late reply" {
 	local sent
 
 	redis_freeze
-	redlock_bg -k a -t 60s --at-least 20s --node-timeout 20s -- true
+	redlock_bg -k a -t 60s --min-hold 20s --node-timeout 20s -- true
 	eventually connected "$bg_pid"
 	sent=$(($(now_us) / 1000))
 	sleep 3
@@ -289,41 +289,41 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 	(($(expiry redlock:a) < sent + 22000))
 }
 
-@test "the lock is free when --at-least is over" {
+@test "the lock is free when --min-hold is over" {
 	local before
 
 	before=$(now_us)
-	redlock -k a --at-least 700ms -- true
+	redlock -k a --min-hold 700ms -- true
 	eventually redlock -q -k a -- true
 	(($(now_us) - before >= 700000))
 }
 
-@test "a COMMAND that runs longer than --at-least releases the lock at once" {
-	redlock -k a --at-least 100ms -- sleep 0.3
+@test "a COMMAND that runs longer than --min-hold releases the lock at once" {
+	redlock -k a --min-hold 100ms -- sleep 0.3
 	not held a
 }
 
-@test "--at-least may be longer or shorter than the lease" {
-	redlock -k a -t 5s --at-least 50s -- true
+@test "--min-hold may be longer or shorter than the lease" {
+	redlock -k a -t 5s --min-hold 50s -- true
 	(($(redis pttl redlock:a) > 30000))
 	redis flushall
-	redlock -k a -t 100s --at-least 50s -- true
+	redlock -k a -t 100s --min-hold 50s -- true
 	(($(redis pttl redlock:a) <= 50000))
 	(($(redis pttl redlock:a) > 30000))
 }
 
-@test "--at-least also applies to a COMMAND that fails, is killed or is stopped by --at-most" {
-	run -3 redlock -k a --at-least 50s -- sh -c 'exit 3'
+@test "--min-hold also applies to a COMMAND that fails, is killed or is stopped by --max-run" {
+	run -3 redlock -k a --min-hold 50s -- sh -c 'exit 3'
 	held a
-	run -137 redlock -k b --at-least 50s -- sh -c 'kill -KILL $$'
+	run -137 redlock -k b --min-hold 50s -- sh -c 'kill -KILL $$'
 	held b
-	run -124 redlock -k c --at-least 50s --at-most 100ms -- sleep 30
+	run -124 redlock -k c --min-hold 50s --max-run 100ms -- sleep 30
 	held c
 }
 
-@test "a run neither renews nor releases a lock that --at-least keeps" {
-	redlock -k a --at-least 2s -t 1500ms -- true
-	eventually redlock -q -k a -t 1h --at-least 1h -- true
+@test "a run neither renews nor releases a lock that --min-hold keeps" {
+	redlock -k a --min-hold 2s -t 1500ms -- true
+	eventually redlock -q -k a -t 1h --min-hold 1h -- true
 	(($(redis pttl redlock:a) > 1800000))
 }
 
@@ -337,7 +337,7 @@ untouched() {
 	ttl=$(redis pttl "redlock:$1")
 	run -75 --separate-stderr redlock -k "$1" -- touch started
 	says "$1"
-	run -75 redlock -k "$1" -t 100ms --at-least 1h -- touch started
+	run -75 redlock -k "$1" -t 100ms --min-hold 1h -- touch started
 	run -9 --separate-stderr redlock -q -E 9 -k "$1" -- touch started
 	silent
 	[ ! -e started ]

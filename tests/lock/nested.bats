@@ -138,7 +138,7 @@ inherit() {
 @test "an inherited but stale REDLOCK_TOKEN does not open a lock in its cooldown" {
 	local inherited
 
-	redlock -k a --at-least 1h -- env -0 >old
+	redlock -k a --min-hold 1h -- env -0 >old
 	mapfile -d '' -t inherited < <(grep -z ^REDLOCK_ old)
 	run -75 --separate-stderr env "${inherited[@]}" "$REDLOCK_RUN" -k a -- \
 	    touch started
@@ -203,11 +203,11 @@ waiting() {
 
 @test "a nested run warns that its time limits have no effect" {
 	run -0 --separate-stderr redlock -k a -- \
-	    "$REDLOCK_RUN" -k a --at-least 1h -- true
-	says --at-least
+	    "$REDLOCK_RUN" -k a --min-hold 1h -- true
+	says --min-hold
 	not held a
 	run -0 --separate-stderr redlock -k a -- \
-	    "$REDLOCK_RUN" -q -k a --at-most 1h -- true
+	    "$REDLOCK_RUN" -q -k a --max-run 1h -- true
 	silent
 }
 

@@ -84,14 +84,14 @@ sale_host() {
 		    -v ahead="$1" 'BEGIN { print at - (now + ahead) }')
 		[[ $wait == -* ]] || sleep "$wait"
 		faketime -f "${1/#[0-9]/+&}s" "$REDLOCK_RUN" -q -E 0 -k job \
-		    --at-least "${at_least}s" -- sh -c '
+		    --min-hold "${min_hold}s" -- sh -c '
 			echo "$1 $2" >>ran
 			sleep 0.05' sh "$tick" "$1" || echo "$1: $?" >>failed
 	done
 }
 
 @test "a cron job on hosts whose clocks differ by two seconds runs once per tick" {
-	local period=13 ticks=2 at_least=10 first offset hosts=()
+	local period=13 ticks=2 min_hold=10 first offset hosts=()
 
 	command -v faketime || skip "no faketime here"
 	[ "$(faketime -f +5s "$REDLOCK_RUN" -k warm -- echo ran || true)" = ran ] ||

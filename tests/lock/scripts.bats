@@ -145,7 +145,7 @@ counter() { redis get "$fence"; }
 @test "a lock in its cooldown can be neither renewed nor released" {
 	acquire me 1
 	release me '1 ' 30000
-	[[ $(value) == 'rest redlock-run/1 token=me '* ]]
+	[[ $(value) == 'cooldown redlock-run/1 token=me '* ]]
 	[ "$(renew me 1 1000 | first)" = 0 ]
 	[ "$(release me '1 ' | first)" = 0 ]
 	[ "$(acquire me 2 | first)" = 0 ]

@@ -198,8 +198,8 @@ ours_at() {
 	eventually none_left
 }
 
-@test "--at-least keeps all of several locks" {
-	redlock -k a -k b --at-least 1h -- true
+@test "--min-hold keeps all of several locks" {
+	redlock -k a -k b --min-hold 1h -- true
 	held a b
 	run -75 redlock -k b -- true
 }

@@ -44,7 +44,7 @@
 #define YES		1
 #define NO		2
 
-#define RESTING		5	/* the owner of a lock in its cooldown */
+#define COOLDOWN		5	/* the owner of a lock in its cooldown */
 
 typedef Link {			/* between a client and a server */
 	unsigned vote : 2;	/* v: ticks until it ends, 0: none */
@@ -68,7 +68,7 @@ typedef Server {
 typedef Client {
 	unsigned phase : 2;
 	bit value;		/* of this attempt */
-#ifdef AT_LEAST
+#ifdef MIN_HOLD
 	unsigned least : 2;	/* ticks until the lock may be free */
 #endif
 	bit gap			/* the other one got the lock since we did */
@@ -79,10 +79,10 @@ Client client[2];
 byte delayed, restarts, forward;
 bit yes;			/* what serve() answers */
 bit one_holder, no_gap, votes_backed, nothing_left;
-#ifdef AT_LEAST
-unsigned rest : 2;		/* ticks of the cooldown that is promised */
-unsigned resting : 2;		/* servers that keep it, inside a step */
-bit rested;
+#ifdef MIN_HOLD
+unsigned cooldown : 2;		/* ticks of the cooldown that is promised */
+unsigned kept : 2;		/* servers that keep it, inside a step */
+bit cooldown_kept;
 #endif
 
 #include "servers.pml"
@@ -245,11 +245,11 @@ inline start(c)
 		C.phase == TRYING && ENOUGH(c) ->
 		printf("client %d: starts COMMAND\n", c);
 		C.phase = HOLDING;
-#ifdef AT_LEAST
-#ifdef LEAST_FROM_START
-		C.least = AT_LEAST;
+#ifdef MIN_HOLD
+#ifdef HOLD_FROM_START
+		C.least = MIN_HOLD;
 #else
-		C.least = (AT_LEAST + D(c) > TTL -> AT_LEAST + D(c) - TTL : 0);
+		C.least = (MIN_HOLD + D(c) > TTL -> MIN_HOLD + D(c) - TTL : 0);
 #endif
 #endif
 		client[1 - c].gap = (client[1 - c].phase >= HOLDING);
@@ -300,19 +300,19 @@ inline end(c)
 		printf("client %d: releases\n", c);
 		give_back(c, 0); give_back(c, 1); give_back(c, 2);
 		C.phase = IDLE; C.value = 0; C.gap = 0;
-#ifdef AT_LEAST
+#ifdef MIN_HOLD
 		C.least = 0;
 #endif
 		done()
 	}
 }
 
-#ifdef AT_LEAST
-inline keep_resting(c, i)
+#ifdef MIN_HOLD
+inline keep_cooldown(c, i)
 {
 	if
 	:: S.key == OWNER(c, C.value) ->
-		S.key = RESTING; S.left = C.least; resting++
+		S.key = COOLDOWN; S.left = C.least; kept++
 	:: else
 	fi;
 	L.vote = 0; L.unripe = 0
@@ -325,9 +325,9 @@ inline end_with_rest(c)
 		C.phase == HOLDING && ENOUGH(c) && C.least > 0 ->
 		printf("client %d: releases, for a cooldown of %d\n", c,
 		    C.least);
-		keep_resting(c, 0); keep_resting(c, 1); keep_resting(c, 2);
-		rest = (resting >= QUORUM -> C.least : 0);
-		resting = 0;
+		keep_cooldown(c, 0); keep_cooldown(c, 1); keep_cooldown(c, 2);
+		cooldown = (kept >= QUORUM -> C.least : 0);
+		kept = 0;
 		C.phase = IDLE; C.value = 0; C.gap = 0; C.least = 0;
 		done()
 	}
@@ -447,8 +447,8 @@ inline tick()
 		true ->
 		printf("tick\n");
 		tick_server(0); tick_server(1); tick_server(2);
-#ifdef AT_LEAST
-		DOWN(rest); DOWN(client[0].least); DOWN(client[1].least);
+#ifdef MIN_HOLD
+		DOWN(cooldown); DOWN(client[0].least); DOWN(client[1].least);
 #endif
 		done()
 	}
@@ -490,9 +490,9 @@ inline done()
 	votes_backed = BACKED(0, 0) && BACKED(0, 1) && BACKED(0, 2) &&
 	    BACKED(1, 0) && BACKED(1, 1) && BACKED(1, 2);
 	assert(one_holder);
-#ifdef AT_LEAST
-	rested = (rest == 0 || !HELD(0) && !HELD(1));
-	assert(rested);
+#ifdef MIN_HOLD
+	cooldown_kept = (cooldown == 0 || !HELD(0) && !HELD(1));
+	assert(cooldown_kept);
 #endif
 #ifndef ONE_HOLDER_ONLY
 	assert(no_gap);
@@ -522,7 +522,7 @@ init {
 	EACH_CLIENT(start)
 	EACH_LINK(reconnect)
 	EACH_CLIENT(end)
-#ifdef AT_LEAST
+#ifdef MIN_HOLD
 	EACH_CLIENT(end_with_rest)
 #endif
 	EACH_SERVER(restart)

@@ -510,20 +510,20 @@ taken_by() {
 	all_over
 }
 
-## --at-least, nested runs, several locks
+## --min-hold, nested runs, several locks
 
-@test "--at-least keeps a reader's share: writers wait, readers may join" {
-	redlock -s -k a --at-least 1h -- true
+@test "--min-hold keeps a reader's share: writers wait, readers may join" {
+	redlock -s -k a --min-hold 1h -- true
 	readers_share 1
-	status_is "d['state'] == 'rest'"
+	status_is "d['state'] == 'cooldown'"
 	lock_busy
-	says resting
+	says cooldown
 	reader 1
 	clients_started 1
 	status_is "d['state'] == 'shared'"
 	clients_leave 1
 	(($(redis pttl redlock:a) > 3000000))
-	status_is "d['state'] == 'rest' and len(d['holders']) == 1"
+	status_is "d['state'] == 'cooldown' and len(d['holders']) == 1"
 	lock_busy
 }
 
@@ -532,8 +532,8 @@ taken_by() {
 
 	reader 1
 	clients_started 1
-	redlock -s -k a --at-least 3s -- true
-	ends=$(redis hvals "$readers" | sed -n 's/^\([0-9]*\) rest .*/\1/p')
+	redlock -s -k a --min-hold 3s -- true
+	ends=$(redis hvals "$readers" | sed -n 's/^\([0-9]*\) cooldown .*/\1/p')
 	client_queues writer 2
 	clients_leave 1
 	clients_started 2

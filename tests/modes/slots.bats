@@ -386,8 +386,8 @@ lasts_till() {
 
 ## With the other options
 
-@test "--at-least keeps its own slot only" {
-	redlock -k a --slots 2 --at-least 1h -- true
+@test "--min-hold keeps its own slot only" {
+	redlock -k a --slots 2 --min-hold 1h -- true
 	permit 1 2
 	clients_started 1
 	lock_busy --slots 2

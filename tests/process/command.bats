@@ -280,7 +280,7 @@ with_child() {
 	local command
 	echo 'echo not executable' >"$BATS_TEST_TMPDIR/file"
 	for command in "$BATS_TEST_TMPDIR/file" "$BATS_TEST_TMPDIR"; do
-		run redlock --at-least 1h -k a -- "$command"
+		run redlock --min-hold 1h -k a -- "$command"
 		((status == 126))
 		[[ $output == "redlock-run: "*"$command"*"ermission denied"* ]]
 		((${#lines[@]} == 1))
@@ -297,7 +297,7 @@ with_child() {
 	chmod +x "$BATS_TEST_TMPDIR/script"
 	for command in no-such-command /no/such/command ./no-such-command \
 	    "$BATS_TEST_TMPDIR/script"; do
-		run -127 redlock --at-least 1h -k a -- "$command" arg
+		run -127 redlock --min-hold 1h -k a -- "$command" arg
 		[[ $output == "redlock-run: "*"$command"*"o such file"* ||
 			$output == "redlock-run: "*"$command"*"not found"* ]]
 		((${#lines[@]} == 1))
@@ -329,7 +329,7 @@ with_child() {
 	alone+=(env --block-signal)
 	how_it_ends "exit 7" sh -c 'exit 7'
 	how_it_ends "signal 9" sh -c 'kill -KILL $$'
-	begin redlock-run --at-most 0.2 --kill-after 0.2 \
+	begin redlock-run --max-run 0.2 --kill-after 0.2 \
 	    -k a -- sleep 1000
 	ends_with 124
 }
@@ -359,13 +359,13 @@ with_child() {
 		    sh -c "$later exit 8" 3>&- 4>&-
 		((status == 8))
 		rm "$end"
-		run "${ns[@]}" $proc redlock-run --at-most 0.2 \
+		run "${ns[@]}" $proc redlock-run --max-run 0.2 \
 		    --kill-after 0.2 -k a -- sh -c 'trap "" TERM
 			sleep 1000 & sleep 1000' 3>&- 4>&-
 		((status == 124))
 		free
 	done
-	run "${ns[@]}" --mount-proc redlock-run --at-most 0.2 --kill-after 0.2 \
+	run "${ns[@]}" --mount-proc redlock-run --max-run 0.2 --kill-after 0.2 \
 	    -k a -- sh -c 'trap "" TERM
 		bash -c "set -m; sleep 1000 & wait" & sleep 1000' 3>&- 4>&-
 	((status == 124))
@@ -385,7 +385,7 @@ with_child() {
 	run "${bare[@]}" redlock-run -k a -- sh -c "$later exit 8"
 	((status == 8))
 	[[ -s $end ]]
-	run "${bare[@]}" redlock-run --at-most 0.2 --kill-after 0.2 -k a -- \
+	run "${bare[@]}" redlock-run --max-run 0.2 --kill-after 0.2 -k a -- \
 	    sh -c 'trap "" TERM; sleep 1000 & sleep 1000'
 	((status == 124))
 	free
@@ -403,7 +403,7 @@ with_child() {
 	kill -KILL "$(witness_pid "$log")"
 
 	begin sh -c 'witness "$1" & until [ -s "$1" ]; do sleep 0.02; done
-	    shift; exec "$@"' sh "$log.2" redlock-run --at-most 0.2 \
+	    shift; exec "$@"' sh "$log.2" redlock-run --max-run 0.2 \
 	    --kill-after 0.2 -k a -- sh -c 'trap "" TERM; sleep 1000 & wait; wait'
 	ends_with 124
 	not gone "$(witness_pid "$log.2")"
@@ -437,7 +437,7 @@ with_child() {
 
 	begin sh -c 'sh -c "witness $1 & sleep 0.2" &
 	    until [ -s "$1" ]; do sleep 0.02; done; shift; exec "$@"' \
-	    sh "$log.2" redlock-run --at-most 0.5 --kill-after 0.2 -k a -- \
+	    sh "$log.2" redlock-run --max-run 0.5 --kill-after 0.2 -k a -- \
 	    sh -c 'trap "" TERM; sleep 1000 & wait; wait'
 	ends_with 124
 	not gone "$(witness_pid "$log.2")"
@@ -478,7 +478,7 @@ with_child() {
 	((status == 6))
 	free
 	status=0
-	redlock -v --at-most 0.1 -k a -- sleep 1000 2>&8 8>&- || status=$?
+	redlock -v --max-run 0.1 -k a -- sleep 1000 2>&8 8>&- || status=$?
 	((status == 124))
 	exec 8>&-
 	free

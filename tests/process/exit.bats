@@ -248,8 +248,8 @@ teardown_file() { redis_stop_all; }
 
 ## 124
 
-@test "124: --at-most stops COMMAND and releases the lock" {
-	run -124 --separate-stderr redlock -k a --at-most 200ms -- sleep 30
+@test "124: --max-run stops COMMAND and releases the lock" {
+	run -124 --separate-stderr redlock -k a --max-run 200ms -- sleep 30
 	says a
 	free a
 }
@@ -258,14 +258,14 @@ teardown_file() { redis_stop_all; }
 	local start
 
 	start=$(now_us)
-	run -124 redlock -k a --at-most 1s --kill-after 300ms -- \
+	run -124 redlock -k a --max-run 1s --kill-after 300ms -- \
 	    sh -c 'trap "" TERM; while :; do sleep 0.05; done'
 	(($(now_us) - start >= 1300000))
 	free a
 }
 
-@test "a COMMAND that ends before --at-most keeps its status" {
-	run -5 --separate-stderr redlock -k a --at-most 30s -- sh -c 'exit 5'
+@test "a COMMAND that ends before --max-run keeps its status" {
+	run -5 --separate-stderr redlock -k a --max-run 30s -- sh -c 'exit 5'
 	silent
 }
 
@@ -292,18 +292,18 @@ teardown_file() { redis_stop_all; }
 	free a
 }
 
-@test "--at-least does not keep the lock after 126 or 127" {
-	run -127 redlock -k a --at-least 1h -- no-such-command
+@test "--min-hold does not keep the lock after 126 or 127" {
+	run -127 redlock -k a --min-hold 1h -- no-such-command
 	free a
-	run -126 redlock -k a --at-least 1h -- /
+	run -126 redlock -k a --min-hold 1h -- /
 	free a
 }
 
 ## Which one wins
 
 @test "79 takes precedence over 124" {
-	# stopped for --at-most, not dead yet, and then the lock is gone
-	run -79 redlock -k a -t 2s --at-most 1s --kill-after 20s -- sh -c "
+	# stopped for --max-run, not dead yet, and then the lock is gone
+	run -79 redlock -k a -t 2s --max-run 1s --kill-after 20s -- sh -c "
 		trap '$(cli del redlock:a) >/dev/null' TERM
 		while :; do sleep 0.05; done"
 }
@@ -321,11 +321,11 @@ teardown_file() { redis_stop_all; }
 }
 
 @test "124 takes precedence over COMMAND's status" {
-	run -124 redlock -k a --at-most 200ms -- sh -c "
+	run -124 redlock -k a --max-run 200ms -- sh -c "
 		trap 'exit 3' TERM
 		while :; do sleep 0.05; done"
 	free a
-	run -124 redlock -k a --at-most 200ms -- sh -c "
+	run -124 redlock -k a --max-run 200ms -- sh -c "
 		trap 'exit 0' TERM
 		while :; do sleep 0.05; done"
 }

@@ -424,35 +424,35 @@ leads_sessions() {
 
 ## Stopping them
 
-@test "--at-most stops COMMAND with SIGTERM and gives 124" {
+@test "--max-run stops COMMAND with SIGTERM and gives 124" {
 	local start
 	start=$(now_us)
-	begin redlock-run --at-most 1 -k a -- sh -c 'echo $$; exec sleep 1000'
+	begin redlock-run --max-run 1 -k a -- sh -c 'echo $$; exec sleep 1000'
 	eventually lines 1
 	stopped_with 124 "$(<"$out")"
 	(($(now_us) - start >= 1000000))
 	(($(now_us) - start < 5000000))		# not --kill-after
 }
 
-@test "--at-most gives 124 however COMMAND reacts to SIGTERM" {
-	begin redlock-run --at-most 1 -k a -- \
+@test "--max-run gives 124 however COMMAND reacts to SIGTERM" {
+	begin redlock-run --max-run 1 -k a -- \
 	    bash -c 'trap "echo term; exit 0" TERM; while sleep 0.01; do :; done'
 	ends_with 124
 	[[ $(<"$out") == term ]]
 }
 
 @test "a COMMAND that ends in time, or is killed by another process, keeps its own status" {
-	run redlock --at-most 1000 -k a -- sh -c 'exit 5'
+	run redlock --max-run 1000 -k a -- sh -c 'exit 5'
 	((status == 5))
-	run redlock --at-most 1000 -k a -- sh -c 'kill $$'
+	run redlock --max-run 1000 -k a -- sh -c 'kill $$'
 	((status == 143))
-	run redlock --at-most 1000 -k a -- sh -c 'kill -KILL $$'
+	run redlock --max-run 1000 -k a -- sh -c 'kill -KILL $$'
 	((status == 137))
 }
 
 @test "--kill-after sends SIGKILL to a COMMAND that ignores SIGTERM" {
 	local sent
-	begin redlock-run --at-most 1 --kill-after 0.7 -k a -- witness "$log"
+	begin redlock-run --max-run 1 --kill-after 0.7 -k a -- witness "$log"
 	eventually witness_has_got "$log" TERM
 	sent=$(witness_times "$log" TERM)
 	stopped_with 124 "$(witness_pid "$log")"
@@ -462,7 +462,7 @@ leads_sessions() {
 }
 
 @test "a stopped COMMAND gets the SIGTERM too" {
-	begin redlock-run --at-most 1 --kill-after 15 -k a -- bash -c '
+	begin redlock-run --max-run 1 --kill-after 15 -k a -- bash -c '
 	    trap "echo term; exit 3" TERM; kill -STOP 0; exec sleep 1000'
 	eventually 10 gone "$pid"
 	ends_with 124
@@ -470,7 +470,7 @@ leads_sessions() {
 }
 
 @test "SIGTERM goes to COMMAND's own group, SIGKILL to all its processes" {
-	begin redlock-run --at-most 1.5 --kill-after 0.5 -k a -- bash -c '
+	begin redlock-run --max-run 1.5 --kill-after 0.5 -k a -- bash -c '
 	    witness "$1.near" & set -m; witness "$1.far" & wait' sh "$log"
 	eventually witness_has_got "$log.near" TERM
 	stopped_with 124 "$(witness_pid "$log.near")" \
@@ -480,14 +480,14 @@ leads_sessions() {
 }
 
 @test "SIGKILL reaches COMMAND's processes in every group and session" {
-	begin redlock-run --at-most 3 --kill-after 0.2 -k a -- zoo
+	begin redlock-run --max-run 3 --kill-after 0.2 -k a -- zoo
 	eventually lines 10
 	# shellcheck disable=SC2046
 	stopped_with 124 $(<"$out")
 }
 
 @test "a process that COMMAND waits for in another session is stopped with it" {
-	begin redlock-run --at-most 1 --kill-after 0.2 -k a -- \
+	begin redlock-run --max-run 1 --kill-after 0.2 -k a -- \
 	    setsid -w sh -c 'echo $$; exec sleep 1000'
 	eventually lines 1
 	stopped_with 124 "$(<"$out")"
@@ -501,8 +501,8 @@ leads_sessions() {
 	stopped_with 79 $(<"$out")
 }
 
-@test "--at-most also stops processes that outlive COMMAND" {
-	begin redlock-run --at-most 1 --kill-after 0.2 -k a -- bash -c '
+@test "--max-run also stops processes that outlive COMMAND" {
+	begin redlock-run --max-run 1 --kill-after 0.2 -k a -- bash -c '
 	    trap "" TERM; sleep 1000 & echo $!; set -m; sleep 1000 & echo $!'
 	eventually lines 2
 	# shellcheck disable=SC2046
@@ -510,7 +510,7 @@ leads_sessions() {
 }
 
 @test "a daemon gets no signal when COMMAND is stopped" {
-	begin redlock-run --at-most 1 --kill-after 0.2 -k a -- sh -c '
+	begin redlock-run --max-run 1 --kill-after 0.2 -k a -- sh -c '
 	    setsid -f witness "$1"; trap "" TERM; sleep 1000 & wait; wait' sh "$log"
 	ends_with 124
 	eventually witness_ready "$log"
@@ -520,13 +520,13 @@ leads_sessions() {
 }
 
 @test "SIGKILL is repeated until none is left" {
-	begin redlock-run --at-most 0.3 --kill-after 0.2 -k a -- hydra
+	begin redlock-run --max-run 0.3 --kill-after 0.2 -k a -- hydra
 	ends_with 124
 	nothing_marked
-	begin redlock-run --at-most 0.3 --kill-after 0.2 -k a -- hydra 10
+	begin redlock-run --max-run 0.3 --kill-after 0.2 -k a -- hydra 10
 	ends_with 124
 	nothing_marked
-	begin redlock-run --at-most 0.3 --kill-after 0.2 -k a -- env -i \
+	begin redlock-run --max-run 0.3 --kill-after 0.2 -k a -- env -i \
 	    "$(command -v hydra)" 10
 	ends_with 124
 	not pgrep -s "$pid"
@@ -537,7 +537,7 @@ leads_sessions() {
 	((EUID == 0)) || skip "needs root"
 	chmod u+s "$BATS_FILE_TMPDIR/bin/rooted"
 	begin setpriv --reuid=nobody --clear-groups \
-	    redlock-run --at-most 1 --kill-after 0.2 -k a -- sh -c '
+	    redlock-run --max-run 1 --kill-after 0.2 -k a -- sh -c '
 	    rooted sh -c "id -u; echo \$\$; exec sleep 1000" & wait'
 	eventually lines 2
 	[[ $(head -n 1 "$out") == 0 ]] || skip "no set-user-ID here"
@@ -588,9 +588,9 @@ ended_or() {
 		    sh "$size"
 		free
 		run -124 --separate-stderr bash -c 'ulimit -s "$1"
-		    exec redlock-run --at-most 0.2 --kill-after 0.1 -k a -- sh -c \
+		    exec redlock-run --max-run 0.2 --kill-after 0.1 -k a -- sh -c \
 			"trap \"\" TERM; sleep 1000 & wait; wait"' sh "$size"
-		[[ $stderr == *--at-most* ]]
+		[[ $stderr == *--max-run* ]]
 		free
 	done
 }

@@ -429,7 +429,7 @@ pager() {
 	    "until gone \$(witness_pid log)"; do
 		rm -f log left right after
 		options=
-		[[ $end != until* ]] || options="--at-most 1.5"
+		[[ $end != until* ]] || options="--max-run 1.5"
 		export options
 		dialogue <<-END
 			type sh script | witness right 15 0; echo "end \${PIPESTATUS[*]}" | cat after -
@@ -466,7 +466,7 @@ pager() {
 
 @test "a SIGTERM goes to each of COMMAND's processes if the group is shared" {
 	dialogue <<-'END'
-		type redlock-run --at-most 1.5 --kill-after 0.5 -k a -- sh -c 'witness child & exec witness log'
+		type redlock-run --max-run 1.5 --kill-after 0.5 -k a -- sh -c 'witness child & exec witness log'
 		see @@
 		type echo "status $?"
 		see status 124
@@ -480,7 +480,7 @@ pager() {
 
 @test "at a terminal SIGKILL reaches COMMAND's processes in every group and session" {
 	dialogue <<-'END'
-		type redlock-run --at-most 3 --kill-after 0.2 -k a -- zoo >pids
+		type redlock-run --max-run 3 --kill-after 0.2 -k a -- zoo >pids
 		see @@
 		type echo "status $?"
 		see status 124
@@ -503,9 +503,9 @@ pager() {
 	eventually all_gone $(<pids)
 }
 
-@test "--at-most ends a stopped COMMAND" {
+@test "--max-run ends a stopped COMMAND" {
 	dialogue <<-'END'
-		type redlock-run --at-most 1.5 --kill-after 0.2 -k a -- sh -c 'echo $$ >pid; exec sleep 1000' &
+		type redlock-run --max-run 1.5 --kill-after 0.2 -k a -- sh -c 'echo $$ >pid; exec sleep 1000' &
 		see @@
 		until test -s pid
 		check kill -STOP $(cat pid)

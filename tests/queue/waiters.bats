@@ -190,7 +190,7 @@ in_line() {
 	eventually keys_left
 }
 
-# soon_after COMMAND...: run COMMAND, after which "a" rests until $expires, and
+# soon_after COMMAND...: run COMMAND, after which "a" is in cooldown until $expires, and
 # 1 and 2 wait.  They are served when that is over, never before, and in one of
 # three rounds at the latest soon after that.
 soon_after() {
@@ -200,7 +200,7 @@ soon_after() {
 		"$@"
 		waiters_served 1 2
 		late=$(($(began_ms 1) - expires))
-		echo "$late ms after the end of the rest"
+		echo "$late ms after the end of the cooldown"
 		((late >= 0))
 		eventually keys_left
 		((late >= 1500)) || return 0
@@ -209,7 +209,7 @@ soon_after() {
 }
 
 rests_and_two_come() {
-	redlock -k a --at-least 3s -- true
+	redlock -k a --min-hold 3s -- true
 	expires=$(expiry redlock:a)
 	waiter_queues 1
 	waiter_queues 2
@@ -220,7 +220,7 @@ rests_and_two_come() {
 }
 
 rests_while_two_wait() {
-	hold a -t 1h --at-least 4s
+	hold a -t 1h --min-hold 4s
 	waiter_queues 1
 	waiter_queues 2
 	let_go
@@ -232,9 +232,9 @@ rests_while_two_wait() {
 	soon_after rests_while_two_wait
 }
 
-@test "--at-least of a waiter counts from its own turn" {
+@test "--min-hold of a waiter counts from its own turn" {
 	hold a
-	waiter_queues 1 --at-least 20s
+	waiter_queues 1 --min-hold 20s
 	sleep 5
 	let_go
 	waiters_served 1

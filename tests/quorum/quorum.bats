@@ -330,16 +330,16 @@ free_at_tcp() {
 	REDLOCK_TTL=1h run -1 redlock --status -k a
 }
 
-@test "with several servers --at-least above the restart grace is a usage error" {
+@test "with several servers --min-hold above the restart grace is a usage error" {
 	unset REDLOCK_RESTART_GRACE
-	run -64 --separate-stderr redlock -k a --at-least 61s -- touch started
-	says '--at-least: 1m1s is more than the restart grace of 1m'
-	run -64 --separate-stderr redlock -k a -t 1s --at-least 3s \
+	run -64 --separate-stderr redlock -k a --min-hold 61s -- touch started
+	says '--min-hold: 1m1s is more than the restart grace of 1m'
+	run -64 --separate-stderr redlock -k a -t 1s --min-hold 3s \
 	    --restart-grace 2s -- touch started
-	says '--at-least: 3s' '--restart-grace'
+	says '--min-hold: 3s' '--restart-grace'
 	[ ! -e started ]
-	redlock -k a --at-least 61s --restart-grace 0 -- true
-	redlock -k b --at-least 61s -r "$(server_url 1)" -- true
+	redlock -k a --min-hold 61s --restart-grace 0 -- true
+	redlock -k b --min-hold 61s -r "$(server_url 1)" -- true
 }
 
 @test "restarted servers have no vote, and the message tells until when: 69" {

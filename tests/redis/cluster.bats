@@ -294,27 +294,27 @@ nobody_inside() {
 	cluster_left
 }
 
-@test "cluster: --at-least keeps the lock where the slot has gone" {
-	overseen_holds -t 1h --at-least 1h
+@test "cluster: --min-hold keeps the lock where the slot has gone" {
+	overseen_holds -t 1h --min-hold 1h
 	cluster_move_slot redlock:a
 	overseen_ends 0
 	run -75 --separate-stderr redlock -k a -- true
-	says 'a: resting for '
+	says 'a: in cooldown for '
 }
 
 @test "cluster: --status finds the locks of all nodes" {
 	local name
 
 	for name in a b c d; do
-		redlock -k "$name" --at-least 1h -- true
+		redlock -k "$name" --min-hold 1h -- true
 	done
 	run -0 --separate-stderr redlock --status
 	silent_but "$output"
 	[ "$(awk 'NR > 1 { print $1, $2 }' <<<"$output" | xargs)" = \
-	    'a rest b rest c rest d rest' ]
+	    'a cooldown b cooldown c cooldown d cooldown' ]
 	run -1 --separate-stderr redlock --status -k d -k a -k none
 	[ "$(awk 'NR > 1 { print $1, $2 }' <<<"$output" | xargs)" = \
-	    'a rest d rest none free' ]
+	    'a cooldown d cooldown none free' ]
 	redis_use "$(cluster_url 5)"
 	run -0 --separate-stderr redlock --status
 	[ "$(awk 'NR > 1 { print $1 }' <<<"$output" | xargs)" = 'a b c d' ]

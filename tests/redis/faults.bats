@@ -306,8 +306,8 @@ only_side_keys() {
 	not held a
 }
 
-@test "--at-least survives a server out of memory" {
-	run -5 --separate-stderr redlock -k a -t 10s --at-least 1h -- sh -c "
+@test "--min-hold survives a server out of memory" {
+	run -5 --separate-stderr redlock -k a -t 10s --min-hold 1h -- sh -c "
 		$(cli config set maxmemory 1) >/dev/null
 		exit 5"
 	(($(redis pttl redlock:a) > 3000000))

@@ -292,7 +292,7 @@ running() {
 
 @test "no usage error shows a secret of a URL, whatever option it was meant for" {
 	local word option url long
-	local options=(-k -w --slots --replicas -E -t --at-least --at-most
+	local options=(-k -w --slots --replicas -E -t --min-hold --max-run
 	    --kill-after --on-loss --prefix --node-timeout --restart-grace
 	    --password-file --tls-ca --tls-cert --tls-key --tls-server-name
 	    --config --log)

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "../../src/config/cmdline.c"
+#include "base/clock.h"
 #include "base/exitcode.h"
 #include "../../src/config/names.c"
 #include "../../src/config/servers.c"
@@ -100,8 +101,8 @@ defaults(void)
 	SAME_INT(opt.settings.ttl_ms, 60000);
 	SAME_INT(opt.settings.node_timeout_ms, 3000);
 	SAME_INT(opt.settings.grace_ms, 0);
-	SAME_INT(opt.at_least_ms, 0);
-	SAME_INT(opt.at_most_ms, 0);
+	SAME_INT(opt.min_hold_ms, 0);
+	CHECK(opt.max_run_ms == CLOCK_NEVER);
 	SAME_INT(opt.settings.kill_after_ms, 5000);
 	SAME_INT(opt.conflict_status, 75);
 	CHECK(!opt.warn_on_loss && !opt.only_command);
@@ -111,12 +112,16 @@ defaults(void)
 static void
 each_option(void)
 {
-	parse("-n -E 7 -t 1.5s --at-least 2s --at-most 3m --kill-after 0");
+	parse("-n -E 7 -t 1.5s --min-hold 2s --max-run 3m --kill-after 0");
 	SAME_INT(opt.conflict_status, 7);
 	SAME_INT(opt.settings.ttl_ms, 1500);
-	SAME_INT(opt.at_least_ms, 2000);
-	SAME_INT(opt.at_most_ms, 180000);
+	SAME_INT(opt.min_hold_ms, 2000);
+	SAME_INT(opt.max_run_ms, 180000);
 	SAME_INT(opt.settings.kill_after_ms, 0);
+	parse("--max-run inf");
+	CHECK(opt.max_run_ms == CLOCK_NEVER);
+	parse("--max-run 0");
+	CHECK(opt.max_run_ms == CLOCK_NEVER);
 	parse("--on-loss warn -o --prefix x: --node-timeout 40ms -v -r h:1");
 	CHECK(opt.warn_on_loss && opt.only_command && opt.verbose);
 	SAME_TEXT(opt.settings.prefix, "x:");
@@ -426,7 +431,7 @@ sites(void)
 	CHECK(site("-r redis://127.0.0.1") == ours);
 	CHECK(site("-r 127.0.0.1:6379 --prefix redlock:") == ours);
 	CHECK(site("-r redis://:secret@127.0.0.1:6379/0") == ours);
-	CHECK(site("-t 7s --at-most 9 -o -q") == ours);
+	CHECK(site("-t 7s --max-run 9 -o -q") == ours);
 	CHECK(site("--restart-grace 2m") == ours);
 	ours = site("-r a -r b");
 	CHECK(site("-r b -r redis://:p@a") == ours);

@@ -60,7 +60,7 @@ same(const struct owner *got, const struct owner *want)
 	SAME_TEXT(got->command, want->command);
 	SAME_INT(got->pid, want->pid);
 	SAME_INT(got->since_ms, want->since_ms);
-	CHECK(got->resting == want->resting);
+	CHECK(got->in_cooldown == want->in_cooldown);
 }
 
 static void
@@ -111,7 +111,7 @@ initial(void)
 	SAME_TEXT(o.command, "backup.sh");
 	SAME_INT(o.pid, getpid());
 	SAME_INT(o.since_ms, 0);
-	CHECK(!o.resting);
+	CHECK(!o.in_cooldown);
 	comes_back(&o);
 }
 
@@ -237,24 +237,24 @@ extremes_come_back(void)
 }
 
 static void
-rests(void)
+cooldowns(void)
 {
 	char value[VALUE];
 	struct owner o;
 
-	snprintf(value, sizeof(value), "rest %s", good);
+	snprintf(value, sizeof(value), "cooldown %s", good);
 	CHECK(parse(&o, value, strlen(value)) == 0);
-	CHECK(o.resting);
+	CHECK(o.in_cooldown);
 	SAME_TEXT(o.token, TOKEN);
 	SAME_TEXT(o.command, "backup.sh");
 	SAME_INT(o.since_ms, 1763635200123);
 	CHECK(parse(&o, good, strlen(good)) == 0);
-	CHECK(!o.resting);
-	snprintf(value, sizeof(value), "rest rest %s", good);
+	CHECK(!o.in_cooldown);
+	snprintf(value, sizeof(value), "cooldown cooldown %s", good);
 	refused(value);
-	snprintf(value, sizeof(value), "REST %s", good);
+	snprintf(value, sizeof(value), "COOLDOWN %s", good);
 	refused(value);
-	snprintf(value, sizeof(value), "rest%s", good);
+	snprintf(value, sizeof(value), "cooldown%s", good);
 	refused(value);
 }
 
@@ -269,9 +269,9 @@ other_clients(void)
 	refused("1");
 	refused(TOKEN);
 	refused("8d1f5f9e1c5d4f3f9a1e:1");
-	refused("rest");
-	refused("rest ");
-	refused("rest redlock-run/1 ");
+	refused("cooldown");
+	refused("cooldown ");
+	refused("cooldown redlock-run/1 ");
 	refused("redlock-run");
 	refused("redlock-run/1");
 	refused("redlock-run/1 ");
@@ -484,7 +484,7 @@ who(void)
 	struct owner o;
 
 	who_is(good, strlen(good), "deploy@web1 pid 4242 (backup.sh)");
-	snprintf(value, sizeof(value), "rest %s", good);
+	snprintf(value, sizeof(value), "cooldown %s", good);
 	who_is(value, strlen(value), "deploy@web1 pid 4242 (backup.sh)");
 	memset(field, 'x', sizeof(field) - 1);
 	field[sizeof(field) - 1] = '\0';
@@ -540,7 +540,7 @@ static const struct tap_test tests[] = {
 	{ "every byte comes back as it was", every_byte_comes_back },
 	{ "the longest fields and largest numbers come back",
 	    extremes_come_back },
-	{ "a resting lock is told from a held one", rests },
+	{ "a lock in cooldown is told from a held one", cooldowns },
 	{ "another client's value is none of ours", other_clients },
 	{ "a value with a missing, wrong or doubled field is none",
 	    wrong_forms },

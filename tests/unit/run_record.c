@@ -103,12 +103,12 @@ static void
 one_knows_the_end(void)
 {
 	for (int i = 0; i < 3; i++) {
-		add(i, "end", " ended=at-most signal=15");
+		add(i, "end", " ended=max-run signal=15");
 		for (int k = 0; k < 3; k++) {
 			add(k, "start", "");
 			runs_holds(&runs, k, "A");
 		}
-		SAME_TEXT(ended(3, 0), "at-most");
+		SAME_TEXT(ended(3, 0), "max-run");
 	}
 }
 

@@ -954,8 +954,8 @@ trace_send(const struct request *r, const char *const args[])
 	case REQUEST_WAIT:
 	case REQUEST_REPLICAS:
 		trace_request(
-		    "%s %s rest=%s leave=%s only=%s end=%s details=%s", head,
-		    labels[r->label], args[0], args[1], args[2], args[3],
+		    "%s %s cooldown=%s leave=%s only=%s end=%s details=%s",
+		    head, labels[r->label], args[0], args[1], args[2], args[3],
 		    args[4]);
 		break;
 	}
@@ -1135,9 +1135,9 @@ acquire(void)
 }
 
 static enum lock_release_result
-released(int64_t rest_ms)
+released(int64_t cooldown_ms)
 {
-	return locks_release(&world.locks, rest_ms, " ended=exited");
+	return locks_release(&world.locks, cooldown_ms, " ended=exited");
 }
 
 static int64_t

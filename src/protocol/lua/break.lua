@@ -3,7 +3,7 @@
 -- a grant up to GRANTED, or a refusal.
 local only, broken = ARGV[6] == '1', false
 local function has_it(its)
-	its = (its or ''):gsub('^rest ', '')
+	its = (its or ''):gsub('^cooldown ', '')
 	return its:sub(1, #id) == id
 end
 for n, its in ipairs(values) do

@@ -1,10 +1,10 @@
--- release: ms that the lock stays taken yet, 1 to leave the queue, 1 if this is
+-- release: ms of cooldown, or 0, 1 to leave the queue, 1 if this is
 -- the only server, how the run ended, if that is to be written down, and the
 -- rest of the value, if it is so even when the lock is not ours any more.
 -- Replies with a grant up to GRANTED, or a refusal.
--- A resting lock has a value that is no longer our id, so that a renewal
+-- A lock in cooldown has a value that is no longer our id, so that a renewal
 -- which comes late cannot prolong it.
-local rest, leaving, only = tonumber(ARGV[6]), ARGV[7] == '1', ARGV[8] == '1'
+local cooldown, leaving, only = tonumber(ARGV[6]), ARGV[7] == '1', ARGV[8] == '1'
 local ending, details = ARGV[9], ARGV[10]
 if ours and only and not leaving then
 	-- A waiter gives back an attempt, and asks again: it has its turn.
@@ -14,12 +14,12 @@ if ours and only and not leaving then
 	else
 		call('PEXPIRE', lock, ms)
 	end
-elseif ours and rest > 0 then
-	call('PEXPIRE', lock, rest)
+elseif ours and cooldown > 0 then
+	call('PEXPIRE', lock, cooldown)
 	if shared then
-		call('HSET', readers, token, lasting(rest, 'rest ' .. mine))
+		call('HSET', readers, token, lasting(cooldown, 'cooldown ' .. mine))
 	else
-		call('SET', lock, 'rest ' .. mine, 'XX', 'KEEPTTL')
+		call('SET', lock, 'cooldown ' .. mine, 'XX', 'KEEPTTL')
 	end
 elseif ours and shared then
 	call('HDEL', readers, token)
