@@ -184,10 +184,10 @@ check: all $(if $(T),$(filter $(UNITS),$(T)),$(UNITS))
 # writes every request, to be compared with those of another commit.
 trace: $B/unit/lock
 	@$(if $(REQUESTS),TRACE_REQUESTS='$(REQUESTS)') \
-		TRACE=$(if $(RECORD),tests/unit/trace,$B/trace) $< >/dev/null
-	@test -n '$(RECORD)' || diff -u tests/unit/trace $B/trace
+		TRACE=$(if $(RECORD),tests/sim/trace,$B/trace) $< >/dev/null
+	@test -n '$(RECORD)' || diff -u tests/sim/trace $B/trace
 	@awk '{ n += $$2 } END { print n " requests as recorded" }' \
-		tests/unit/trace
+		tests/sim/trace
 
 # A fuzz target is built as a unit test is, by clang with libFuzzer.
 $B/target/%: tests/fuzz/%.c $B/unit.a

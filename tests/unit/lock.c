@@ -20,7 +20,7 @@
 #include "../../src/lock/acquire.c"
 #include "../../src/lock/trust.c"
 #include "../../src/lock/lockset.c"
-#include "servers.h"
+#include "../sim/servers.h"
 #include "tap.h"
 
 #define LIVES 5000

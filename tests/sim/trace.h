@@ -1,7 +1,7 @@
 /*
  * The oracle: a record of every request of all simulated lives, so that a
  * change of src shows which of them it altered.  `make trace` compares the
- * digests with those in tests/unit/trace; see the Makefile.
+ * digests with those in tests/sim/trace; see the Makefile.
  *
  * A section is a test, or LIVES_EACH lives of one.  TRACE names the file for
  * the digests, TRACE_REQUESTS the one for the requests themselves, a line each.
@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-#include "tap.h"
+#include "../unit/tap.h"
 
 #define LIVES_EACH 500
 

@@ -14,7 +14,7 @@
 #ifndef SERVERS_H
 #define SERVERS_H
 
-#include "tap.h"
+#include "../unit/tap.h"
 #include "trace.h"
 
 #define START    INT64_C(1000000) /* the clock when a test begins */
