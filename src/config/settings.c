@@ -11,6 +11,7 @@
 #include "config/names.h"
 #include "config/settings.h"
 #include "protocol/key.h"
+#include "protocol/quorum.h"
 #include "redis/url.h"
 
 static const struct {
@@ -203,15 +204,6 @@ settings_load(struct settings *s)
 	use_log(settings_find(s, SETTING_LOG));
 }
 
-/* A tenth of the lease, from 50 ms to 3 s. */
-static int64_t
-default_node_timeout_ms(int64_t ttl_ms)
-{
-	int64_t tenth = ttl_ms / 10;
-
-	return tenth < 50 ? 50 : tenth > 3000 ? 3000 : tenth;
-}
-
 void
 settings_read(struct settings *s, int nservers)
 {
@@ -220,7 +212,7 @@ settings_read(struct settings *s, int nservers)
 	    setting_duration(settings_find(s, SETTING_KILL_AFTER), 5000, 0);
 	s->node_timeout_ms =
 	    setting_duration(settings_find(s, SETTING_NODE_TIMEOUT),
-		default_node_timeout_ms(s->ttl_ms), 1);
+		lease_node_timeout_ms(s->ttl_ms), 1);
 	s->grace_ms = setting_duration(settings_find(s, SETTING_RESTART_GRACE),
 	    nservers > 1 ? 60000 : 0, 0);
 	s->prefix = read_prefix(settings_find(s, SETTING_PREFIX));

@@ -14,6 +14,7 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "lock/server_send.h"
+#include "protocol/quorum.h"
 
 #define REOPEN_MS 200 /* between tries to reach a server that is down */
 #define RETRY_MS  10  /* between tries of an acquire that was cut */
@@ -191,11 +192,11 @@ server_unanswered(struct server *s)
 static int64_t
 reopen_after_ms(const struct server *s)
 {
-	int64_t ttl_ms = s->lease->ttl_ms;
+	int64_t ttl_ms = s->lease->ttl_ms, retry_ms = lease_retry_ms(ttl_ms);
 
 	if (s->conn.failure == REPLY_DENIED)
-		return ttl_ms / 3;
-	return ttl_ms / 10 < REOPEN_MS ? ttl_ms / 10 : REOPEN_MS;
+		return lease_renewal_ms(ttl_ms);
+	return retry_ms < REOPEN_MS ? retry_ms : REOPEN_MS;
 }
 
 /* The connection is gone, or could not be made. */

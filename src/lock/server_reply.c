@@ -38,9 +38,11 @@ retry_after_ms(const struct server *s)
 {
 	const struct lease *l = s->lease;
 
-	return l->phase == PHASE_ACQUIRE && l->ttl_ms > 10 * WAIT_RETRY_MS ?
+	int64_t retry_ms = lease_retry_ms(l->ttl_ms);
+
+	return l->phase == PHASE_ACQUIRE && retry_ms > WAIT_RETRY_MS ?
 	    WAIT_RETRY_MS :
-	    l->ttl_ms / 10;
+	    retry_ms;
 }
 
 static void
@@ -119,7 +121,9 @@ server_granted(struct server *s, const struct reply *a)
 	s->key.confirmed_ms = a->sent_ms;
 	s->pace.next_ms = l->phase == PHASE_ACQUIRE && l->contest ?
 	    now + clock_jitter(POLL_MS) :
-	    a->sent_ms + l->ttl_ms / (s->key.untrusted_since_ms == 0 ? 3 : 10);
+	    a->sent_ms +
+		(s->key.untrusted_since_ms == 0 ? lease_renewal_ms(l->ttl_ms) :
+						  lease_retry_ms(l->ttl_ms));
 	/* Once D has passed, nothing that is heard later brings it back. */
 	if ((l->phase == PHASE_HOLD && now >= l->deadline_ms) ||
 	    !vote_trusted(s))
@@ -193,7 +197,7 @@ server_refused(struct server *s, const struct reply *a)
 		s->pace.next_ms =
 		    0; /* a key that is gone is put back at once */
 	else
-		s->pace.next_ms = a->sent_ms + l->ttl_ms / 3;
+		s->pace.next_ms = a->sent_ms + lease_renewal_ms(l->ttl_ms);
 }
 
 /* It has made our key, but might have forgotten that it was another's. */

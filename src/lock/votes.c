@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lock/votes.h"
+#include "protocol/quorum.h"
 #include "protocol/state.h"
 
 static bool
@@ -134,7 +135,8 @@ count_votes(const struct lock *l, int64_t now)
 		.over = loop_seen_ms(l->loop) >= l->phase_end_ms,
 		.extended = l->contest.extended,
 		.has_ticket = w->ticket != 0,
-		.half_left = lock_deadline_ms(l) - now >= w->ttl_ms / 2,
+		.half_left =
+		    lock_deadline_ms(l) - now >= lease_start_ms(w->ttl_ms),
 		.stale = grant_is_stale(l, now) };
 
 	for (int i = 0; i < w->nservers; i++) {

@@ -27,8 +27,51 @@ quorum_largest(const int64_t valid_ms[], int n, int q)
 	return deadline;
 }
 
+static int64_t
+at_most(int64_t ms, int64_t limit_ms)
+{
+	return ms < limit_ms ? ms : limit_ms;
+}
+
 int64_t
 lease_valid_ms(int64_t ttl_ms)
 {
 	return ttl_ms - (ttl_ms / 100 + 2);
+}
+
+int64_t
+lease_renewal_ms(int64_t ttl_ms)
+{
+	return ttl_ms / 3;
+}
+
+int64_t
+lease_retry_ms(int64_t ttl_ms)
+{
+	return ttl_ms / 10;
+}
+
+int64_t
+lease_start_ms(int64_t ttl_ms)
+{
+	return ttl_ms / 2;
+}
+
+int64_t
+lease_margin_ms(int64_t ttl_ms)
+{
+	return at_most(ttl_ms / 50 + 5, 100);
+}
+
+int64_t
+lease_kill_after_ms(int64_t ttl_ms, int64_t kill_after_ms)
+{
+	return at_most(kill_after_ms, ttl_ms / 3);
+}
+
+/* A tenth of the lease, from 50 ms to 3 s. */
+int64_t
+lease_node_timeout_ms(int64_t ttl_ms)
+{
+	return ttl_ms < 500 ? 50 : at_most(ttl_ms / 10, 3000);
 }

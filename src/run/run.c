@@ -76,8 +76,8 @@ init(struct run *run, const struct options *opt, const struct signals *signals)
 		.ready_cb = forward_cb,
 		.arg = run };
 	loop_add(&run->loop, &run->signal_watch);
-	if (guard_init(&run->guard, &run->loop, opt->settings.ttl_ms / 3,
-		opt->argv) == -1)
+	if (guard_init(&run->guard, &run->loop,
+		lease_renewal_ms(opt->settings.ttl_ms), opt->argv) == -1)
 		die(EXIT_OS, "%s: not run: no descriptors for the guard: %s",
 		    opt->names.joined, strerror(errno));
 }

@@ -10,6 +10,7 @@
 #include "base/duration.h"
 #include "base/exitcode.h"
 #include "base/log.h"
+#include "protocol/quorum.h"
 #include "run/messages.h"
 #include "run/supervise.h"
 
@@ -26,20 +27,15 @@ min_ms(int64_t a, int64_t b)
 int64_t
 run_margin_ms(const struct run *run)
 {
-	int64_t margin = run->opt->settings.ttl_ms / 50 + 5;
-
-	return margin < 100 ? margin : 100;
+	return lease_margin_ms(run->opt->settings.ttl_ms);
 }
 
 /* From SIGTERM to SIGKILL when the lease is running out. */
 static int64_t
 short_kill_after_ms(const struct run *run)
 {
-	int64_t third = run->opt->settings.ttl_ms / 3;
-
-	return run->opt->settings.kill_after_ms < third ?
-	    run->opt->settings.kill_after_ms :
-	    third;
+	return lease_kill_after_ms(
+	    run->opt->settings.ttl_ms, run->opt->settings.kill_after_ms);
 }
 
 /* The guard acts at the same moment as we. */
@@ -124,8 +120,8 @@ outage_step(struct run *run, int64_t now)
 	}
 	if (run->outage_ms == 0)
 		run->outage_ms = now;
-	report_ms =
-	    run->outage_ms + min_ms(OUTAGE_MS, run->opt->settings.ttl_ms / 10);
+	report_ms = run->outage_ms +
+	    min_ms(OUTAGE_MS, lease_retry_ms(run->opt->settings.ttl_ms));
 	if (run->outage_reported || now < report_ms)
 		return run->outage_reported ? CLOCK_NEVER : report_ms;
 	run->outage_reported = true;
