@@ -20,7 +20,7 @@ B = build
 PROGRAM = redlock-run
 MODULE = $(PROGRAM)-tls.so
 OBJS = $(SRCS:%.c=$B/%.o)
-UNITS = $(patsubst tests/unit/%.c,$B/unit/%,$(wildcard tests/unit/*.c))
+UNITS = $(patsubst tests/%.c,$B/%,$(wildcard tests/unit/*.c tests/sim/*.c))
 TARGETS = $(patsubst tests/fuzz/%.c,$B/target/%,$(wildcard tests/fuzz/*.c))
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
 	-Wmissing-prototypes -Wold-style-definition -Wnested-externs \
@@ -142,7 +142,7 @@ $B/redis/tlsload.o: $B/prefix.h
 # Changes when the flags do, or what is linked or made into strings, and
 # everything is made anew.
 $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS))
-	@mkdir -p $B/unit $B/lua $(ROOMS:%=$B/%); \
+	@mkdir -p $B/unit $B/sim $B/lua $(ROOMS:%=$B/%); \
 	echo '$(FLAGS)' | cmp -s - $@ && exit; echo '$(FLAGS)' >$@
 	$(call find_missing,$(BUILD_TOOLS)); rm -f $@; \
 	echo "redlock-run cannot be built without$$missing (their names in" \
@@ -154,9 +154,14 @@ $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS))
 $B/unit.a: $(filter-out $B/main.o,$(OBJS))
 	$(call say,make)rm -f $@; ar rcs $@ $^
 
+link_test = $(call say,compile)$(COMPILE) -MF $@.d -MT $@ $(LDFLAGS) -o $@ \
+	$< $B/unit.a $(LDLIBS)
 $B/unit/%: tests/unit/%.c $B/unit.a
-	$(call say,compile)$(COMPILE) -MF $@.d -MT $@ $(LDFLAGS) -o $@ $< \
-		$B/unit.a $(LDLIBS)
+	$(link_test)
+
+# The lives of a lock in the simulation.
+$B/sim/%: tests/sim/%.c $B/unit.a
+	$(link_test)
 
 deps:
 	$(call find_missing,$(BUILD_TOOLS) $(TEST_TOOLS) $(if $(filter deb,\
@@ -182,10 +187,12 @@ check: all $(if $(T),$(filter $(UNITS),$(T)),$(UNITS))
 # is recorded.  A refactoring leaves it as it was; a change of the protocol says
 # in its commit which lives changed, and RECORD=1 records them.  REQUESTS=FILE
 # writes every request, to be compared with those of another commit.
-trace: $B/unit/lock
-	@$(if $(REQUESTS),TRACE_REQUESTS='$(REQUESTS)') \
-		TRACE=$(if $(RECORD),tests/sim/trace,$B/trace) $< >/dev/null
-	@test -n '$(RECORD)' || diff -u tests/sim/trace $B/trace
+trace: $B/unit/lock $B/sim/lives
+	@rm -f $B/trace '$(REQUESTS)'; for p in $^; do \
+		$(if $(REQUESTS),TRACE_REQUESTS='$(REQUESTS)') TRACE=$B/trace \
+		$$p >/dev/null || exit; done
+	@$(if $(RECORD),cp $B/trace tests/sim/trace,diff -u tests/sim/trace \
+		$B/trace)
 	@awk '{ n += $$2 } END { print n " requests as recorded" }' \
 		tests/sim/trace
 

@@ -5,11 +5,10 @@
  * last one for all that follow; see struct step.  Or, in the model, it follows
  * from what the scripts do, after delays made up by chance.
  *
- * To be included behind verdict.c, server.c, lock.c and acquire.c, which have to be
- * compiled with this clock: see START below.  Requests on one connection are
- * executed and answered in their order; connections overtake each other, and
- * what was sent is executed even after the connection was closed, but not when
- * the network cut it.
+ * world.h includes it behind the sources of the lock, which are compiled with
+ * this clock: see START below.  Requests on one connection are executed and
+ * answered in their order; connections overtake each other, and what was sent is
+ * executed even after the connection was closed, but not when the network cut it.
  */
 #ifndef SERVERS_H
 #define SERVERS_H
@@ -1156,7 +1155,7 @@ deadline(void)
 }
 
 /* The same for one server's vote. */
-static int64_t
+static inline int64_t
 valid(int server)
 {
 	int64_t ms = world.lock.servers[server].valid_ms;
@@ -1181,7 +1180,7 @@ hold(int64_t until_ms)
 }
 
 /* The network cuts a server's present connection at that moment. */
-static void
+static inline void
 cut(int server, int64_t at_ms)
 {
 	happens(START + at_ms, DROP, server);
@@ -1201,7 +1200,7 @@ nth(int server, int n)
 }
 
 /* Which of them is the first of that kind, and how many there are. */
-static int
+static inline int
 first(int server, enum label label)
 {
 	int n = 0;
@@ -1211,7 +1210,7 @@ first(int server, enum label label)
 	return n;
 }
 
-static int
+static inline int
 count(int server, enum label label)
 {
 	int n = 0;
@@ -1222,7 +1221,7 @@ count(int server, enum label label)
 }
 
 /* All that was sent to a server: "acquire@0/1 renew@333/1", connection last. */
-static const char *
+static inline const char *
 sent(int server)
 {
 	static char text[4096];

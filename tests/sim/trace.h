@@ -3,8 +3,9 @@
  * change of src shows which of them it altered.  `make trace` compares the
  * digests with those in tests/sim/trace; see the Makefile.
  *
- * A section is a test, or LIVES_EACH lives of one.  TRACE names the file for
- * the digests, TRACE_REQUESTS the one for the requests themselves, a line each.
+ * A section is a test, or LIVES_EACH lives of one.  TRACE names the file that
+ * gets the digests, TRACE_REQUESTS the one that gets the requests themselves, a
+ * line each; both are appended to.
  */
 #ifndef TRACE_H
 #define TRACE_H
@@ -30,7 +31,7 @@ static FILE *
 trace_open(const char *variable)
 {
 	const char *path = getenv(variable);
-	FILE *file = path != NULL ? fopen(path, "w") : NULL;
+	FILE *file = path != NULL ? fopen(path, "a") : NULL;
 
 	if (path != NULL && file == NULL) {
 		perror(path);

@@ -1,0 +1,279 @@
+/*
+ * Lives of a lock among made-up servers, thousands of each kind, whose delays
+ * and accidents follow from a number.  In every moment D is compared with what
+ * the servers have.
+ */
+#include "world.h"
+
+#define LIVES 5000
+
+static bool world_liar; /* the lives to come are lived beside one */
+
+/* Everything that was sent is executed in the end. */
+static void
+quiet(void)
+{
+	struct event e;
+
+	while (take_event(&e, CLOCK_NEVER)) {
+		if (e.at_ms > world.now_ms)
+			world.now_ms = e.at_ms;
+		if (e.kind == EXECUTE)
+			executed(&world.servers[e.server], &e);
+	}
+}
+
+/* Whether a server that could be told has something of ours still. */
+static bool
+left_behind(void)
+{
+	for (int i = 0; i < SERVERS; i++) {
+		const struct made_up *m = &world.servers[i];
+
+		if (m->reached &&
+		    (m->us.ticket_us != 0 ||
+			(m->until_ms > world.now_ms &&
+			    strstr(m->value, "TOKEN") != NULL)))
+			return true;
+	}
+	return false;
+}
+
+/* Servers as they may be: slow, stalled, refusing, at the end of bad cables. */
+static void
+begin_life(uint64_t seed, int64_t grace_ms)
+{
+	static const char *const connects[] = { "now", "now", "now+20",
+		"now+90", "refused now", "never", "refused+3 now+10" };
+
+	begin_numbered(seed, 1 + (int)(seed % SERVERS), 1000, 100, grace_ms);
+	world.model = true;
+	world.chance = seed;
+	if (world_liar)
+		world.liar = &world.servers[2];
+	for (int i = 0; i < world.lock.lease.nservers; i++) {
+		struct made_up *m = &world.servers[i];
+
+		m->connects = connects[chance(7)];
+		m->greeting_ms = chance(4) == 0 ? chance(50) : 0;
+		m->skew_us = chance(100000);
+	}
+}
+
+/* Some servers are held by somebody else, who may be a candidate as we are. */
+static void
+contenders(void)
+{
+	bool candidate = chance(3) == 0;
+	int64_t ticket_us = clock_wall_us() + chance(200000) - 50000;
+	int64_t beat_us = clock_wall_us() + 100000 + chance(400000);
+
+	for (int i = 0; i < world.lock.lease.nservers; i++) {
+		struct made_up *m = &world.servers[i];
+
+		if (chance(4) == 0) {
+			m->until_ms =
+			    START + chance(chance(2) == 0 ? 200 : 2000);
+			snprintf(m->value, sizeof(m->value), "%s",
+			    candidate ? "candidate" : "rival");
+		}
+		if (candidate && chance(3) != 0)
+			m->candidate = (struct waiter){ ticket_us, beat_us };
+	}
+}
+
+/* Takes the lock, holds it for up to so long, gives it back. */
+static enum lock_outcome
+live(int hold_ms)
+{
+	enum lock_outcome outcome = acquire();
+
+	if (outcome == LOCK_HELD) {
+		CHECK(deadline() - now() >= 500);
+		hold(now() + chance(hold_ms));
+		released(0);
+	}
+	for (int i = 0; i < world.lock.lease.nservers; i++)
+		world.servers[i].reached =
+		    conn_connected(&world.lock.servers[i].conn) &&
+		    world.lock.servers[i].conn.state == CONN_READY;
+	lock_close(&world.lock);
+	return outcome;
+}
+
+/* One life of a lock among servers that forget nothing. */
+static enum lock_outcome
+live_among_the_faithful(uint64_t seed, bool cuts)
+{
+	begin_life(seed, 0);
+	world.cuts = cuts;
+	contenders();
+	if (chance(4) == 0)
+		happens(START + chance(120), CANCEL, 0);
+	return live(3000);
+}
+
+static void
+truth(void)
+{
+	int count[LOCK_CANCELLED + 1] = { 0 };
+
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++)
+		count[live_among_the_faithful(seed, seed % 2 == 0)]++;
+	for (int i = LOCK_HELD; i <= LOCK_CANCELLED; i++)
+		if (i != LOCK_DENIED && i != LOCK_SAME_SERVER)
+			CHECK(count[i] > LIVES / 100);
+}
+
+static void
+no_ghost(void)
+{
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		live_among_the_faithful(seed, false);
+		quiet();
+		if (left_behind())
+			tap_fail("in life %llu", (unsigned long long)seed);
+	}
+}
+
+/*
+ * One life among servers that restart empty, freeze, are cut off and lose keys
+ * to people, while a rival takes what it can.  It may have been there before,
+ * and servers may have forgotten that.
+ */
+static enum lock_outcome
+live_dangerously(uint64_t seed, int64_t grace_ms)
+{
+	static const int what[] = { RESTART, RESTART, DELETE, DELETE, DELETE,
+		FREEZE, DROP };
+	static const int busy_ms[] = { 800, 1500, 5000 };
+	int share, span_ms;
+
+	begin_life(seed, grace_ms);
+	world.cuts = seed % 4 == 0;
+	world.faults = true;
+	world.greed = 30 + chance(80);
+	share = chance(3) == 0 ? 90 : 20;
+	span_ms = busy_ms[chance(3)];
+	for (int i = 0; i < world.lock.lease.nservers; i++) {
+		struct made_up *m = &world.servers[i];
+
+		m->connects = "now";
+		if (chance(100) < share)
+			m->until_ms = m->rival_ms = START + 100 + chance(900);
+		snprintf(m->value, sizeof(m->value), "rival");
+		if (chance(4) == 0) {
+			m->until_ms = 0;
+			m->started_ms = START - chance(900);
+		}
+	}
+	for (int i = chance(8); i >= 0; i--) {
+		int64_t at_ms = START + chance(span_ms);
+		int kind = what[chance(7)];
+		int server = chance(world.lock.lease.nservers);
+		int ms = chance(4) != 0 ? 60 : 1500;
+
+		happens(at_ms, kind, server)->ms = chance(ms);
+	}
+	happens(START + chance(200), RIVAL, 0);
+	return live(span_ms + 1000);
+}
+
+/* In how many lives among several servers two held the lock at once. */
+static int
+overlaps(int64_t grace_ms, int *held)
+{
+	int n = 0;
+
+	for (uint64_t seed = 1; seed <= 2 * LIVES; seed++) {
+		if (seed % SERVERS == 0)
+			continue;
+		*held += live_dangerously(seed, grace_ms) == LOCK_HELD;
+		n += world.overlap_ms != 0;
+	}
+	return n;
+}
+
+/* The lease is 1000 ms, too. */
+static void
+one_holder(void)
+{
+	int held = 0;
+
+	SAME_INT(overlaps(1000, &held), 0);
+	CHECK(held > LIVES / 4);
+	/* Without the grace, the same servers show the difference. */
+	CHECK(overlaps(0, &held) > 0);
+}
+
+/* The third of three or more servers lies, in a life like those above. */
+static void
+one_liar(void)
+{
+	int held = 0, lies = 0;
+
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		if (seed % SERVERS < 2)
+			continue;
+		world_liar = true;
+		held +=
+		    (seed % 2 == 0 ? live_among_the_faithful(seed, true) :
+				     live_dangerously(seed, 1000)) == LOCK_HELD;
+		world_liar = false;
+		lies += world.lies;
+		SAME_INT(world.overlap_ms, 0);
+		for (int i = 0; i < world.lock.lease.nservers; i++)
+			CHECK(&world.servers[i] == world.liar ||
+			    world.servers[i].fence <
+				clock_wall_us() + INT64_C(172861000000));
+	}
+	CHECK(held > LIVES / 20);
+	CHECK(lies > LIVES);
+}
+
+/* All servers but the liar are free, or all are another's. */
+static void
+liar_outvoted(void)
+{
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		bool is_free = chance(2) == 0;
+
+		begin(3 + 2 * (int)(seed % 2), 1000, 100);
+		world.model = world.calm = true;
+		world.chance = seed;
+		world.liar =
+		    &world.servers[seed % (uint64_t)world.lock.lease.nservers];
+		for (int i = 0; i < world.lock.lease.nservers; i++) {
+			struct made_up *m = &world.servers[i];
+
+			if (m == world.liar ? chance(2) == 0 : is_free)
+				continue;
+			m->until_ms = START + FOREVER;
+			snprintf(m->value, sizeof(m->value), "rival");
+		}
+		SAME_INT(acquire(), is_free ? LOCK_HELD : LOCK_BUSY);
+		CHECK(now() < (is_free ? 100 : 450));
+		if (is_free)
+			released(0); /* the liar may deny its vote */
+		lock_close(&world.lock);
+	}
+}
+
+static const struct tap_test tests[] = {
+	{ "in no life of a lock is the deadline later than the truth", truth },
+	{ "no life of a lock leaves a value on a server that is reached",
+	    no_ghost },
+	{ "with the grace, servers that forget never let two hold the lock",
+	    one_holder },
+	{ "no lie of one server lets two hold the lock, or changes what the "
+	  "others are asked for",
+	    one_liar },
+	{ "no lie of one server keeps us from what the others agree on",
+	    liar_outvoted },
+};
+
+int
+main(void)
+{
+	return TAP_MAIN(tests);
+}

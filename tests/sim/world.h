@@ -1,0 +1,26 @@
+/*
+ * The lock as it is, on a clock and among servers that are made up: what a test
+ * of the simulation includes.
+ */
+#ifndef WORLD_H
+#define WORLD_H
+
+#define clock_now_ms  made_up_now_ms
+#define clock_wall_us made_up_wall_us
+
+/* Two tests name a server twice; it need not be said. */
+#include "base/log.h"
+#define warn info
+
+#include "../../src/lock/server_reply.c"
+#include "../../src/lock/server_send.c"
+#include "../../src/lock/server.c"
+#include "../../src/lock/lock.c"
+#include "../../src/lock/explain.c"
+#include "../../src/lock/votes.c"
+#include "../../src/lock/acquire.c"
+#include "../../src/lock/trust.c"
+#include "../../src/lock/lockset.c"
+#include "servers.h"
+
+#endif
