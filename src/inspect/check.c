@@ -18,6 +18,7 @@
 #include "base/xalloc.h"
 #include "inspect/check.h"
 #include "inspect/findings.h"
+#include "inspect/members.h"
 #include "inspect/probe.h"
 #include "inspect/query.h"
 #include "process/signals.h"
@@ -140,6 +141,8 @@ json_server(struct json *j, const struct probe *p, const struct findings *found)
 	version_of(version, sizeof(version), p);
 	json_object(j, NULL);
 	json_string(j, "server", p->address->text);
+	json_string(j, "state", members_server_state(p->failure));
+	json_string(j, "error", p->failure == REPLY_OK ? NULL : p->why);
 	json_bool(j, "ok", found->worst == LEVEL_NOTE);
 	json_string(j, "version", p->informed ? version : NULL);
 	json_string(j, "role", p->informed ? role_of(p) : NULL);
@@ -170,9 +173,11 @@ show_json(
 {
 	struct json j = { .out = out };
 
-	json_array(&j, NULL);
+	json_object(&j, NULL);
+	json_array(&j, "servers");
 	for (int i = 0; i < n; i++)
 		json_server(&j, &probes[i], &found[i]);
+	json_end(&j);
 	json_end(&j);
 }
 

@@ -1,6 +1,7 @@
 /* A document of --history for programs. */
 #include "base/json.h"
 #include "inspect/history_json.h"
+#include "inspect/members.h"
 
 static void
 json_run(struct json *j, const struct lock_runs *c, const struct past_run *run)
@@ -10,10 +11,7 @@ json_run(struct json *j, const struct lock_runs *c, const struct past_run *run)
 	json_object(j, NULL);
 	json_string(j, "name", c->name);
 	json_string(j, "token", o->token);
-	json_string(j, "host", o->host);
-	json_number(j, "pid", o->pid, 0);
-	json_string(j, "user", o->user);
-	json_string(j, "command", o->command);
+	members_owner(j, o);
 	json_time(j, "since", run->since_ms);
 	json_number(j, "waited_ms", run->waited_ms, 0);
 	json_number(j, "ran_ms", lock_runs_ran_ms(c, run), 0);
@@ -23,17 +21,35 @@ json_run(struct json *j, const struct lock_runs *c, const struct past_run *run)
 	json_end(j);
 }
 
+/*
+ * Which locks there are takes a majority; the runs of named ones are put
+ * together from the servers that reply.
+ */
+static bool
+is_list_known(const struct query *q)
+{
+	return query_working(q) >= (q->opt->names.n > 0 ? 1 : q->quorum);
+}
+
 void
 history_json(FILE *out, const struct history *h)
 {
 	struct json j = { .out = out };
 
-	json_array(&j, NULL);
+	json_object(&j, NULL);
+	members_servers(&j, &h->query);
+	if (!is_list_known(&h->query)) {
+		json_string(&j, "runs", NULL);
+		json_end(&j);
+		return;
+	}
+	json_array(&j, "runs");
 	for (size_t i = 0; i < h->nlocks; i++) {
 		const struct lock_runs *c = &h->locks[i];
 
 		for (size_t k = 0; k < lock_runs_shown(c); k++)
 			json_run(&j, c, &c->runs.run[k]);
 	}
+	json_end(&j);
 	json_end(&j);
 }

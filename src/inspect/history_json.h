@@ -6,7 +6,10 @@
 
 #include "inspect/runlog.h"
 
-/* Prints an array with an object for each run.  ferror() reports a failed write. */
+/*
+ * Prints an object of "servers" and "runs"; runs is null if too few
+ * servers replied.  ferror() reports a failed write.
+ */
 void history_json(FILE *, const struct history *);
 
 #endif

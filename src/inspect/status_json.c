@@ -1,41 +1,43 @@
 /* A document of --status for programs. */
 #include "base/json.h"
+#include "inspect/members.h"
 #include "inspect/status_json.h"
 
 static void
 json_holder(struct json *j, const struct lock_info *l, const struct holder *h)
 {
-	const struct owner *o = &h->owner;
-
 	json_object(j, NULL);
 	if (h->ours)
-		json_string(j, "token", o->token);
+		json_string(j, "token", h->owner.token);
 	else
 		json_bytes(j, "token", h->value, h->len);
-	json_string(j, "host", h->ours ? o->host : NULL);
-	json_number(j, "pid", h->ours ? o->pid : -1, 0);
-	json_string(j, "user", h->ours ? o->user : NULL);
-	json_string(j, "command", h->ours ? o->command : NULL);
-	json_time(j, "since", h->ours ? o->since_ms : -1);
+	members_owner(j, h->ours ? &h->owner : NULL);
+	json_time(j, "since", h->ours ? h->owner.since_ms : -1);
 	json_number(j, "held_ms", holder_age_ms(l, h), 0);
 	json_number(j, "ttl_ms", h->ttl_ms, 0);
 	json_end(j);
 }
 
 static void
-json_waiter(struct json *j, const struct server_view *o, const struct owner *w)
+json_waiters(struct json *j, const struct server_view *v)
 {
-	json_object(j, NULL);
-	json_string(j, "token", w->token);
-	json_string(j, "host", w->host);
-	json_number(j, "pid", w->pid, 0);
-	json_number(j, "waiting_ms", owner_age_ms(w, o->now_us), 0);
+	json_array(j, "waiters");
+	for (size_t i = 0; v != NULL && i < v->nwaiters; i++) {
+		const struct owner *w = &v->waiters[i];
+
+		json_object(j, NULL);
+		json_number(j, "position", (int64_t)i + 1, 0);
+		json_string(j, "token", w->token);
+		members_owner(j, w);
+		json_number(j, "waiting_ms", owner_age_ms(w, v->now_us), 0);
+		json_end(j);
+	}
 	json_end(j);
 }
 
 /* The lease of a server is that of the last of its holders. */
 static void
-json_view(
+json_vote(
     struct json *j, const struct query_server *s, const struct server_view *o)
 {
 	int64_t ttl_ms = -1;
@@ -69,15 +71,19 @@ json_lock(struct json *j, const struct query *q, const struct lock_info *l)
 	for (size_t i = 0; i < l->nholders; i++)
 		json_holder(j, l, &l->holders[i]);
 	json_end(j);
-	json_array(j, "waiters");
-	for (size_t i = 0; l->sample != NULL && i < l->sample->nwaiters; i++)
-		json_waiter(j, l->sample, &l->sample->waiters[i]);
-	json_end(j);
-	json_array(j, "servers");
+	json_waiters(j, l->sample);
+	json_array(j, "votes");
 	for (int i = 0; i < q->nservers; i++)
-		json_view(j, &q->servers[i], &l->views[i]);
+		json_vote(j, &q->servers[i], &l->views[i]);
 	json_end(j);
 	json_end(j);
+}
+
+/* Which locks there are takes a majority; the named ones are listed always. */
+static bool
+is_list_known(const struct query *q)
+{
+	return q->opt->names.n > 0 || query_working(q) >= q->quorum;
 }
 
 void
@@ -85,8 +91,14 @@ status_json(FILE *out, const struct status *st)
 {
 	struct json j = { .out = out };
 
-	json_array(&j, NULL);
-	for (size_t i = 0; i < st->nlocks; i++)
-		json_lock(&j, &st->query, &st->locks[i]);
+	json_object(&j, NULL);
+	members_servers(&j, &st->query);
+	if (is_list_known(&st->query)) {
+		json_array(&j, "locks");
+		for (size_t i = 0; i < st->nlocks; i++)
+			json_lock(&j, &st->query, &st->locks[i]);
+		json_end(&j);
+	} else
+		json_string(&j, "locks", NULL);
 	json_end(&j);
 }

@@ -6,7 +6,10 @@
 
 #include "inspect/lockinfo.h"
 
-/* Prints an array with an object for each lock.  ferror() reports a failed write. */
+/*
+ * Prints an object of "servers" and "locks"; locks is null if no majority can
+ * list them.  ferror() reports a failed write.
+ */
 void status_json(FILE *, const struct status *);
 
 #endif

@@ -11,6 +11,7 @@ load ../lib/complete
 setup_file() {
 	redis_start
 	redis_start other
+	redis_start third
 	redis_at other mset redlock:elsewhere somebody redlock:everywhere somebody
 }
 
@@ -166,9 +167,10 @@ lock_taken() {
 	    --restart-grace 5s -t 3s \
 	    -r unix : //"$BATS_FILE_TMPDIR"/other.sock -k ''
 	[[ $(sort reply) == $'elsewhere\neverywhere\nhere' ]]
-	# One of them is silent.
+	# One of three is silent.
 	redis_freeze
 	bash_complete redlock-run -r unix : //"$BATS_FILE_TMPDIR"/redis.sock \
+	    -r unix : //"$BATS_FILE_TMPDIR"/third.sock \
 	    -r unix : //"$BATS_FILE_TMPDIR"/other.sock -k ''
 	[[ $(sort reply) == $'elsewhere\neverywhere' ]]
 }

@@ -204,7 +204,7 @@ section() {
 		for member in $(redlock "--$mode" --json |
 			grep -oE '"[a-z_]+":' | tr -d '":' | sort -u); do
 			section JSON "$protocol" |
-				sed -n "/^\.Fl -$mode/,/^\.Pp/p" |
+				sed -n "1,/^\.Pp/p; /^\.Fl -$mode/,/^\.Pp/p" |
 				grep -qE "(Cm|,) $member( |\$)" ||
 				{ echo "$mode: $member" && false; }
 		done

@@ -121,7 +121,7 @@ changes() {
 @test "--check --json has the same content for programs" {
 	check 69 --json -r "$tcp" -r "unix:///nonexistent"
 	json 'len(d) == 2 and [s["ok"] for s in d] == [False, False]'
-	json 'set(d[0]) == {"server", "ok", "version", "role", "uptime_ms",
+	json 'set(d[0]) == {"server", "state", "error", "ok", "version", "role", "uptime_ms",
 	    "clock_offset_ms", "rtt_us", "persistence", "eviction", "findings"}'
 	json "d[0]['server'] == '$tcp' and d[0]['role'] == 'master'"
 	json 'd[0]["uptime_ms"] >= 0 and -2000 < d[0]["clock_offset_ms"] < 2000'

@@ -214,12 +214,12 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	[ -z "$stderr" ]
 	history --json -k a
 	[ "$status" -eq 0 ]
-	[ "$output" = '[]' ]
+	json 'd == []'
 	history --json
-	[ "$output" = '[]' ]
+	json 'd == []'
 }
 
-@test "--history --json prints one array with an object for each run" {
+@test "--history --json prints one object with the servers and each run" {
 	local before
 	before=$(date +%s)
 	redlock -k a -- sh -c 'echo $REDLOCK_TOKEN $REDLOCK_PID >run' secret

@@ -399,7 +399,7 @@ sys.exit(status)' "$@"
 
 ## JSON
 
-@test "--status --json prints one array with an object for each lock" {
+@test "--status --json prints one object with the servers and each lock" {
 	local before
 
 	before=$(date +%s)
@@ -426,10 +426,10 @@ sys.exit(status)' "$@"
 	json '3000000 < d[0]["holders"][0]["ttl_ms"] <= 3600000'
 	json '__import__("re").fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", d[0]["holders"][0]["since"])'
 	json "abs(__import__('calendar').timegm(__import__('time').strptime(d[0]['holders'][0]['since'][:19], '%Y-%m-%dT%H:%M:%S')) - $before) < 300"
-	json 'len(d[0]["servers"]) == 1'
-	json 'd[0]["servers"][0]["server"].startswith("unix://")'
-	json 'd[0]["servers"][0]["state"] == "held"'
-	json '3000000 < d[0]["servers"][0]["ttl_ms"] <= 3600000'
+	json 'len(d[0]["votes"]) == 1'
+	json 'd[0]["votes"][0]["server"].startswith("unix://")'
+	json 'd[0]["votes"][0]["state"] == "held"'
+	json '3000000 < d[0]["votes"][0]["ttl_ms"] <= 3600000'
 	let_go
 }
 
@@ -442,7 +442,7 @@ sys.exit(status)' "$@"
 	json 'all(d[0][k] is None for k in ("mode", "ttl_ms", "fence"))'
 	json 'd[0]["holders"] == [] and d[0]["waiters"] == []'
 	json 'd[0]["waiting"] == 0'
-	json 'd[0]["servers"][0]["state"] == "free"'
+	json 'd[0]["votes"][0]["state"] == "free"'
 }
 
 @test "--status --json shows the cooldown" {
@@ -462,7 +462,9 @@ sys.exit(status)' "$@"
 	[ "$status" -eq 0 ]
 	output=$(/usr/bin/python3 -c '
 import json, sys
-print(json.dumps(sorted(json.load(sys.stdin), key=lambda l: l["name"])))
+j = json.load(sys.stdin)
+j["locks"].sort(key=lambda l: l["name"])
+print(json.dumps(j))
 ' <<<"$output")
 	json 'd[0]["state"] == "held"'
 	json 'd[0]["holders"][0]["token"] == "0b6f \"quoted\" \\ back"'
@@ -471,7 +473,7 @@ print(json.dumps(sorted(json.load(sys.stdin), key=lambda l: l["name"])))
 	json '0 < d[0]["ttl_ms"] <= 60000'
 	json 'd[1]["ttl_ms"] is None'
 	json 'd[1]["holders"][0]["ttl_ms"] is None'
-	json 'd[1]["servers"][0]["ttl_ms"] is None'
+	json 'd[1]["votes"][0]["ttl_ms"] is None'
 }
 
 @test "--status --json is valid whatever the names and the values" {
@@ -579,7 +581,27 @@ print(json.dumps(sorted(json.load(sys.stdin), key=lambda l: l["name"])))
 	[ "$status" -eq 69 ]
 	json 'len(d) == 1'
 	json 'd[0]["name"] == "a" and d[0]["state"] == "unknown"'
-	json 'd[0]["servers"][0]["state"] == "unknown"'
+	json 'd[0]["votes"][0]["state"] == "unknown"'
+	json '[s["state"] for s in j["servers"]] == ["unreachable"]'
+	json 'j["servers"][0]["error"]'
+	# Which locks there are, nobody knows.
+	status --json
+	[ "$status" -eq 69 ]
+	json 'd is None and len(j["servers"]) == 1'
+	run --separate-stderr redlock --history --json -k a
+	[ "$status" -eq 69 ]
+	json 'd is None and j["servers"][0]["state"] == "unreachable"'
+}
+
+@test "--status --json has the state of each server" {
+	hold a
+	status --json
+	json 'j["servers"] == [{"server": d[0]["votes"][0]["server"], "state": "ok", "error": None}]'
+	let_go
+	redis acl setuser default resetpass '>s3cret'
+	status --json
+	[ "$status" -eq 77 ]
+	json 'j["servers"][0]["state"] == "refused" and d is None'
 }
 
 @test "--status exits with 77 if the server refuses access" {

@@ -131,19 +131,21 @@ for c in sys.stdin.buffer.read().decode("utf-8"):
 ' <<<"$output$stderr"
 }
 
-# json EXPRESSION: what --json has printed is one array that Python can read,
-# and the EXPRESSION over it, called d, is true.
+# json EXPRESSION: --json has printed one object that Python can read, and the
+# EXPRESSION is true, in which j is that object and d its list: locks, runs or
+# servers.
 json() {
 	/usr/bin/python3 -c '
 import json, sys
-d = json.loads(sys.stdin.buffer.read().decode("utf-8"))
-assert isinstance(d, list)
+j = json.loads(sys.stdin.buffer.read().decode("utf-8"))
+assert isinstance(j, dict) and isinstance(j["servers"], list)
+d = j.get("locks", j.get("runs", j["servers"]))
 if not eval(sys.argv[1]):
-    sys.exit("not so: %s\n%s" % (sys.argv[1], json.dumps(d, indent=1)))
+    sys.exit("not so: %s\n%s" % (sys.argv[1], json.dumps(j, indent=1)))
 ' "$1" <<<"$output"
 }
 
-# json_one EXPRESSION: it has one element, and that is called d.
+# json_one EXPRESSION: the list has one element, and that is called d.
 json_one() {
 	json "(lambda d: $1)(*d)"
 }

@@ -282,10 +282,12 @@ teardown_file() { redis_stop_all; }
 	run -0 redlock --status -k a --json
 	/usr/bin/python3 -c '
 import json, sys
-lock, = json.loads(sys.argv[1])
+lock, = json.loads(sys.argv[1])["locks"]
 waiters = lock["waiters"]
 assert lock["waiting"] == 2, lock
 assert [w["token"] for w in waiters] == sys.argv[2:4], waiters
+assert [w["position"] for w in waiters] == [1, 2], waiters
+assert all(w["user"] and w["host"] and w["command"] for w in waiters), waiters
 assert all(0 <= w["waiting_ms"] < 60000 for w in waiters), waiters
 assert waiters[0]["waiting_ms"] >= waiters[1]["waiting_ms"], waiters
 assert [str(w["pid"]) for w in waiters] == sys.argv[4:6], waiters

@@ -391,7 +391,7 @@ free_at_tcp() {
 	json_one 'd["state"] == "held"'
 	json_one "d['holders'][0]['pid'] == $bg_pid"
 	json_one 'len(d["holders"]) == 1'
-	json_one '[s["state"] for s in d["servers"]] == ["held"] * 3'
+	json_one '[s["state"] for s in d["votes"]] == ["held"] * 3'
 	run -0 --separate-stderr redlock --status
 	[ "$(wc -l <<<"$output")" -eq 2 ]
 	let_go
@@ -406,8 +406,8 @@ free_at_tcp() {
 	[ "$status" -eq 0 ]
 	json_one 'd["state"] == "held"'
 	json_one '[h["token"] for h in d["holders"]] == ["other"]'
-	json_one '[s["state"] for s in d["servers"]] == ["held", "free", "held"]'
-	json_one 'd["servers"][1]["ttl_ms"] is None'
+	json_one '[s["state"] for s in d["votes"]] == ["held", "free", "held"]'
+	json_one 'd["votes"][1]["ttl_ms"] is None'
 }
 
 @test "--status: a holder that only a minority names does not count" {
@@ -416,7 +416,7 @@ free_at_tcp() {
 	[ "$status" -eq 1 ]
 	json_one 'd["state"] == "free"'
 	json_one 'd["holders"] == []'
-	json_one '[s["state"] for s in d["servers"]] == ["free", "held", "free"]'
+	json_one '[s["state"] for s in d["votes"]] == ["free", "held", "free"]'
 }
 
 @test "--status: without agreement of a majority the state is unknown" {
@@ -448,7 +448,7 @@ free_at_tcp() {
 	[ "$status" -eq 0 ]
 	says s3.sock
 	json_one 'd["state"] == "held"'
-	json_one '[s["state"] for s in d["servers"]] == ["held", "held", "unknown"]'
+	json_one '[s["state"] for s in d["votes"]] == ["held", "held", "unknown"]'
 	redis_at s2 del redlock:a
 	status_of_a
 	[ "$status" -eq 69 ]

@@ -237,7 +237,7 @@ comes_once() {
 	eventually readers_share 2
 	status_is "d['state'] == d['mode'] == 'shared'"
 	status_holders 2
-	status_is "[s['state'] for s in d['servers']] == ['shared'] * 3"
+	status_is "[s['state'] for s in d['votes']] == ['shared'] * 3"
 	redis_at s2 del redlock:a "$readers"
 	status_holders 2
 	redis_kill s2

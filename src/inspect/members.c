@@ -1,0 +1,46 @@
+/* What a program finds under the same name in every document. */
+#include <stddef.h>
+
+#include "inspect/members.h"
+
+const char *
+members_server_state(enum reply_kind failure)
+{
+	switch (failure) {
+	case REPLY_OK:
+		return "ok";
+	case REPLY_ERROR:
+		return "error";
+	case REPLY_DENIED:
+		return "refused";
+	case REPLY_LOST:
+		break;
+	}
+	return "unreachable";
+}
+
+void
+members_servers(struct json *j, const struct query *q)
+{
+	json_array(j, "servers");
+	for (int i = 0; i < q->nservers; i++) {
+		const struct query_server *s = &q->servers[i];
+		bool ok = s->failure == REPLY_OK;
+
+		json_object(j, NULL);
+		json_string(j, "server", s->conn.address.text);
+		json_string(j, "state", members_server_state(s->failure));
+		json_string(j, "error", ok ? NULL : s->why);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+void
+members_owner(struct json *j, const struct owner *o)
+{
+	json_string(j, "host", o == NULL ? NULL : o->host);
+	json_number(j, "pid", o == NULL ? -1 : o->pid, 0);
+	json_string(j, "user", o == NULL ? NULL : o->user);
+	json_string(j, "command", o == NULL ? NULL : o->command);
+}
