@@ -230,9 +230,13 @@ chaos: $(PROGRAM)
 picture: $(PROGRAM)
 	@tests/picture '$(abspath $(PROGRAM))' >man/redlock-run.svg
 
+# All measurements, or those named in T; SCALE=0.1 takes a tenth of the rounds.
 bench: $(PROGRAM)
-	@for b in start memory requests quorum handover waiting; do \
-		REDLOCK_RUN='$(abspath $(PROGRAM))' tests/bench/$$b || exit; done
+	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/bench/bench $(T)
+
+# How cost grows, as tables and as man/growth.svg.
+bench-growth: $(PROGRAM)
+	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/bench/bench growth
 
 lint: $B/scripts.h $B/prefix.h
 	@tests/lint $(ALL_CFLAGS)
@@ -296,7 +300,7 @@ clean:
 
 FORCE:
 .PHONY: all deps demo units check trace check-asan check-deb check-matrix model chaos \
-	picture bench lint install uninstall dist deb clean FORCE
+	picture bench bench-growth lint install uninstall dist deb clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 -include $(OBJS:.o=.d) $(UNITS:=.d) $(TARGETS:=.d)
