@@ -198,8 +198,9 @@ def bulk(word):
 def array(items):
     return b"*%d\r\n%s" % (len(items), b"".join(items))
 holder = bulk(b"x" * 1000) + b":1000\r\n"
-many = array([b":0\r\n", b"$-1\r\n", b":-2\r\n", b":1\r\n", b":0\r\n", b":1\r\n",
-    b":-2\r\n", b":0\r\n", b"*0\r\n", b":0\r\n", b"*1600\r\n" + 800 * holder])
+many = array([b":0\r\n", b":0\r\n", b":0\r\n", b":1\r\n", b":1\r\n", b"$-1\r\n",
+    b":-2\r\n", b":0\r\n", b":1\r\n", b":-2\r\n", b":0\r\n", b":0\r\n", b":0\r\n",
+    b"*0\r\n", b"*1600\r\n" + 800 * holder])
 def scan():
     cursor = b"%d" % random.randrange(1, 10 ** 12)
     names = []
