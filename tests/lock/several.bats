@@ -148,6 +148,8 @@ several_ours() {
 	eventually grep -q '^redlock-run: a: lost .*; starting over' "$bg_err"
 	for i in 1 2 3; do
 		eventually ours_at "$i"
+	done
+	for i in 1 2 3; do
 		redis_at "s$i" del redlock:b
 	done
 	redlock_ended 0
