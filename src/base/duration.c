@@ -9,59 +9,99 @@
 #include "base/number.h"
 #include "base/duration.h"
 
-static int
-unit_parse(const char *text, int64_t *unit_ms)
-{
-	static const struct {
-		const char *name;
-		int64_t ms;
-	} units[] = {
-		{ "", 1000 },
-		{ "ms", 1 },
-		{ "s", 1000 },
-		{ "m", 60000 },
-		{ "h", 3600000 },
-		{ "d", 86400000 },
-	};
+static const struct {
+	const char *name;
+	int64_t ms;
+} units[] = {
+	{ "d", 86400000 },
+	{ "h", 3600000 },
+	{ "m", 60000 },
+	{ "s", 1000 },
+	{ "ms", 1 },
+};
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strcmp(text, units[i].name) == 0) {
-			*unit_ms = units[i].ms;
-			return 0;
-		}
-	return -1;
-}
+#define UNITS (sizeof(units) / sizeof(units[0]))
+
+/* A number with its fraction in billionths, rounded up. */
+struct number {
+	int64_t whole;
+	int64_t billionths;
+	bool has_fraction;
+};
 
 /*
  * By hand rather than with strtod(), which takes blanks, signs, hexadecimal,
- * "inf" and "nan", and which counts in the user's locale.
+ * "inf" and "nan", and which counts in the user's locale.  Returns what follows
+ * the number, or NULL if there is none.
  */
+static const char *
+take_number(const char *p, struct number *n)
+{
+	size_t len = number_prefix(p, strlen(p), &n->whole);
+	int64_t scale = 1000000000;
+	bool digits = len > 0, more = false;
+
+	p += len;
+	n->billionths = 0;
+	n->has_fraction = *p == '.';
+	if (n->has_fraction)
+		for (p++; *p >= '0' && *p <= '9'; p++, digits = true) {
+			scale /= 10;
+			n->billionths += (*p - '0') * scale;
+			more = more || (scale == 0 && *p != '0');
+		}
+	n->billionths += more;
+	return digits ? p : NULL;
+}
+
+/* The index of the unit that the len bytes name; UNITS: none. */
+static size_t
+find_unit(const char *name, size_t len)
+{
+	size_t i = 0;
+
+	while (i < UNITS &&
+	    (strlen(units[i].name) != len ||
+		strncmp(units[i].name, name, len) != 0))
+		i++;
+	return i;
+}
+
+/* Adds n units of unit_ms to *total; -1 if that is too much. */
+static int
+add(int64_t *total, const struct number *n, int64_t unit_ms)
+{
+	if (n->whole > DURATION_MAX_MS / unit_ms)
+		return -1;
+	*total += n->whole * unit_ms +
+	    (n->billionths * unit_ms + 999999999) / 1000000000;
+	return *total > DURATION_MAX_MS ? -1 : 0;
+}
+
+/* Each unit is finer than the one before; only the last has a fraction. */
 int
 duration_parse(const char *text, int64_t *ms)
 {
 	const char *p = text;
-	int64_t whole, scale = 1, part = 0, unit_ms, total;
-	bool digits, more = false;
+	struct number n = { 0 };
+	size_t unit, next = 0, len;
+	int64_t total = 0;
 
-	p += number_prefix(p, strlen(p), &whole);
-	digits = p > text;
-	if (*p == '.')
-		for (p++; *p >= '0' && *p <= '9'; p++, digits = true) {
-			if (scale == 1000000000) {
-				more = more || *p != '0';
-				continue; /* finer than it matters */
-			}
-			scale *= 10;
-			part = part * 10 + (*p - '0');
-		}
-	part += more;
-	if (!digits || unit_parse(p, &unit_ms) == -1)
-		return -1;
-	if (whole > DURATION_MAX_MS / unit_ms)
-		return -1;
-	total = whole * unit_ms + (part * unit_ms + scale - 1) / scale;
-	if (total > DURATION_MAX_MS)
-		return -1;
+	do {
+		p = n.has_fraction ? NULL : take_number(p, &n);
+		if (p == NULL)
+			return -1;
+		len = strspn(p, "dhms");
+		if (*p == '\0' && next == 0)
+			unit = find_unit("s", 1);
+		else
+			unit = find_unit(p, len);
+		if (unit < next || unit == UNITS ||
+		    add(&total, &n, units[unit].ms) == -1)
+			return -1;
+		next = unit + 1;
+		p += len;
+	} while (*p != '\0');
 	*ms = total;
 	return 0;
 }

@@ -19,7 +19,8 @@ static const char head[] =
 
 static const char tail[] =
     "\n"
-    "DURATION is a number with ms, s, m, h or d; a bare number is seconds.\n"
+    "DURATION is a number with ms, s, m, h or d, or several as 1h30m; a bare number\n"
+    "is seconds.\n"
     "Also from the environment: REDLOCK_REDIS, REDLOCK_PREFIX, REDLOCK_TTL,\n"
     "REDLOCK_KILL_AFTER, REDLOCK_NODE_TIMEOUT, REDLOCK_RESTART_GRACE,\n"
     "REDLOCK_PASSWORD_FILE, REDLOCK_TLS_CA, REDLOCK_TLS_CERT, REDLOCK_TLS_KEY,\n"

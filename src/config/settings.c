@@ -80,7 +80,7 @@ setting_duration(struct setting s, int64_t fallback_ms, int64_t least_ms)
 		return fallback_ms;
 	if (duration_parse(s.value, &ms) == -1)
 		usage_error("%s: '%s' is not a duration (as 500ms, 1.5s, 10m, "
-			    "2h, 1d)",
+			    "1h30m, 1d)",
 		    s.name, quotable(s.value));
 	if (ms < least_ms)
 		usage_error("%s: '%s' is too short, it must be at least %s",

@@ -248,11 +248,17 @@ password() {
 	between 5000 10000 "$(option_lease -t 9999.5ms)"
 }
 
+@test "a DURATION may have several units, as it is printed" {
+	between 5340000 5400000 "$(lease -t 1h30m)"
+	between 60000 63500 "$(lease -t 1m3s500ms)"
+	between 86400000 93600000 "$(lease --ttl=1d2h)"
+}
+
 @test "a malformed DURATION is a usage error that quotes it" {
 	local bad
 
 	for bad in '' -1 -1s nan NaN inf infinity 1x 1ss '1 s' '1s ' s ms . 1..2 \
-	    1,5 1e400 99999999999999999999d 9e99d 1s1 12h30m x; do
+	    1,5 1e400 99999999999999999999d 9e99d 1s1 30m12h 1h30 x; do
 		usage_error "$bad" -k a --ttl "$bad" -- true
 	done
 	for bad in '' -1 nan inf 1x 1e400 99999999999999999999d; do

@@ -30,6 +30,8 @@ static ssize_t made_up_send(
 #undef poll
 #undef sendto
 #include "../../src/config/cmdline.c"
+#include "base/duration.h"
+#include "protocol/key.h"
 #undef exit
 #include "../../src/base/escape.c"
 

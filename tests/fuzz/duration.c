@@ -1,6 +1,6 @@
 /*
- * Any text: either it is refused, or it means what strtold() says, rounded
- * up, and can be written again.
+ * Any text: either it is refused, or it means what strtold() makes of its
+ * parts, rounded up, and can be written again.
  */
 #include "../../src/base/duration.c"
 
@@ -13,16 +13,23 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char buf[DURATION_TEXT];
 	char *end, *text = strndup((const char *)data, size);
-	long double want;
-	int64_t ms = -1, unit_ms;
+	long double want = 0;
+	int64_t ms = -1;
+	size_t unit, len;
 
 	if (text == NULL)
 		abort();
 	if (duration_parse(text, &ms) == 0) {
-		want = strtold(text, &end);
-		if (unit_parse(end, &unit_ms) == -1)
-			abort();
-		want *= (long double)unit_ms;
+		for (const char *p = text; *p != '\0'; p = end + len) {
+			long double part = strtold(p, &end);
+
+			len = strspn(end, "dhms");
+			unit =
+			    len == 0 ? find_unit("s", 1) : find_unit(end, len);
+			if (end == p || unit == UNITS)
+				abort();
+			want += part * (long double)units[unit].ms;
+		}
 		if (ms < 0 || ms > DURATION_MAX_MS)
 			abort();
 		if ((long double)ms < want - 0.1L ||

@@ -41,7 +41,7 @@ bare_numbers(void)
 }
 
 static void
-units(void)
+each_unit(void)
 {
 	parses("1ms", 1);
 	parses("500ms", 500);
@@ -140,12 +140,12 @@ garbage(void)
 		"d", ".", ".s", "-", "-1", "-0", "+1", "--1", "- 1", " 1", "1 ",
 		"1 s", "1s ", "1s\n", "\n1", "1ss", "1sm", "1msm", "1mss", "1S",
 		"1MS", "1Ms", "1H", "1D", "1M", "1w", "1y", "1us", "1ns",
-		"1min", "1sec", "1hour", "1h30m", "1m30", "1:30", "1e3", "1e",
-		"1E3s", "0x10", "0x1p3", "010x", "1..5", "1.5.2", "..5", "1.-5",
-		"1.+5", "1. 5", "1_000", "1,000", "1'000", "1/2", "50%", "inf",
-		"INF", "infinity", "nan", "NaN", "nan(1)", "never", "0b1", "$1",
-		"1$", "1;", "\xc2\xb5", "1\xc2\xb5s", "\xd9\xa1",
-		"\xd9\xa1\xd9\xa2s", "\xef\xbc\x91", "1\xff", "\xff" };
+		"1min", "1sec", "1hour", "1m30", "1:30", "1e3", "1e", "1E3s",
+		"0x10", "0x1p3", "010x", "1..5", "1.5.2", "..5", "1.-5", "1.+5",
+		"1. 5", "1_000", "1,000", "1'000", "1/2", "50%", "inf", "INF",
+		"infinity", "nan", "NaN", "nan(1)", "never", "0b1", "$1", "1$",
+		"1;", "\xc2\xb5", "1\xc2\xb5s", "\xd9\xa1", "\xd9\xa1\xd9\xa2s",
+		"\xef\xbc\x91", "1\xff", "\xff" };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		refused(texts[i]);
@@ -229,26 +229,51 @@ format_limits(void)
 	formats(INT64_MAX, "106751991167d7h");
 }
 
-/* One unit that stands alone means the same when it is typed again. */
+static void
+several_units(void)
+{
+	static const char *const bad[] = { "30m1h", "1h1h", "1ms1s", "1h30",
+		"1.5h30m", "1.h1m", "1h-1m", "1h 30m", "1h+30m", "1dh", "h1m",
+		"1h30m ", "1h30x", "1h.m", "1157407d10h",
+		"1d99999999999999999999h" };
+
+	parses("1h30m", 5400000);
+	parses("1d2h3m4s5ms", INT64_C(93784005));
+	parses("2d4h", INT64_C(187200000));
+	parses("1m0s", 60000);
+	parses("0h90m", 5400000);
+	parses("1h1.5m", 3690000);
+	parses("1s0.1ms", 1001);
+	parses("1157407d9h", INT64_C(99999997200000));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		refused(bad[i]);
+}
+
+/* What is written drops what is finer than its second unit. */
 static void
 format_reads_back(void)
 {
 	char text[DURATION_TEXT];
+	int64_t ms, got, unit_ms;
 
-	for (int64_t ms = 0; ms < 60000; ms += ms < 1000 ? 1 : 1000)
-		parses(duration_format(ms, text), ms);
-	for (int64_t m = 1; m < 60; m++)
-		parses(duration_format(m * 60000, text), m * 60000);
-	for (int64_t h = 1; h < 24; h++)
-		parses(duration_format(h * 3600000, text), h * 3600000);
-	for (int64_t d = 1; d < 1000; d++)
-		parses(duration_format(d * 86400000, text), d * 86400000);
+	for (ms = 0; ms < INT64_C(400) * 86400000; ms += ms / 97 + 1) {
+		unit_ms = ms < 1000   ? 1 :
+		    ms < 3600000      ? 1000 :
+		    ms < 24 * 3600000 ? 60000 :
+					3600000;
+		duration_format(ms, text);
+		if (duration_parse(text, &got) == -1 ||
+		    got != ms / unit_ms * unit_ms)
+			tap_fail("%lld ms is written %s", (long long)ms, text);
+	}
 }
 
 static const struct tap_test tests[] = {
 	{ "a bare number is seconds", bare_numbers },
-	{ "the units are ms, s, m, h and d", units },
+	{ "the units are ms, s, m, h and d", each_unit },
 	{ "fractions are allowed", fractions },
+	{ "several units are added, each finer than the one before",
+	    several_units },
 	{ "every millisecond up to 100 s is read exactly", exact_milliseconds },
 	{ "what is left below a millisecond is rounded up", rounding },
 	{ "the longest duration is read, anything longer refused", limits },
@@ -260,7 +285,7 @@ static const struct tap_test tests[] = {
 	    format_drops },
 	{ "a negative duration is written as none, the longest one fits",
 	    format_limits },
-	{ "a duration of one unit reads back as written", format_reads_back },
+	{ "a duration reads back as written", format_reads_back },
 };
 
 int
