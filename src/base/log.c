@@ -23,6 +23,7 @@
 #include "base/escape.h"
 #include "base/exitcode.h"
 #include "base/log.h"
+#include "base/progress.h"
 
 #define STALL_MS 10              /* how long a line waits for room */
 #define LOG_TEXT (PIPE_BUF - 16) /* and what stands around it */
@@ -44,6 +45,12 @@ log_to(enum log_place new_place)
 		tzset(); /* allocates, and reads a file */
 }
 
+bool
+log_notices_on_stderr(void)
+{
+	return level >= LOG_NORMAL && place == LOG_TO_STDERR;
+}
+
 static void
 to_stderr(const char *text)
 {
@@ -51,6 +58,7 @@ to_stderr(const char *text)
 	char line[PIPE_BUF];
 	int len = snprintf(line, sizeof(line), "redlock-run: %s\n", text);
 
+	progress_erase();
 	if (poll(&out, 1, STALL_MS) == 1)
 		(void)!write(STDERR_FILENO, line, (size_t)len);
 }

@@ -6,6 +6,8 @@
 #ifndef LOG_H
 #define LOG_H
 
+#include <stdbool.h>
+
 enum log_level {
 	LOG_QUIET = -1, /* -q: warn() alone */
 	LOG_NORMAL,
@@ -24,6 +26,9 @@ void log_set(enum log_level);
  * queue is full, goes to stderr.
  */
 void log_to(enum log_place);
+
+/* Whether notice() writes, and to standard error. */
+bool log_notices_on_stderr(void);
 
 /* Says why and exits; a usage error is said on stderr in any case.  Not for use once COMMAND exists. */
 _Noreturn void die(int status, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -15,16 +15,44 @@
 #include "protocol/key.h"
 #include "scripts.h"
 
+int
+runlog_request(
+    struct conn *c, int tag, const char *prefix, const char *name, int slots)
+{
+	char key[LOCK_KEY], aux[LOCK_KEY], text[12];
+	const char *const argv[] = { key, aux, "", "", "slots", text, "1" };
+
+	lock_keys(key, aux, prefix, name);
+	snprintf(text, sizeof(text), "%d", slots);
+	return conn_eval(c, tag, &script_history, 2, 7, argv);
+}
+
+void
+runlog_read(struct runs *runs, int server, const struct reply *reply)
+{
+	const struct reply entries = reply_sub(reply, 1);
+	const char *id, *word, *text;
+	int64_t at_ms;
+	size_t len;
+
+	for (size_t e = 0; e + 2 < reply_count(&entries); e += 3) {
+		id = reply_string(&entries, e, NULL);
+		word = reply_string(&entries, e + 1, NULL);
+		text = reply_string(&entries, e + 2, &len);
+		if (id != NULL && word != NULL && text != NULL) {
+			number_prefix(id, strlen(id), &at_ms);
+			runs_add(runs, server, at_ms, word, text, len);
+		}
+	}
+}
+
 static int
 send_lock(struct query_server *s, size_t i)
 {
 	const struct history *h = s->query->arg;
-	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
-	const char *const argv[] = { key, aux, "", "", "slots", slots, "1" };
 
-	lock_keys(key, aux, s->query->opt->settings.prefix, h->locks[i].name);
-	snprintf(slots, sizeof(slots), "%d", h->locks[i].slots);
-	return conn_eval(&s->conn, (int)i, &script_history, 2, 7, argv);
+	return runlog_request(&s->conn, (int)i, s->query->opt->settings.prefix,
+	    h->locks[i].name, h->locks[i].slots);
 }
 
 static void
@@ -48,10 +76,6 @@ lock_replied(struct query_server *s, size_t i, const struct reply *a)
 	struct lock_runs *c = &h->locks[i];
 	int server = (int)(s - s->query->servers);
 	struct server_log *log = &c->logs[server];
-	const struct reply entries = reply_sub(a, 1);
-	const char *id, *word, *text;
-	int64_t at_ms;
-	size_t len;
 
 	if (query_server_error(s, a))
 		return false;
@@ -62,15 +86,7 @@ lock_replied(struct query_server *s, size_t i, const struct reply *a)
 	log->known = true;
 	if (reply_int(a, 0) / 1000 > c->now_ms)
 		c->now_ms = reply_int(a, 0) / 1000;
-	for (size_t e = 0; e + 2 < reply_count(&entries); e += 3) {
-		id = reply_string(&entries, e, NULL);
-		word = reply_string(&entries, e + 1, NULL);
-		text = reply_string(&entries, e + 2, &len);
-		if (id != NULL && word != NULL && text != NULL) {
-			number_prefix(id, strlen(id), &at_ms);
-			runs_add(&c->runs, server, at_ms, word, text, len);
-		}
-	}
+	runlog_read(&c->runs, server, a);
 	read_holders(log, reply_sub(a, 2));
 	return false;
 }

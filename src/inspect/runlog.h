@@ -49,4 +49,13 @@ size_t lock_runs_shown(const struct lock_runs *);
 /* Returns for how long COMMAND ran, or has run by now; -1: unknown. */
 int64_t lock_runs_ran_ms(const struct lock_runs *, const struct past_run *);
 
+/*
+ * The same for one lock on one connection: requests its history, and adds to
+ * runs what the reply tells; from a reply that is none, nothing.  slots is how
+ * many of them may be in use.  Returns what conn_eval() does.
+ */
+int runlog_request(
+    struct conn *, int tag, const char *prefix, const char *name, int slots);
+void runlog_read(struct runs *, int server, const struct reply *);
+
 #endif

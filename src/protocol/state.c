@@ -63,7 +63,8 @@ read_refusal(const struct reply *a, struct lock_state *st)
 	    read_number(a, FIELD_BEST, 1, LOCK_SLOTS, &st->best) &&
 	    read_ttl(a, FIELD_BEST_PTTL, &st->best_ms) &&
 	    read_number(a, FIELD_WAITING, 0, INT_MAX, &st->waiting) &&
-	    read_us(a, FIELD_TICKET, &st->ticket_us);
+	    read_us(a, FIELD_TICKET, &st->ticket_us) &&
+	    read_number(a, FIELD_PLACE, 0, INT_MAX, &st->place);
 }
 
 int

@@ -35,6 +35,7 @@ enum state_field {
 	FIELD_QUEUED,
 	FIELD_WAITING,
 	FIELD_TICKET,
+	FIELD_PLACE,
 	FIELD_WAITERS,
 	FIELD_HOLDERS
 };
@@ -57,6 +58,7 @@ struct lock_state {
 	int64_t best_ms;    /* and when, or PTTL_NONE, PTTL_FREE */
 	bool queued;        /* its owner is in the queue: no holder yet */
 	int waiting;        /* how many others do so */
+	int place;          /* ours in the queue, from 1; 0: unknown */
 	int64_t ticket_us;  /* ours there, or the one that it would give us */
 };
 

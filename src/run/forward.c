@@ -20,6 +20,17 @@ late_continue(struct run *run)
 	return late;
 }
 
+/*
+ * ^Z before COMMAND exists: returns after SIGCONT.  Whatever was granted
+ * meanwhile may be over by then, and is judged by the clock as always.
+ */
+static void
+stop_waiting(struct run *run, int signo)
+{
+	waiting_pause(&run->waiting);
+	signals_stop_ourselves(signo);
+}
+
 /* Returns whether the signal concerns COMMAND or the wait. */
 static bool
 concerns_job(struct run *run, const struct signalfd_siginfo *si)
@@ -33,7 +44,10 @@ concerns_job(struct run *run, const struct signalfd_siginfo *si)
 	case SIGTSTP:
 	case SIGTTIN:
 	case SIGTTOU:
-		return false; /* we stop when COMMAND does */
+		/* With COMMAND we stop when COMMAND does. */
+		if (!run->child.started)
+			stop_waiting(run, (int)si->ssi_signo);
+		return false;
 	case SIGPIPE:
 		return si->ssi_pid != (uint32_t)getpid(); /* a write of ours */
 	default:

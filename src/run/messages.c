@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "config/advice.h"
@@ -68,18 +69,21 @@ report_loss(const struct lock *l, char *text, size_t size)
 
 /* Who holds it, for how long, and how long yet. */
 void
-report_busy(const struct lock *l)
+report_busy(const struct lock *l, int64_t waited_ms)
 {
 	const struct lock_state *v = lock_state(l);
 	char who[OWNER_WHO], held[DURATION_TEXT + 32] = "";
 	char lease[DURATION_TEXT + 16], text[DURATION_TEXT], slots[40] = "";
 	const char *hint = lock_waits(l) ? "" : "; -w waits for it";
-	char waiting[32] = "";
+	char waiting[32] = "", waited[DURATION_TEXT + 24] = "";
 	const struct owner *o;
 
+	if (waited_ms > 0)
+		snprintf(waited, sizeof(waited),
+		    "gave up after %s: ", duration_format(waited_ms, text));
 	if (v == NULL || !v->taken) {
-		notice("%s: others have asked for it before us%s", lock_name(l),
-		    hint);
+		notice("%s: %sothers have asked for it before us%s",
+		    lock_name(l), waited, hint);
 		return;
 	}
 	o = &v->owner;
@@ -92,9 +96,9 @@ report_busy(const struct lock *l)
 		    duration_format(v->ttl_ms, text));
 	if (o->in_cooldown) {
 		notice(
-		    "%s: in cooldown for %s (--min-hold) after %s@%s (%s)%s%s",
-		    lock_name(l), duration_format(v->ttl_ms, text), o->user,
-		    o->host, o->command, waiting, hint);
+		    "%s: %sin cooldown for %s (--min-hold) after %s@%s (%s)%s%s",
+		    lock_name(l), waited, duration_format(v->ttl_ms, text),
+		    o->user, o->host, o->command, waiting, hint);
 		return;
 	}
 	if (v->readers > 1)
@@ -106,7 +110,7 @@ report_busy(const struct lock *l)
 	if (lock_mode(l) == LOCK_SLOTTED)
 		snprintf(slots, sizeof(slots), "all %d slots taken, one ",
 		    lock_capacity(l));
-	notice("%s: %sheld %sby %s%s, %s%s%s", lock_name(l), slots,
+	notice("%s: %s%sheld %sby %s%s, %s%s%s", lock_name(l), waited, slots,
 	    v->readers > 0 ? "shared " : "",
 	    owner_who(who, &v->owner, v->value, v->len), held, lease, waiting,
 	    hint);
@@ -127,6 +131,78 @@ report_waiting(const struct lock *l)
 	else
 		notice("%s: waiting for %s", lock_name(l),
 		    owner_who(who, &v->owner, v->value, v->len));
+}
+
+/* "2nd of 3", or "" where the server did not tell. */
+static char *
+place(const struct lock_state *v, char text[48])
+{
+	int tens = v->place % 100 / 10, ones = v->place % 10;
+	const char *suffix = tens == 1 ? "th" :
+	    ones == 1                  ? "st" :
+	    ones == 2                  ? "nd" :
+	    ones == 3                  ? "rd" :
+					 "th";
+
+	text[0] = '\0';
+	if (v->place > 0)
+		snprintf(
+		    text, 48, "%d%s of %d", v->place, suffix, v->waiting + 1);
+	return text;
+}
+
+/* "behind alice@web1 (deploy.sh) for 3m12s, usually 4m" */
+static void
+describe_holder(const struct lock_state *v, int64_t aged_ms, int64_t usual_ms,
+    char *text, size_t size)
+{
+	char who[OWNER_WHO], age[DURATION_TEXT], usual[DURATION_TEXT];
+	int64_t now_us = v->now_us + aged_ms * 1000;
+	bool known = usual_ms >= 0;
+	const struct owner *o = &v->owner;
+
+	if (o->token[0] == '\0')
+		snprintf(text, size, "behind %s",
+		    owner_who(who, o, v->value, v->len));
+	else if (o->in_cooldown)
+		snprintf(text, size,
+		    "in cooldown for %s (--min-hold) after %s@%s (%s)",
+		    duration_format(v->ttl_ms - aged_ms, age), o->user, o->host,
+		    o->command);
+	else
+		snprintf(text, size, "behind %s@%s (%s) for %s%s%s", o->user,
+		    o->host, o->command,
+		    duration_format(owner_age_ms(o, now_us), age),
+		    known ? ", usually " : "",
+		    known ? duration_format(usual_ms, usual) : "");
+}
+
+char *
+describe_wait(const struct lock *l, int64_t aged_ms, int64_t usual_ms,
+    int64_t left_ms, char text[WAIT_TEXT])
+{
+	const struct lock_state *v = lock_state(l);
+	char what[WAIT_TEXT - 256], where[48] = "", left[DURATION_TEXT];
+	char why[LOCK_WHY];
+	bool limited = left_ms != CLOCK_NEVER;
+
+	if (lock_lacks_quorum(l) || v == NULL) {
+		lock_why(l, why);
+		snprintf(what, sizeof(what), "waiting for the servers: %.1024s",
+		    why[0] != '\0' ? why : "no answer yet");
+	} else {
+		place(v, where);
+		if (v->taken)
+			describe_holder(
+			    v, aged_ms, usual_ms, what, sizeof(what));
+		else
+			snprintf(what, sizeof(what), "waiting for our turn");
+	}
+	snprintf(text, WAIT_TEXT, "%s%s%s%s%s", where,
+	    where[0] != '\0' ? ", " : "", what,
+	    limited ? "; giving up in " : "",
+	    limited ? duration_format(left_ms, left) : "");
+	return text;
 }
 
 void

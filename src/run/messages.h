@@ -7,11 +7,25 @@
 #include "config/options.h"
 #include "lock/lock.h"
 
-/* Says who holds the lock, for how long, and how long yet; not with -q. */
-void report_busy(const struct lock *);
+#define WAIT_TEXT 2048
 
-/* Says whom we wait for; not with -q. */
+/*
+ * Reports who holds the lock, for how long, and when its lease ends; waited_ms
+ * is how long we have waited, 0 if not for long.  Not with -q.
+ */
+void report_busy(const struct lock *, int64_t waited_ms);
+
+/* Reports whom we wait for.  Not with -q. */
 void report_waiting(const struct lock *);
+
+/*
+ * Writes what we wait for: "2nd of 3, behind alice@web1 (deploy.sh) for 3m12s,
+ * usually 4m; giving up in 26m".  aged_ms is the age of the server's reply,
+ * usual_ms how long runs take (-1: unknown), left_ms what is left of the wait
+ * (CLOCK_NEVER: no limit).  Returns text.
+ */
+char *describe_wait(const struct lock *, int64_t aged_ms, int64_t usual_ms,
+    int64_t left_ms, char text[WAIT_TEXT]);
 
 /* Say, with -v, that it was, which servers agreed, and how long it took. */
 void report_acquired(const struct lock *, int64_t took_ms);

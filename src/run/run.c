@@ -68,6 +68,7 @@ init(struct run *run, const struct options *opt, const struct signals *signals)
 		die(EXIT_OS, "%s: not run: timerfd: %s", opt->names.joined,
 		    strerror(errno));
 	init_locks(run);
+	waiting_init(&run->waiting, &run->loop, opt);
 	if (signals_take(&run->signals) == -1)
 		die(EXIT_OS, "%s: not run: signalfd: %s", opt->names.joined,
 		    strerror(errno));
@@ -86,21 +87,26 @@ static void
 finish(struct run *run)
 {
 	guard_release(&run->guard);
+	waiting_release(&run->waiting);
 	locks_close(&run->locks);
 	close(run->signals.fd);
 	loop_release(&run->loop);
 }
 
-/* Reports why the lock is not held.  Returns our exit status; -N: signal N. */
+/*
+ * Reports why the lock is not held after waited_ms.  Returns our exit status;
+ * -N: signal N.
+ */
 static int
-not_acquired(const struct run *run, enum lock_outcome outcome)
+not_acquired(
+    const struct run *run, enum lock_outcome outcome, int64_t waited_ms)
 {
 	const struct lock *l = locks_about(&run->locks);
 	const char *urls[2];
 
 	switch (outcome) {
 	case LOCK_BUSY:
-		report_busy(l);
+		report_busy(l, waited_ms);
 		return run->opt->conflict_status;
 	case LOCK_CANCELLED:
 		info("%s: not run: signal %d (%s) ended the wait", lock_name(l),
@@ -143,7 +149,8 @@ static bool
 acquire(struct run *run, int *status)
 {
 	enum lock_outcome outcome;
-	int64_t now, end_ms;
+	int64_t now, end_ms, waited_ms;
+	char text[DURATION_TEXT];
 
 	run->asked_ms = clock_now_ms();
 	locks_connect(&run->locks);
@@ -159,10 +166,14 @@ acquire(struct run *run, int *status)
 	waiting_begin(&run->waiting, run->asked_ms, end_ms);
 	outcome = locks_acquire(
 	    &run->locks, &run->owner, end_ms, waiting_cb, &run->waiting);
+	waited_ms = waiting_end(&run->waiting);
 	if (outcome != LOCK_HELD) {
-		*status = not_acquired(run, outcome);
+		*status = not_acquired(run, outcome, waited_ms);
 		return false;
 	}
+	if (waited_ms > 0)
+		notice("%s: acquired after %s", run->opt->names.joined,
+		    duration_format(waited_ms, text));
 	now = clock_now_ms();
 	run->deadline_ms = locks_deadline_ms(&run->locks);
 	run->acquired_ms = now;

@@ -1,27 +1,146 @@
+#include <stdio.h>
+
 #include "base/clock.h"
+#include "base/duration.h"
+#include "base/log.h"
+#include "base/progress.h"
 #include "run/messages.h"
 #include "run/waiting.h"
 
-#define FIRST_MS 1000
+#define SECOND_MS INT64_C(1000)
+#define MINUTE_MS (60 * SECOND_MS)
+#define HOUR_MS   (60 * MINUTE_MS)
+
+void
+waiting_init(struct waiting *w, struct loop *loop, const struct options *opt)
+{
+	w->terminal =
+	    opt->wait_ms != 0 && log_notices_on_stderr() && progress_possible();
+	if (w->terminal)
+		usual_init(&w->usual, loop, opt);
+}
+
+void
+waiting_release(struct waiting *w)
+{
+	if (w->terminal)
+		usual_release(&w->usual);
+}
 
 void
 waiting_begin(struct waiting *w, int64_t now_ms, int64_t end_ms)
 {
-	*w = (struct waiting){ .report_ms = now_ms + FIRST_MS,
-		.end_ms = end_ms };
+	w->begin_ms = now_ms;
+	w->end_ms = end_ms;
+	w->report_ms = w->draw_ms = now_ms + SECOND_MS;
+}
+
+/* When a line is due after one that was due after waited_ms. */
+static int64_t
+next_report_ms(int64_t waited_ms)
+{
+	static const int64_t steps[] = { SECOND_MS, MINUTE_MS, 5 * MINUTE_MS,
+		15 * MINUTE_MS };
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		if (waited_ms < steps[i])
+			return steps[i];
+	return waited_ms - waited_ms % HOUR_MS + HOUR_MS;
+}
+
+/* What is left of the wait. */
+static int64_t
+left_ms(const struct waiting *w, int64_t now)
+{
+	return w->end_ms == CLOCK_NEVER ? CLOCK_NEVER : w->end_ms - now;
+}
+
+/* How old the server's view of the lock is. */
+static int64_t
+state_age_ms(struct waiting *w, const struct lock *l, int64_t now)
+{
+	const struct lock_state *v = lock_state(l);
+
+	if (v != NULL && v->now_us != w->state_us) {
+		w->state_us = v->now_us;
+		w->state_ms = now;
+	}
+	return now - w->state_ms;
+}
+
+static void
+draw(struct waiting *w, const struct lock *l, int64_t now)
+{
+	char text[WAIT_TEXT], line[LOCK_NAME + WAIT_TEXT];
+
+	usual_begin(&w->usual, lock_name(l));
+	snprintf(line, sizeof(line), "%s: %s", lock_name(l),
+	    describe_wait(l, state_age_ms(w, l, now),
+		usual_ms(&w->usual, lock_name(l)), left_ms(w, now), text));
+	progress_draw(line);
+	w->announced = true;
+}
+
+/* The line on the terminal, once a second. */
+static int64_t
+draw_step(struct waiting *w, const struct lock *l, int64_t now)
+{
+	usual_step(&w->usual);
+	if (now >= w->draw_ms || progress_resized()) {
+		draw(w, l, now);
+		w->draw_ms = now + SECOND_MS - (now - w->begin_ms) % SECOND_MS;
+	}
+	return w->draw_ms;
+}
+
+/* A line of its own, more and more rarely. */
+static void
+report(struct waiting *w, const struct lock *l, int64_t now)
+{
+	char text[WAIT_TEXT], waited[DURATION_TEXT];
+	int64_t waited_ms = now - w->begin_ms;
+
+	if (waited_ms < MINUTE_MS)
+		report_waiting(l);
+	else
+		notice("%s: waiting for %s: %s", lock_name(l),
+		    duration_format(waited_ms, waited),
+		    describe_wait(
+			l, state_age_ms(w, l, now), -1, left_ms(w, now), text));
+	w->announced = true;
 }
 
 int64_t
 waiting_cb(void *waiting, const struct lock *l)
 {
 	struct waiting *w = waiting;
+	int64_t now = clock_now_ms(), due_ms = w->report_ms;
+	bool foreground = w->terminal && progress_foreground();
 
-	/* At the end of the wait the outcome is the report. */
-	if (w->end_ms <= w->report_ms)
-		w->report_ms = CLOCK_NEVER;
-	if (clock_now_ms() >= w->report_ms) {
-		report_waiting(l);
-		w->report_ms = CLOCK_NEVER;
+	state_age_ms(w, l, now);
+	if (now >= due_ms) {
+		w->report_ms = w->begin_ms + next_report_ms(now - w->begin_ms);
+		/* At the end of the wait the outcome is the report. */
+		if (!foreground && due_ms < w->end_ms)
+			report(w, l, now);
 	}
-	return w->report_ms;
+	if (foreground && now >= w->begin_ms + SECOND_MS && now < w->end_ms)
+		return draw_step(w, l, now);
+	/* Somebody may bring us to the foreground. */
+	return w->terminal && now + SECOND_MS < w->report_ms ? now + SECOND_MS :
+							       w->report_ms;
+}
+
+void
+waiting_pause(struct waiting *w)
+{
+	progress_erase();
+	w->draw_ms = 0;
+}
+
+int64_t
+waiting_end(struct waiting *w)
+{
+	progress_erase();
+	return w->announced ? clock_now_ms() - w->begin_ms : 0;
 }

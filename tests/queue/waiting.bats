@@ -219,7 +219,7 @@ teardown_file() { redis_stop_all; }
 
 ## What is said
 
-@test "a wait of more than a second names the holder once" {
+@test "a wait of more than a second names the holder once, and how long it took" {
 	local began_us
 
 	hold a
@@ -232,9 +232,18 @@ teardown_file() { redis_stop_all; }
 	let_go
 	waiters_served 1 2
 	cat 1.err
-	[ "$(wc -l <1.err)" = 1 ]
-	grep -q "^redlock-run: a: .*pid $bg_pid" 1.err
+	[ "$(wc -l <1.err)" = 2 ]
+	head -n 1 1.err | grep -q "^redlock-run: a: .*pid $bg_pid"
+	tail -n 1 1.err | grep -qE '^redlock-run: a: acquired after [0-9]+s$'
 	[ ! -s 2.err ]
+}
+
+@test "a longer wait that runs out says for how long it was" {
+	hold a
+	run -75 --separate-stderr redlock -k a -w 1.5s -- true
+	says 'a: waiting for' 'a: gave up after 1s: held by' "pid $bg_pid"
+	[ "$(wc -l <<<"$stderr")" = 2 ]
+	let_go
 }
 
 @test "a wait of one second ends with a message about the holder, and nothing else" {

@@ -48,17 +48,21 @@ local function in_our_way()
 end
 
 -- Drops the dead among some of those that wait, others each time, so that they
--- do not pile up behind the living.  Returns how many there are then.
+-- do not pile up behind the living.  Returns how many there are then, and our
+-- place among them; 0 behind so many that nobody counts them.
 local function sweep()
-	local n = call('ZCARD', queue)
+	local n, living, place = call('ZCARD', queue), 0, 0
 	local from = n > SWEEP and now_us() % n or 0
 	for _, waiter in ipairs(call('ZRANGE', queue, from, from + SWEEP - 1)) do
 		if not beat_of(waiter) then
 			leave(waiter)
 			n = n - 1
+		else
+			living = living + 1
+			place = from == 0 and waiter == token and living or place
 		end
 	end
-	return n
+	return n, place
 end
 
 -- What an attempt of ours that is over has left is ours to replace; what was
@@ -99,13 +103,15 @@ if refused then
 	if heartbeat > 0 and ticket == 0 and not over then
 		join()
 	end
-	local waiting, reply, ticket_here = sweep(), refusal(), call('ZSCORE', queue, token)
+	local waiting, place = sweep()
+	local reply, ticket_here = refusal(), call('ZSCORE', queue, token)
 	local _, n, queued = sharing()
 	local owner = token_of(value)
 	reply[AHEAD] = first and 1 or 0
 	reply[QUEUED] = (n > 0 and queued == n or owner and call('ZSCORE', queue, owner)) and 1 or 0
 	reply[WAITING] = waiting - (ticket_here and 1 or 0)
 	reply[TICKET] = tonumber(ticket_here or next_ticket())
+	reply[PLACE] = place
 	return reply
 end
 if only then

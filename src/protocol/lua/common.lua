@@ -15,7 +15,7 @@ local id, token, mode, capacity, slot = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV
 local shared, call = mode == 'shared', redis.call
 
 -- The reply of all scripts has one shape, and ends behind the last field that
--- its reader needs: a grant behind NOW, a refusal behind BEST_PTTL or TICKET.
+-- its reader needs: a grant behind NOW, a refusal behind BEST_PTTL or PLACE.
 --	GRANTED		1 or 0
 --	FENCE		the counter; 0 in a refusal
 --	AHEAD		1: a living waiter comes before us
@@ -29,9 +29,10 @@ local shared, call = mode == 'shared', redis.call
 --	QUEUED		1: its holder is itself in the queue
 --	WAITING		how many others wait
 --	TICKET		ours, or the one that we would get
+--	PLACE		ours in the queue, from 1; 0: unknown
 --	WAITERS		of --status: their values
 --	HOLDERS		of --status: their values, each with its PTTL
-local FENCE, AHEAD, QUEUED, WAITING, TICKET, WAITERS, HOLDERS = 2, 3, 11, 12, 13, 14, 15
+local FENCE, AHEAD, QUEUED, WAITING, TICKET, PLACE, WAITERS, HOLDERS = 2, 3, 11, 12, 13, 14, 15, 16
 local PTTL_NONE, PTTL_FREE = -1, -2
 
 -- A value is the id of its owner ("redlock-run/1 token=UUID try=N "), then the

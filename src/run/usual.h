@@ -1,0 +1,35 @@
+/* How long runs of a lock usually take: one request for its history. */
+#ifndef USUAL_H
+#define USUAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/options.h"
+#include "redis/conn.h"
+
+struct usual {
+	struct conn conn; /* to the first server */
+	const char *prefix;
+	const char *name; /* of the lock; NULL: nothing was requested yet */
+	int slots;
+	int64_t timeout_ms;
+	int64_t end_ms; /* when the server is too late */
+	enum { USUAL_IDLE, USUAL_OPENING, USUAL_SENT, USUAL_DONE } state;
+	int64_t median_ms; /* -1: unknown */
+};
+
+/* Looks up the server, which may block.  usual_release() frees what it took. */
+void usual_init(struct usual *, struct loop *, const struct options *);
+void usual_release(struct usual *);
+
+/* Requests the history of the lock name, which stays in place; only once. */
+void usual_begin(struct usual *, const char *name);
+
+/* Does what is due, each turn of the loop; not for callbacks. */
+void usual_step(struct usual *);
+
+/* The median of the recorded runs of that lock in ms; -1: unknown. */
+int64_t usual_ms(const struct usual *, const char *name);
+
+#endif

@@ -1,0 +1,202 @@
+#!/usr/bin/env bats
+#
+# The line that a run at a terminal draws while it waits; tests/helpers/vt.py
+# keeps what is on the screen.
+#
+# shellcheck disable=SC2016,SC2154
+
+load ../lib/common
+load ../lib/process
+load ../lib/queue
+
+setup_file() { redis_start; }
+
+setup() {
+	redis_reset
+	waiters_setup
+	export -f redis gone eventually not process_in_state held
+	export BATS_FILE_TMPDIR
+	unset NO_COLOR
+	PATH=$(dirname "$REDLOCK_RUN"):$PATH
+	redlock -k a -- sh -c 'until test -e over; do sleep 0.02; done' &
+	holder=$!
+	eventually held a
+}
+
+teardown() {
+	touch over
+	wait "$holder"
+	nothing_left
+}
+
+teardown_file() { redis_stop_all; }
+
+# progress_dialogue: the steps on standard input, at a terminal; $wait in them
+# is a run that waits for the lock.
+progress_dialogue() {
+	sed 's/\$wait/TERM=xterm redlock-run -k a -w/' |
+		"$top/tests/helpers/pty" 3>&- 4>&-
+}
+
+@test "a wait at a terminal is one line, drawn anew each second and erased at the end" {
+	progress_dialogue <<-'END'
+		type $wait 5m -- echo inside
+		shows ^a: 1st of 1, behind [^ ]+@[^ ]+ \(sh\) for \d+s; giving up in 4m5\ds$
+		shows giving up in 4m5[0-7]s$
+		shows giving up in 4m5[0-5]s$
+		check touch over
+		see inside
+		hides behind
+		shows ^redlock-run: a: acquired after \d+s$\n^inside$
+	END
+}
+
+@test "a wait at a terminal that is over within a second draws nothing" {
+	progress_dialogue <<-'END'
+		type $wait 300ms -- echo inside
+		see held by
+		see @@
+		unseen behind
+		check touch over
+		type $wait 300ms -- echo inside
+		see inside
+		unseen acquired|behind
+	END
+}
+
+@test "the line is gone before the first byte of COMMAND" {
+	progress_dialogue <<-'END'
+		type $wait inf -- printf %s first
+		shows ^a: 1st of 1, behind
+		unseen giving up
+		check touch over
+		see acquired after \d+s\r\nfirst
+		shows ^first@@
+		hides behind
+	END
+}
+
+@test "the line has our place in the queue, and how long runs usually take" {
+	redlock -k b -- true
+	redlock -k b -- sleep 0.4
+	redlock -k b -- sleep 0.4
+	redlock -k b -- sh -c 'until test -e over; do sleep 0.02; done' &
+	eventually held b
+	redlock -q -k b -w inf -- true &
+	eventually eval '[ "$(redis zcard "{redlock:b}:~queue")" = 1 ]'
+	redis config resetstat
+	progress_dialogue <<-'END'
+		type TERM=xterm redlock-run -k b -w inf -- echo inside
+		shows ^b: 2nd of 2, behind [^ ]+@[^ ]+ \(sh\) for \d+s, usually [45]\d\dms$
+		check touch over
+		see inside
+	END
+	[ "$(redis info commandstats | grep -c 'cmdstat_xrevrange:calls=1,')" = 1 ]
+	wait
+}
+
+@test "a line that is too long for the terminal is cut, also after a resize" {
+	echo 'TERM=xterm exec redlock-run -k a -w inf -- echo inside' >it
+	progress_dialogue <<-'END'
+		resize 24 40
+		type sh it
+		shows ^a: 1st of 1, behind .{18}>$
+		resize 24 200
+		shows ^a: 1st of 1, behind [^ ]+@[^ ]+ \(sh\) for \d+s$
+		resize 24 40
+		shows ^a: 1st of 1, behind .{18}>$
+		check touch over
+		see inside
+		hides behind
+	END
+}
+
+@test "^C while waiting erases the line and leaves nothing behind" {
+	progress_dialogue <<-'END'
+		type $wait inf -- touch started
+		shows ^a: 1st of 1, behind
+		press ^C
+		see @@
+		hides behind
+		type echo "status $?"
+		see status 130
+		check not test -e started
+	END
+	[ "$(redis exists "$queue")" = 0 ]
+}
+
+@test "^Z while waiting stops us without the line; fg draws it again" {
+	progress_dialogue <<-'END'
+		type $wait inf -- echo inside
+		shows ^a: 1st of 1, behind
+		press ^Z
+		see Stopped
+		hides behind
+		type fg
+		shows ^a: 1st of 1, behind
+		check touch over
+		see inside
+		hides behind
+	END
+}
+
+@test "nothing is drawn in the background; there a wait is lines" {
+	progress_dialogue <<-'END'
+		type $wait inf -- touch inside &
+		see redlock-run: a: waiting for
+		unseen behind
+		check touch over
+		until test -e inside
+		see acquired after
+	END
+}
+
+@test "with standard output elsewhere the line is drawn on standard error" {
+	progress_dialogue <<-'END'
+		type $wait inf -- echo inside >out
+		shows ^a: 1st of 1, behind
+		check touch over
+		until grep -qx inside out
+		see acquired after
+		hides behind
+	END
+}
+
+@test "-q, --log syslog, TERM=dumb and a pipe: no line is drawn" {
+	progress_dialogue <<-'END'
+		type redlock-run -q -k a -w 1200ms -- true; echo "s=$?"
+		see s=75
+		type redlock-run -k a -w 1200ms --log syslog -- true; echo "s=$?"
+		see s=75
+		type TERM=dumb redlock-run -k a -w 1200ms -- true; echo "s=$?"
+		see redlock-run: a: waiting for .*\n.*redlock-run: a: gave up after 1s: held by
+		see s=75
+		type redlock-run -k a -w 1200ms -- true 2>&1 | cat; echo "s=$?"
+		see redlock-run: a: waiting for .*\n.*redlock-run: a: gave up after 1s: held by
+		see s=0
+		unseen behind
+		hides behind
+	END
+}
+
+@test "NO_COLOR changes nothing: the line has no colours" {
+	progress_dialogue <<-'END'
+		type NO_COLOR=1 $wait inf -- echo inside
+		shows ^a: 1st of 1, behind
+		check touch over
+		see inside
+		unseen \x1b\[[0-9;]*m
+	END
+}
+
+@test "a terminal that takes nothing (^S) holds nobody up" {
+	progress_dialogue <<-'END'
+		type $wait inf -- touch inside
+		shows ^a: 1st of 1, behind
+		press ^S
+		check touch over
+		until test -e inside
+		press ^Q
+		see @@
+	END
+}
