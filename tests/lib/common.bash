@@ -150,6 +150,12 @@ json_one() {
 	json "(lambda d: $1)(*d)"
 }
 
+# needs_localhost: skips the test where that name has no address.
+needs_localhost() {
+	getent ahosts localhost >/dev/null ||
+		skip "localhost has no address here"
+}
+
 # compile HELPER FILE [FLAG...]: FILE is made of tests/helpers/HELPER.c.
 compile() {
 	# shellcheck disable=SC2086
@@ -207,20 +213,24 @@ lease_later_than() {
 
 ## Waiting
 
-# eventually [SECONDS] COMMAND...: try COMMAND until it succeeds.
+# eventually [SECONDS] COMMAND...: try COMMAND until it succeeds, again after an
+# eighth of the time that has passed, but at least 20 and at most 100 ms.
 eventually() {
-	local limit=20 end
+	local limit=20 start=${EPOCHREALTIME/./} us pause
 	if [[ $1 =~ ^[0-9]+$ ]]; then
 		limit=$1
 		shift
 	fi
-	end=$((SECONDS + limit + 1))
 	until "$@" >/dev/null 2>&1; do
-		if ((SECONDS >= end)); then
+		us=$((${EPOCHREALTIME/./} - start))
+		if ((us > (limit + 1) * 1000000)); then
 			echo "not within $limit s: $*" >&2
 			return 1
 		fi
-		sleep 0.02
+		pause=$((us / 8))
+		pause=$((pause < 20000 ? 20000 : pause > 100000 ? 100000 : pause))
+		printf -v pause 0.%06d "$pause"
+		sleep "$pause"
 	done
 }
 

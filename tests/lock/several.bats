@@ -24,6 +24,7 @@ none_left() {
 	not grep -qvE '^$|:~(fence|runs)$' <<<"$(redis keys '*')"
 }
 
+# bats test_tags=quick
 @test "several locks are held while COMMAND runs, and released after it" {
 	redlock -k b -k a -k c -- sh -c '
 		$ADMIN_CLI -s "$1" exists redlock:a redlock:b redlock:c >held' \
@@ -45,6 +46,7 @@ none_left() {
 	[ "$output" = "$(tr ' ' '\n' <fences | sed 's/$/\n1/')" ]
 }
 
+# bats test_tags=quick
 @test "if one of several locks is busy none is kept, and the message names the busy one" {
 	hold b
 	run -75 --separate-stderr redlock -k a -k b -k c -- touch started

@@ -40,6 +40,7 @@ refused() {
 @test "TLS: a certificate for the URL's host or address is accepted" {
 	local host
 
+	needs_localhost
 	for host in 127.0.0.1 localhost; do
 		run -3 --separate-stderr redlock -k a -r "$(tls_url redis $host)" \
 		    -- sh -c "$(cli exists redlock:a); exit 3"
@@ -59,6 +60,7 @@ refused() {
 @test "TLS: a certificate for another host is rejected, unless --tls-server-name names it" {
 	local url
 
+	needs_localhost
 	tls_start other other
 	url=$(tls_url other)
 	refused 69 "$url" "$url" 'IP address mismatch'
@@ -75,6 +77,7 @@ refused() {
 }
 
 @test "TLS: a certificate without alternative names is rejected, whatever its common name" {
+	needs_localhost
 	tls_start named localhost
 	refused 69 "$(tls_url named localhost)" 'hostname mismatch'
 	REDLOCK_TLS_SERVER_NAME=localhost refused 69 "$(tls_url named)" \
