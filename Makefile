@@ -183,6 +183,18 @@ check: all $(if $(T),$(filter $(UNITS),$(T)),$(UNITS))
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/run $(or $(T),$(UNITS) \
 		$(wildcard tests/*/*.bats))
 
+# What covers most in little time: unit tests, the simulation, and the main
+# promises of one server.
+check-quick: all $(UNITS)
+	@REDLOCK_RUN='$(abspath $(PROGRAM))' TAG=quick tests/run $(UNITS) \
+		$(wildcard tests/*/*.bats)
+
+# All tests, or those of T, N times under different loads; then each test that
+# has failed, and how often.
+flaky: all $(UNITS)
+	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/flaky $(or $(N),10) $(or $T,\
+		$(UNITS) $(wildcard tests/*/*.bats))
+
 # The oracle: what every request of all simulated lives was, compared with what
 # is recorded.  A refactoring leaves it as it was; a change of the protocol says
 # in its commit which lives changed, and RECORD=1 records them.  REQUESTS=FILE
@@ -299,8 +311,9 @@ clean:
 	rm -rf $B $(PROGRAM) $(MODULE)
 
 FORCE:
-.PHONY: all deps demo units check trace check-asan check-deb check-matrix model chaos \
-	picture bench bench-growth lint install uninstall dist deb clean FORCE
+.PHONY: all deps demo units check check-quick flaky trace check-asan check-deb \
+	check-matrix model chaos picture bench bench-growth lint install uninstall \
+	dist deb clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 -include $(OBJS:.o=.d) $(UNITS:=.d) $(TARGETS:=.d)

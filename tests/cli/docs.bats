@@ -57,6 +57,7 @@ options_of_man() {
 	}' | sort
 }
 
+# bats test_tags=quick
 @test "--help, the man page and the completions list the same options" {
 	options_of_help >help
 	[[ $(wc -l <help) -ge 20 ]]
@@ -85,6 +86,7 @@ options_of_man() {
 	done < <(options_of_help)
 }
 
+# bats test_tags=quick
 @test "--help, the man page and exitcode.h list the same exit statuses" {
 	grep -oE '= [0-9]+' "$top/src/base/exitcode.h" | grep -oE '[0-9]+' |
 		grep -vx 1 | sort -n >header

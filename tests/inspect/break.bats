@@ -99,6 +99,7 @@ break_script() {
 
 ## What it takes away
 
+# bats test_tags=quick
 @test "--break takes the lock away from a run that has died" {
 	writer one -t 1h
 	clients_started one

@@ -64,6 +64,7 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 
 ## How runs end
 
+# bats test_tags=quick
 @test "--history shows each run: start, host, command, duration and end" {
 	local pid
 	redlock -k a -- sh -c 'echo $REDLOCK_PID >pid; exit 7' || true

@@ -26,6 +26,7 @@ status() {
 
 ## The table
 
+# bats test_tags=quick
 @test "--status prints a table of every lock under the prefix" {
 	hold a -t 1h
 	redlock -k cooling --min-hold 1h -- true
@@ -400,6 +401,7 @@ sys.exit(status)' "$@"
 
 ## JSON
 
+# bats test_tags=quick
 @test "--status --json prints one object with the servers and each lock" {
 	local before
 

@@ -24,6 +24,7 @@ word() {
 
 ## Exclusion
 
+# bats test_tags=quick
 @test "no two COMMANDs run at once" {
 	local worker pids=()
 
@@ -73,6 +74,7 @@ word() {
 	((ran >= 2))
 }
 
+# bats test_tags=quick
 @test "COMMAND runs only while the lock is held" {
 	redlock -k a -- sh -c "$(cli exists redlock:a)" | grep -qx 1
 	not held a
@@ -145,6 +147,7 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 	let_go
 }
 
+# bats test_tags=quick
 @test "a finished run leaves nothing in Redis but the fence and the history" {
 	redlock -k a -- true
 	[ "$(redis keys '*' | sort | xargs)" = \
@@ -203,6 +206,7 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 	let_go
 }
 
+# bats test_tags=quick
 @test "a renewal leaves a foreign value alone and creates no key" {
 	hold a -t 2s
 	redis set redlock:a thief px 60000
@@ -219,6 +223,7 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 
 ## Release
 
+# bats test_tags=quick
 @test "a run releases the lock as soon as COMMAND ends, however long the lease" {
 	redlock -k a -t 1d -- true
 	not held a
@@ -254,6 +259,7 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 
 ## --min-hold
 
+# bats test_tags=quick
 @test "--min-hold keeps the lock, and redlock-run exits at once" {
 	local before expires
 
@@ -349,6 +355,7 @@ untouched() {
 	fi
 }
 
+# bats test_tags=quick
 @test "a plain SET makes the lock busy" {
 	redis set redlock:a 0b6f px 60000
 	untouched a
@@ -393,6 +400,7 @@ untouched() {
 
 ## When it is busy
 
+# bats test_tags=quick
 @test "the message about a busy lock names the holder, since when it holds the lock, and the rest of the lease" {
 	hold a -t 1h
 	run -75 --separate-stderr redlock -k a -- true
@@ -413,6 +421,7 @@ untouched() {
 	let_go
 }
 
+# bats test_tags=quick
 @test "control characters in a foreign value do not reach the terminal" {
 	redis set redlock:a $'\e[31mred\a\r\nredlock-run: a: free' px 60000
 	run -75 --separate-stderr redlock -k a -- true
@@ -439,6 +448,7 @@ untouched() {
 
 ## What COMMAND is told
 
+# bats test_tags=quick
 @test "REDLOCK_KEY is the name, REDLOCK_TOKEN is in the value, REDLOCK_PID is the parent" {
 	redlock -k 'a b' -- sh -c "
 		printf '%s\n' \"\$REDLOCK_KEY\" \"\$REDLOCK_TOKEN\" \
@@ -500,6 +510,7 @@ run_fence() {
 	redlock -k a -- sh -c 'echo $REDLOCK_FENCE'
 }
 
+# bats test_tags=quick
 @test "REDLOCK_FENCE is strictly greater at every acquisition" {
 	local last=0 next
 

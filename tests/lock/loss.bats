@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=timing
 # The lock is lost, or cannot be renewed: no command on a lease that may have
 # run out, and none stopped without need.
 # shellcheck disable=SC2154,SC2016
@@ -26,6 +27,7 @@ teardown_file() { redis_stop_all; }
 
 ## The lock is lost
 
+# bats test_tags=quick
 @test "FLUSHALL or a deleted key ends the run with 79 at the next renewal" {
 	local fault
 
@@ -66,6 +68,7 @@ teardown_file() { redis_stop_all; }
 	redis config set maxmemory-policy noeviction
 }
 
+# bats test_tags=quick
 @test "an overwritten key ends the run with 79 at the next renewal, and the new value stays" {
 	trio_start -t 3s --kill-after 100ms
 	after_renewal 3000 'redis set redlock:a thief px 60000' \

@@ -13,6 +13,7 @@ teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
 
+# bats test_tags=quick
 @test "a nested run of the same lock starts at once, without deadlock" {
 	run -7 --separate-stderr redlock -k a -- \
 	    "$REDLOCK_RUN" -k a -- sh -c 'echo in; exit 7'
@@ -82,6 +83,7 @@ teardown_file() { redis_stop_all; }
 	says ./no
 }
 
+# bats test_tags=quick
 @test "a nested run of another lock acquires it normally" {
 	redlock -k a -- "$REDLOCK_RUN" -k b -- sh -c '
 		$ADMIN_CLI -s "$1" exists redlock:a redlock:b >held' sh \

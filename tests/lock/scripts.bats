@@ -66,6 +66,7 @@ field() {
 }
 counter() { redis get "$fence"; }
 
+# bats test_tags=quick
 @test "acquire takes a free lock for its TTL, and a repeated acquire changes nothing" {
 	local before
 	[ "$(acquire me 1 | field granted fence ahead slot)" = '1 1000 0 1' ]
@@ -78,6 +79,7 @@ counter() { redis get "$fence"; }
 	(($(redis pttl "$lock") > 50000))
 }
 
+# bats test_tags=quick
 @test "acquire leaves a lock of any other holder alone" {
 	acquire me 1
 	[ "$(acquire you 1 | first)" = 0 ]
@@ -101,6 +103,7 @@ counter() { redis get "$fence"; }
 	[ "$(acquire me 9 1000 | first)" = 0 ]
 }
 
+# bats test_tags=quick
 @test "renew neither creates a lock nor prolongs a foreign one" {
 	acquire me 1
 	redis del "$lock"
@@ -128,6 +131,7 @@ counter() { redis get "$fence"; }
 	[ "$(counter)" = 5001 ]
 }
 
+# bats test_tags=quick
 @test "release removes only its own lock, and only once" {
 	acquire me 1
 	[ "$(release you 1 | first)" = 0 ]

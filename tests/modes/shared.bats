@@ -27,6 +27,7 @@ reader_renewed() {
 
 ## Readers and writers
 
+# bats test_tags=quick
 @test "any number of readers share a lock" {
 	local name
 
@@ -52,6 +53,7 @@ reader_renewed() {
 	all_over
 }
 
+# bats test_tags=quick
 @test "a writer is refused with 75 while readers hold the lock, and the message names them" {
 	reader 1
 	clients_started 1
@@ -70,6 +72,7 @@ reader_renewed() {
 	all_over
 }
 
+# bats test_tags=quick
 @test "a reader is refused with 75 while a writer holds the lock" {
 	writer 1
 	clients_started 1

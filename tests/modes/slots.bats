@@ -13,6 +13,7 @@ teardown_file() { redis_stop_all; }
 
 ## How many
 
+# bats test_tags=quick
 @test "at most N runs hold the lock; one more without -w gets 75" {
 	local name
 
@@ -34,6 +35,7 @@ teardown_file() { redis_stop_all; }
 	all_over
 }
 
+# bats test_tags=quick
 @test "--slots takes 1 to 1000 and otherwise ends with 64 and quotes the value" {
 	local n
 

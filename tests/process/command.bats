@@ -69,6 +69,7 @@ with_child() {
 
 ## What it is given
 
+# bats test_tags=quick
 @test "COMMAND gets its arguments untouched: no shell, no re-quoting" {
 	local -a args=('' ' ' 'a  b' $'two\nlines' '*' '~' '$HOME' '`id`' '"' "'"
 	    '\' '\n' -- -k -h --status %s ü $'\xff\xfe' a=b ';' '|' '>x')
@@ -110,6 +111,7 @@ with_child() {
 	[[ -s $files.locked ]]
 }
 
+# bats test_tags=quick
 @test "COMMAND inherits the caller's descriptors and no others" {
 	same ls /proc/self/fd
 	same ls /proc/self/fd 5</dev/null 7>"$BATS_TEST_TMPDIR/seven" 23<&0
@@ -172,6 +174,7 @@ with_child() {
 	ends_with 5
 }
 
+# bats test_tags=quick
 @test "COMMAND inherits the environment unchanged, plus the six REDLOCK variables" {
 	local -a odd=(A=1 'B=two words' $'C=two\nlines' $'D=\xff\xfe' E=
 	    REDISCLI_AUTH=secret REDLOCK_NODE_TIMEOUT=1s

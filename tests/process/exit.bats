@@ -21,6 +21,7 @@ teardown_file() { redis_stop_all; }
 
 ## COMMAND's own
 
+# bats test_tags=quick
 @test "the exit status is COMMAND's own" {
 	local n
 
@@ -40,6 +41,7 @@ teardown_file() { redis_stop_all; }
 
 ## 64
 
+# bats test_tags=quick
 @test "64: a usage error" {
 	run -64 --separate-stderr redlock -k a
 	says --help
@@ -54,6 +56,7 @@ teardown_file() { redis_stop_all; }
 
 ## 69
 
+# bats test_tags=quick
 @test "69: no server listens on the socket" {
 	run -69 --separate-stderr redlock -k a -r unix:///no/such/socket -- \
 	    touch started
@@ -141,6 +144,7 @@ teardown_file() { redis_stop_all; }
 
 ## 75
 
+# bats test_tags=quick
 @test "75: another run holds the lock" {
 	redis set redlock:a somebody px 60000
 	run -75 --separate-stderr redlock -k a -- touch started
@@ -166,6 +170,7 @@ teardown_file() { redis_stop_all; }
 
 ## 77
 
+# bats test_tags=quick
 @test "77: the password is missing or wrong" {
 	redis acl setuser default resetpass '>s3cret'
 	run -77 --separate-stderr redlock -k a -- touch started
@@ -210,6 +215,7 @@ teardown_file() { redis_stop_all; }
 
 ## 79
 
+# bats test_tags=quick
 @test "79: the lock was lost while COMMAND ran; COMMAND was stopped" {
 	run -79 --separate-stderr redlock -k a -t 2s -- sh -c "
 		$(cli del redlock:a) >/dev/null
@@ -248,6 +254,7 @@ teardown_file() { redis_stop_all; }
 
 ## 124
 
+# bats test_tags=quick
 @test "124: --max-run stops COMMAND and releases the lock" {
 	run -124 --separate-stderr redlock -k a --max-run 200ms -- sleep 30
 	says a
@@ -271,6 +278,7 @@ teardown_file() { redis_stop_all; }
 
 ## 126, 127
 
+# bats test_tags=quick
 @test "126: COMMAND cannot be executed; the lock is released" {
 	echo 'echo no' >script
 	run -126 --separate-stderr redlock -k a -- ./script
@@ -281,6 +289,7 @@ teardown_file() { redis_stop_all; }
 	free a
 }
 
+# bats test_tags=quick
 @test "127: COMMAND is not found; the lock is released" {
 	run -127 --separate-stderr redlock -k a -- no-such-command
 	says no-such-command

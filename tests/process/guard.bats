@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=timing
 #
 # If redlock-run itself is killed or stopped, COMMAND does not run on without
 # its lock.
@@ -127,6 +128,7 @@ guard_gone() {
 
 ## Killed
 
+# bats test_tags=quick
 @test "when redlock-run is killed, all of COMMAND's processes are dead within a second" {
 	in_time 1000 kill_zoo
 }

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=timing
 #
 # COMMAND's processes: which they are, how they are stopped, and when the lock
 # is released.
@@ -116,6 +117,7 @@ stopped_with() {
 
 ## Waiting for them
 
+# bats test_tags=quick
 @test "the lock is released as soon as all of COMMAND's processes are gone, and not before" {
 	local way
 	((${#ways[@]} >= 6))
@@ -176,6 +178,7 @@ idle_while() {
 	free
 }
 
+# bats test_tags=quick
 @test "a daemon (own session, parent gone) does not keep the lock" {
 	daemon 1 'setsid -f sh -c "echo \$\$; exec sleep 1000"; exit 4'
 	daemon 1 'sh -c "setsid sh -c \"sleep 1000 & echo \\\$!\""; exit 4'

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=timing
 #
 # Signals: who gets which, how fast, and who does not.  Without a terminal;
 # terminal.bats has the other half.
@@ -78,6 +79,7 @@ scripts_are() {
 
 ## Passed on
 
+# bats test_tags=quick
 @test "each signal is passed on to COMMAND within 50 ms, once" {
 	local name
 	begin redlock-run -k a -- witness "$log" "$(kill -l URG)" 0

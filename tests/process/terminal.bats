@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=timing
 #
 # At a terminal: an interactive bash, and somebody who types; tests/helpers/pty
 # has the steps of a dialogue.

@@ -18,6 +18,7 @@ teardown_file() { redis_stop_all; }
 
 ## The turn
 
+# bats test_tags=quick
 @test "first come, first served" {
 	local name
 
@@ -122,6 +123,7 @@ teardown_file() { redis_stop_all; }
 
 ## How long
 
+# bats test_tags=quick
 @test "a wait that times out gives 75 after that time and leaves nothing behind" {
 	local ms late best
 
@@ -169,6 +171,7 @@ teardown_file() { redis_stop_all; }
 	eventually keys_left
 }
 
+# bats test_tags=quick
 @test "-w 0 and -n neither wait nor queue" {
 	local how began_us
 
@@ -195,6 +198,7 @@ teardown_file() { redis_stop_all; }
 	keys_left
 }
 
+# bats test_tags=quick
 @test "a malformed -w is a usage error that quotes it" {
 	local bad
 

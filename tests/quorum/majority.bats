@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=timing
 # Several servers: what becomes of a lock that is held when a minority or a
 # majority of them fails.
 # shellcheck disable=SC2154,SC2016

@@ -289,6 +289,7 @@ only_side_keys() {
 
 ## The server cannot: no vote, never "held by somebody"
 
+# bats test_tags=quick
 @test "a server out of memory has no vote" {
 	redis config set maxmemory 1
 	refused_with 69
@@ -314,6 +315,7 @@ only_side_keys() {
 	run -75 redlock -k a -- true
 }
 
+# bats test_tags=quick
 @test "a replica has no vote" {
 	redis replicaof 127.0.0.1 1
 	refused_with 69
@@ -439,6 +441,7 @@ full_server() {
 	done
 }
 
+# bats test_tags=quick
 @test "garbage and half a reply are no vote" {
 	local answer
 
@@ -453,6 +456,7 @@ full_server() {
 	done
 }
 
+# bats test_tags=quick
 @test "a server that hangs up has no vote" {
 	local start=$SECONDS
 
