@@ -41,7 +41,9 @@ class Etcd:
             "etcd", "--data-dir", bench.path("etcd"), "--log-level", "error",
             "--listen-client-urls", self.url, "--advertise-client-urls",
             self.url, "--listen-peer-urls", peer, "--initial-advertise-peer-urls",
-            peer, "--initial-cluster", f"default={peer}")
+            peer, "--initial-cluster", f"default={peer}",
+            files=[(os.POSIX_SPAWN_OPEN, 2, bench.path("etcd.log"),
+                    os.O_WRONLY | os.O_CREAT, 0o666)])
         until(lambda: self.ask("endpoint", "health").returncode == 0,
               [self.pid])
 
@@ -227,19 +229,22 @@ set terminal svg size 960,1080 font "sans,13" background "white"
 set output "{svg}"
 set multiplot layout 3,2 title "{title}"
 set grid ytics lc rgb "#dddddd"
-set key top left
-set style fill solid 0.8
-set boxwidth 0.7
 set style line 1 lc rgb "#1f5fa8" lw 2 pt 7 ps 0.6
 set style line 2 lc rgb "#c4512d" lw 2 pt 7 ps 0.6
 set style line 3 lc rgb "#3d8b4f" lw 2 pt 7 ps 0.6
 set logscale y
 unset key
+ms(us) = sprintf("%.1f ms", us / 1000)
+set xrange [-0.5:{last}.5]
+set yrange [500:500000]
 set title "A run of true (us)"
-plot "{tools}" using 0:2:xtic(1) with boxes ls 1
-set title "Hand-over (us)"
-plot "{tools}" using 0:4:xtic(1) with boxes ls 1
+plot "{tools}" using 0:2:xtic(1) with points ls 1 ps 1.2, \\
+     "" using 0:2:(ms($2)) with labels offset 0,1
+set title "Hand-over to one of ten that wait (us)"
+plot "{tools}" using 0:4:xtic(1) with points ls 1 ps 1.2, \\
+     "" using 0:4:(ms($4)) with labels offset 0,1
 unset logscale y
+set xrange [*:*]
 set yrange [0:*]
 set title "A run of true on 1 to 9 servers (us)"
 set xlabel "servers"
@@ -250,7 +255,7 @@ set xlabel "waiters"
 plot "{waiters}" using 1:2 with linespoints ls 1
 set logscale y
 set yrange [*:*]
-set key top left
+set key top left Left reverse
 set title "Redis's time for one script (us)"
 set xlabel "slots, all taken"
 plot "{slots}" using 1:2 with linespoints ls 1 title "renewal", \\
@@ -280,7 +285,9 @@ def draw(bench, series):
                                  else str(cell) for cell in row) + "\n")
     title = f"redlock-run, {time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores"
     subprocess.run(["gnuplot"], check=True, text=True,
-                   input=PLOT.format(svg=svg, title=title, **files))
+                   input=PLOT.format(
+                       svg=svg, title=title, last=len(series["tools"]) - 1,
+                       **files))
     say(f"\nplot: {os.path.relpath(svg)}")
 
 
