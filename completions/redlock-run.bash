@@ -97,7 +97,8 @@ _redlock_run()
 			;;
 		-[kwEt] | --key | --wait | --conflict-exit-code | --ttl | --min-hold | \
 		    --max-run | --kill-after | --on-loss | --node-timeout | \
-		    --restart-grace | --slots | --replicas | --token | --log)
+		    --restart-grace | --slots | --replicas | --token | --log | \
+		    --since | --rows)
 			((++i == n)) && option=${words[i - 1]}
 			;;
 		--status | --history | --break | --check)
@@ -155,8 +156,8 @@ _redlock_run()
 		    -o --only-command -r --redis --prefix --node-timeout
 		    --restart-grace --password-file --tls-ca --tls-cert
 		    --tls-key --tls-server-name --config
-		    --status --watch --history --break --token --check --json
-		    --log -q --quiet -v --verbose -h --help -V --version' \
+		    --status --watch --history --since --failed --rows --break
+		    --token --check --json --log -q --quiet -v --verbose -h --help -V --version' \
 		    -- "$value")
 	elif [[ -z $asks ]]; then
 		_redlock_run_command "${at[n]}"

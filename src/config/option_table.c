@@ -35,33 +35,41 @@ set_text(struct options *opt, const struct option_row *o, char *value)
 }
 
 static int64_t
-read_duration(const struct option_row *o, const char *value)
+read_duration(const struct option_row *o, const char *value, int64_t least_ms)
 {
 	char name[32] = "--";
 
 	strcat(name, o->name);
-	return setting_duration((struct setting){ name, value }, 0, 0);
+	return setting_duration((struct setting){ name, value }, 0, least_ms);
 }
 
 static void
 set_duration(struct options *opt, const struct option_row *o, char *value)
 {
-	*(int64_t *)member(opt, o) = read_duration(o, value);
+	*(int64_t *)member(opt, o) = read_duration(o, value, 0);
+}
+
+/* A duration that is not 0. */
+static void
+set_period(struct options *opt, const struct option_row *o, char *value)
+{
+	*(int64_t *)member(opt, o) = read_duration(o, value, 1);
 }
 
 /* A duration, or none at all. */
 static void
 set_limit(struct options *opt, const struct option_row *o, char *value)
 {
-	*(int64_t *)member(opt, o) =
-	    strcmp(value, "inf") == 0 ? CLOCK_NEVER : read_duration(o, value);
+	*(int64_t *)member(opt, o) = strcmp(value, "inf") == 0 ?
+	    CLOCK_NEVER :
+	    read_duration(o, value, 0);
 }
 
 /* As with timeout(1), 0 is no limit either. */
 static void
 set_max_run(struct options *opt, const struct option_row *o, char *value)
 {
-	int64_t ms = strcmp(value, "inf") == 0 ? 0 : read_duration(o, value);
+	int64_t ms = strcmp(value, "inf") == 0 ? 0 : read_duration(o, value, 0);
 
 	opt->max_run_ms = ms == 0 ? CLOCK_NEVER : ms;
 }
@@ -83,6 +91,13 @@ read_number(
 		usage_error("%s: '%s' is not %s from %d to %d", option,
 		    quotable(text), what, least, most);
 	return (int)n;
+}
+
+static void
+set_rows(struct options *opt, const struct option_row *o, char *value)
+{
+	(void)o;
+	opt->rows = read_number("--rows", "a number", value, 1, 1000000);
 }
 
 static void
@@ -248,6 +263,12 @@ const struct option_row option_table[] = {
 	    "and again every second, until q or ^C", NULL },
 	{ "history", 0, NULL, ALL, set_mode, MODE_HISTORY, "show the last runs",
 	    NULL },
+	{ "rows", 0, "N", IN(HISTORY), set_rows, 0,
+	    "at most N of them, the newest (50)", NULL },
+	{ "since", 0, "DURATION", IN(HISTORY), set_period, TO(since_ms),
+	    "those that began within that time", NULL },
+	{ "failed", 0, NULL, IN(HISTORY), set_flag, TO(failed),
+	    "those that did not end with status 0", NULL },
 	{ "break", 0, NULL, ALL, set_mode, MODE_BREAK,
 	    "take the lock away from a dead holder", NULL },
 	{ "token", 0, "TOKEN", IN(BREAK), set_text, TO(token),

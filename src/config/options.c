@@ -11,6 +11,7 @@ options_init(struct options *opt)
 	*opt = (struct options){
 		.conflict_status = EXIT_BUSY,
 		.capacity = 1,
+		.rows = 50,
 		.max_run_ms = CLOCK_NEVER,
 	};
 }

@@ -2,26 +2,49 @@
 #include <stdio.h>
 
 #include "base/die.h"
+#include "base/exitcode.h"
+#include "base/log.h"
 #include "inspect/history.h"
 #include "inspect/history_json.h"
 #include "inspect/history_table.h"
 #include "inspect/runlog.h"
 
+/* Reports named locks without any run; returns EXIT_NO_RUNS if there is one. */
+static int
+report_unknown(const struct history *h)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < h->nlocks; i++) {
+		if (h->locks[i].runs.n > 0)
+			continue;
+		notice("%s: no runs recorded in the last 30 days",
+		    h->locks[i].name);
+		result = EXIT_NO_RUNS;
+	}
+	return result;
+}
+
 int
 history_run(const struct options *opt)
 {
 	struct history h = { 0 };
+	struct run_list list;
 	int result, failures;
 
 	query_init(&h.query, opt);
 	h.query.arg = &h;
 	history_read(&h);
+	run_list_select(&list, &h);
 	result = query_report(&h.query, &failures);
 	if (opt->json)
-		history_json(stdout, &h);
-	else if (failures < h.query.nservers) /* a minority may say it */
-		history_table(stdout, &h);
+		history_json(stdout, &h, &list);
+	else if (failures < h.query.nservers) /* a minority may know runs */
+		history_table(stdout, &h, &list);
 	flush_output();
+	if (result == 0 && opt->names.n > 0)
+		result = report_unknown(&h);
+	run_list_release(&list);
 	history_release(&h);
 	return result;
 }

@@ -6,8 +6,9 @@
 
 /*
  * Prints the last runs of the locks opt->names, or, if it names none, of all
- * under the prefix, on standard output.  Returns the exit status: 0, or
- * EXIT_UNREACHABLE or EXIT_REFUSED with a message.
+ * under the prefix, on standard output.  Returns the exit status: 0, or with a
+ * message EXIT_NO_RUNS if a named lock has none, EXIT_UNREACHABLE or
+ * EXIT_REFUSED.
  */
 int history_run(const struct options *opt);
 

@@ -4,17 +4,17 @@
 #include "inspect/members.h"
 
 static void
-json_run(struct json *j, const struct lock_runs *c, const struct past_run *run)
+json_run(struct json *j, const struct run_row *r)
 {
-	const struct owner *o = &run->owner;
+	const struct past_run *run = r->run;
 
 	json_object(j, NULL);
-	json_string(j, "name", c->name);
-	json_string(j, "token", o->token);
-	members_owner(j, o);
+	json_string(j, "name", r->lock->name);
+	json_string(j, "token", run->owner.token);
+	members_owner(j, &run->owner);
 	json_time(j, "since", run->since_ms);
 	json_number(j, "waited_ms", run->waited_ms, 0);
-	json_number(j, "ran_ms", lock_runs_ran_ms(c, run), 0);
+	json_number(j, "ran_ms", lock_runs_ran_ms(r->lock, run), 0);
 	json_number(j, "status", run->status, 0);
 	json_number(j, "signal", run->signal, 0);
 	json_string(j, "ended", ending_names[run->ending]);
@@ -32,7 +32,7 @@ is_list_known(const struct query *q)
 }
 
 void
-history_json(FILE *out, const struct history *h)
+history_json(FILE *out, const struct history *h, const struct run_list *list)
 {
 	struct json j = { .out = out };
 
@@ -44,12 +44,8 @@ history_json(FILE *out, const struct history *h)
 		return;
 	}
 	json_array(&j, "runs");
-	for (size_t i = 0; i < h->nlocks; i++) {
-		const struct lock_runs *c = &h->locks[i];
-
-		for (size_t k = 0; k < lock_runs_shown(c); k++)
-			json_run(&j, c, &c->runs.run[k]);
-	}
+	for (size_t i = 0; i < list->n; i++)
+		json_run(&j, &list->row[i]);
 	json_end(&j);
 	json_end(&j);
 }

@@ -4,12 +4,12 @@
 
 #include <stdio.h>
 
-#include "inspect/runlog.h"
+#include "inspect/run_list.h"
 
 /*
  * Prints an object of "servers" and "runs"; runs is null if too few
  * servers replied.  ferror() reports a failed write.
  */
-void history_json(FILE *, const struct history *);
+void history_json(FILE *, const struct history *, const struct run_list *);
 
 #endif

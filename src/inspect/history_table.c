@@ -5,15 +5,18 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/duration.h"
 #include "base/escape.h"
 #include "base/table.h"
+#include "base/xalloc.h"
 #include "inspect/history_table.h"
 
-#define WIDEST 20 /* columns that the bar of the longest run takes */
+#define PAGE   100 /* rows in memory at a time */
+#define WIDEST 20  /* columns that the bar of the longest run takes */
 
 /* The columns; LOCK comes before them if there may be several locks. */
 enum { WHEN, HOST, PID, COMMAND, WAITED, RAN, BAR, ENDED, COLUMNS };
@@ -148,24 +151,39 @@ show_run(struct page *p, const struct lock_runs *c, const struct past_run *run,
 	show_ending(p, row, run);
 }
 
-/* Replaces the rows by those of another lock; columns only ever widen. */
-static void
-turn_page(struct page *p, const struct lock_runs *c)
+/* The longest run of each lock that is listed, by the lock's index. */
+static int64_t *
+find_longest(const struct history *h, const struct run_list *list)
 {
-	int64_t longest = 0;
+	int64_t *longest = xcalloc(h->nlocks + 1, sizeof(*longest));
 
+	for (size_t i = 0; i < list->n; i++) {
+		const struct run_row *r = &list->row[i];
+		int64_t ms = lock_runs_ran_ms(r->lock, r->run);
+		size_t lock = (size_t)(r->lock - h->locks);
+
+		if (ms > longest[lock])
+			longest[lock] = ms;
+	}
+	return longest;
+}
+
+/* Replaces the rows by those from first; columns only ever widen. */
+static void
+turn_page(struct page *p, const struct history *h, const struct run_list *list,
+    size_t first, const int64_t longest[])
+{
 	p->table.nrows = 1;
-	for (size_t i = 0; i < lock_runs_shown(c); i++)
-		if (lock_runs_ran_ms(c, &c->runs.run[i]) > longest)
-			longest = lock_runs_ran_ms(c, &c->runs.run[i]);
-	for (size_t i = 0; i < lock_runs_shown(c); i++)
-		show_run(p, c, &c->runs.run[i], longest);
+	for (size_t i = first; i < list->n && i < first + PAGE; i++) {
+		const struct run_row *r = &list->row[i];
+
+		show_run(p, r->lock, r->run, longest[r->lock - h->locks]);
+	}
 }
 
 /* With -v: the token, and each server's last event if they differ. */
 static void
-show_logs(FILE *out, const struct query *q, const struct lock_runs *c,
-    const struct past_run *run)
+show_logs(FILE *out, const struct query *q, const struct run_row *r)
 {
 	static const char *const views[] = { "says nothing of it",
 		"does not know its end", "says that it was lost",
@@ -174,38 +192,39 @@ show_logs(FILE *out, const struct query *q, const struct lock_runs *c,
 	bool agree = true;
 
 	fprintf(out, "  token %s\n",
-	    escape_text(safe, sizeof(safe), run->owner.token,
-		strlen(run->owner.token)));
+	    escape_text(safe, sizeof(safe), r->run->owner.token,
+		strlen(r->run->owner.token)));
 	for (int i = 1; i < q->nservers; i++)
-		agree = agree && run->event[i] == run->event[0];
+		agree = agree && r->run->event[i] == r->run->event[0];
 	for (int i = 0; i < q->nservers && !agree; i++)
 		fprintf(out, "  %s  %s\n", q->servers[i].conn.address.text,
-		    c->logs[i].known ? views[run->event[i]] : "did not answer");
+		    r->lock->logs[i].known ? views[r->run->event[i]] :
+					     "did not answer");
 }
 
 void
-history_table(FILE *out, const struct history *h)
+history_table(FILE *out, const struct history *h, const struct run_list *list)
 {
 	static const char *const titles[COLUMNS + 1] = { "LOCK", "WHEN", "HOST",
 		"PID", "COMMAND", "WAITED", "RAN", "", "ENDED" };
 	const struct options *opt = h->query.opt;
 	struct page p = { .first = opt->names.n != 1, .blocks = utf8_locale() };
+	int64_t *longest = find_longest(h, list);
 
 	table_init(&p.table, table_wants_colours(), p.first + COLUMNS,
 	    titles + 1 - p.first);
-	for (size_t i = 0; i < h->nlocks; i++)
-		turn_page(&p, &h->locks[i]); /* for the widths */
+	for (size_t i = 0; i < list->n; i += PAGE)
+		turn_page(&p, h, list, i, longest); /* for the widths */
 	table_print(out, &p.table, 0, 1);
-	for (size_t i = 0; i < h->nlocks; i++) {
-		const struct lock_runs *c = &h->locks[i];
+	for (size_t i = 0; i < list->n; i++) {
+		size_t row = i % PAGE + 1;
 
-		turn_page(&p, c);
-		for (size_t row = 1; row < p.table.nrows; row++) {
-			table_print(out, &p.table, row, row + 1);
-			if (opt->verbose)
-				show_logs(
-				    out, &h->query, c, &c->runs.run[row - 1]);
-		}
+		if (row == 1)
+			turn_page(&p, h, list, i, longest);
+		table_print(out, &p.table, row, row + 1);
+		if (opt->verbose)
+			show_logs(out, &h->query, &list->row[i]);
 	}
 	table_release(&p.table);
+	free(longest);
 }

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-#include "inspect/runlog.h"
+#include "inspect/run_list.h"
 
 /* Prints a row for each run.  ferror() reports a failed write. */
-void history_table(FILE *, const struct history *);
+void history_table(FILE *, const struct history *, const struct run_list *);
 
 #endif

@@ -143,12 +143,6 @@ history_release(struct history *h)
 	query_release(&h->query);
 }
 
-size_t
-lock_runs_shown(const struct lock_runs *c)
-{
-	return c->runs.n < RUNS_SHOWN ? c->runs.n : RUNS_SHOWN;
-}
-
 int64_t
 lock_runs_ran_ms(const struct lock_runs *c, const struct past_run *run)
 {

@@ -11,8 +11,6 @@
 #include "inspect/run_record.h"
 #include "protocol/owner.h"
 
-#define RUNS_SHOWN 100 /* of a lock, at most */
-
 /* What one server replied about one lock, apart from its runs. */
 struct server_log {
 	bool known;
@@ -42,9 +40,6 @@ struct history {
  */
 void history_read(struct history *);
 void history_release(struct history *);
-
-/* Returns how many runs of the lock --history prints. */
-size_t lock_runs_shown(const struct lock_runs *);
 
 /* Returns for how long COMMAND ran, or has run by now; -1: unknown. */
 int64_t lock_runs_ran_ms(const struct lock_runs *, const struct past_run *);

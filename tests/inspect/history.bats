@@ -182,8 +182,8 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	redlock -k a -k b -k c -- sh -c 'exit 3' || true
 	[ "$(endings)" = 3 ]
 	history
-	[ "$(sed 1d <<<"$output" | awk '{ print $1, $NF }' | xargs)" = \
-	    'a 3 b 3 b 0 c 3' ]
+	[ "$(sed 1d <<<"$output" | awk '{ print $1, $NF }' | sort | xargs)" = \
+	    'a 3 b 0 b 3 c 3' ]
 	hold a -k b
 	eventually entries 3
 	kill -KILL "$bg_pid"
@@ -202,22 +202,99 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	redis set redlock:foreign somebody
 	history
 	[ "$status" -eq 0 ]
-	[ "$(awk '{ print $1 }' <<<"$output" | xargs)" = 'LOCK a x{t}y' ]
+	[ "$(awk '{ print $1 }' <<<"$output" | xargs)" = 'LOCK x{t}y a' ]
 	history --json
-	json '[r["name"] for r in d] == ["a", "x{t}y"]'
+	json '[r["name"] for r in d] == ["x{t}y", "a"]'
 }
 
-@test "--history without any entry is no error" {
+@test "--history of a name without runs says so: 1" {
 	redis set redlock:a somebody
-	history -k a
+	redlock -k b -- true
+	history -k a -k b
+	[ "$status" -eq 1 ]
+	[ "$stderr" = 'redlock-run: a: no runs recorded in the last 30 days' ]
+	[ "$(wc -l <<<"$output")" -eq 2 ]
+	history -q --json -k a
+	[ "$status" -eq 1 ]
+	[ -z "$stderr" ]
+	json 'd == []'
+	# A filter may leave nothing of what is recorded.
+	history -k b --failed
 	[ "$status" -eq 0 ]
 	[ "$(xargs <<<"$output")" = 'WHEN HOST PID COMMAND WAITED RAN ENDED' ]
+}
+
+@test "--history without any lock is no error" {
+	history
+	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
-	history --json -k a
+	[ "$(wc -l <<<"$output")" -eq 1 ]
+	history --json
 	[ "$status" -eq 0 ]
 	json 'd == []'
-	history --json
-	json 'd == []'
+}
+
+# past LOCK MS SECONDS STATUS: LOCK has run for MS that many SECONDS ago.
+past() {
+	redis xadd "{redlock:$1}:~runs" "$((($(date +%s) - $3) * 1000 + $2))-*" \
+	    end "${owner/=x/=$1$3} waited=0 ran=$2 ended=exited status=$4" >/dev/null
+}
+
+@test "--history lists all locks in one table, newest first, each with its own bar" {
+	past a 8000 500 0
+	past b 80 400 0
+	past a 4000 300 0
+	history
+	[ "$(sed 1d <<<"$output" | awk '{ print $1 }' | xargs)" = 'a b a' ]
+	[ "$(sed 1d <<<"$output" | grep -oE '#+|[█▏▎▍▌▋▊▉]+' | awk '{ print length }' | xargs)" = \
+	    '10 20 20' ]
+	history -k a -k b
+	[ "$(sed 1d <<<"$output" | awk '{ print $1 }' | xargs)" = 'a b a' ]
+}
+
+@test "--history shows 50 runs, or --rows N" {
+	local i
+	for i in {1..60}; do
+		echo "XADD $runs * end \"${owner/=x/=t$i} waited=0 ran=$i ended=exited status=0\""
+	done | redis >/dev/null
+	[ "$(endings | wc -w)" -eq 50 ]
+	[ "$(endings --rows 3 | wc -w)" -eq 3 ]
+	[ "$(endings --rows 1000 | wc -w)" -eq 60 ]
+	history --json --rows 2
+	json 'len(d) == 2'
+	run -64 redlock --history --rows 0
+	run -64 redlock --history --rows x
+	run -64 redlock --status --rows 3
+}
+
+@test "--history --failed and --since search all that is recorded" {
+	local i
+	past a 10 90000 7
+	past a 10 80000 0
+	for i in {1..90}; do
+		past a 10 "$((8000 - i))" 0
+	done
+	past b 10 100 0
+	[ "$(endings --failed)" = 7 ]
+	[ "$(endings --since 2h)" = '' ]
+	[ "$(endings --since 3h --rows 100 | wc -w)" -eq 90 ]
+	[ "$(endings --since 1d --failed)" = '' ]
+	history --since 2h --json
+	json '[r["name"] for r in d] == ["b"]'
+	run -64 --separate-stderr redlock --history --since 0
+	[[ $stderr == *"--since: '0' is too short"* ]]
+	run -64 redlock --history --since yesterday
+	run -64 redlock --status --failed
+}
+
+@test "--history --failed shows every end but status 0, and no run that still runs" {
+	redlock -k a --max-run 100ms -- sleep 1000 || true
+	redlock -k a -- /nonexistent || true
+	redlock -k a -- sh -c 'kill -KILL $$' || true
+	redlock -k a -- true
+	hold a
+	[ "$(endings --failed)" = 'KILL not-run max-run' ]
+	let_go
 }
 
 @test "--history --json prints one object with the servers and each run" {
@@ -269,14 +346,14 @@ owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	done | redis >/dev/null
 	redlock -k a -- true
 	[ "$(redis xlen "$runs")" = 200 ]
-	history --json -k a
+	history --json -k a --rows 1000
 	json 'len(d) == 100 and all(r["ended"] == "exited" for r in d)'
-	redis xtrim "$runs" maxlen 3
+	redis xtrim "$runs" maxlen 3 >/dev/null
 	[ "$(endings)" = '0 0' ]
 	for i in {1..150}; do
 		echo "XADD $runs * end \"${owner/=x/=t$i} ended=exited status=0\""
 	done | redis >/dev/null
-	[ "$(endings | wc -w)" = 100 ]
+	[ "$(endings --rows 1000 | wc -w)" = 151 ]
 }
 
 # on_terminal: what is written to a terminal.

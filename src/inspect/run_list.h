@@ -1,0 +1,30 @@
+/* The runs that --history lists. */
+#ifndef RUN_LIST_H
+#define RUN_LIST_H
+
+#include <stddef.h>
+
+#include "inspect/runlog.h"
+
+struct run_row {
+	const struct lock_runs *lock;
+	const struct past_run *run;
+};
+
+struct run_list {
+	struct run_row *row; /* newest first */
+	size_t n;
+};
+
+/*
+ * Lists the runs of all locks of the history that its options ask for: --since
+ * and --failed choose, then --rows limits.  Rows point into the history.
+ * run_list_release() frees the list.
+ */
+void run_list_select(struct run_list *, const struct history *);
+void run_list_release(struct run_list *);
+
+/* Returns whether the run has ended, and not with status 0. */
+bool run_failed(const struct past_run *);
+
+#endif
