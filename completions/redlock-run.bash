@@ -68,7 +68,7 @@ _redlock_run()
 
 	for ((i = 1; i < n; i++)); do
 		# -qk is like -q -k
-		[[ ${words[i]} =~ ^-[nosqv]+([kwEtr].*)$ ]] &&
+		[[ ${words[i]} =~ ^-[nosqv]+([kwEtmr].*)$ ]] &&
 			words[i]=-${BASH_REMATCH[1]}
 		case ${words[i]} in
 		--)
@@ -95,10 +95,10 @@ _redlock_run()
 			_redlock_run_word "${words[i]}"
 			server+=("$word")
 			;;
-		-[kwEt] | --key | --wait | --conflict-exit-code | --ttl | --min-hold | \
-		    --max-run | --kill-after | --on-loss | --node-timeout | \
-		    --restart-grace | --slots | --replicas | --token | --log | \
-		    --since | --rows)
+		-[kwEtm] | --key | --wait | --conflict-exit-code | --message | \
+		    --ttl | --min-hold | --max-run | --kill-after | --on-loss | \
+		    --node-timeout | --restart-grace | --slots | --replicas | \
+		    --token | --log | --since | --rows)
 			((++i == n)) && option=${words[i - 1]}
 			;;
 		--status | --history | --break | --check)
@@ -151,7 +151,8 @@ _redlock_run()
 
 	if [[ $value == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '-k --key -w --wait -n --nonblock
-		    -s --shared --slots -E --conflict-exit-code -t --ttl
+		    -s --shared --slots -E --conflict-exit-code -m --message
+		    -t --ttl
 		    --min-hold --replicas --max-run --kill-after --on-loss
 		    -o --only-command -r --redis --prefix --node-timeout
 		    --restart-grace --password-file --tls-ca --tls-cert

@@ -9,14 +9,14 @@ function __redlock_run_command
     set -e words[1]
     while set -q words[1]
         # -qk is like -q -k
-        set -l word (string replace -r '^-[nosqv]+([kwEtr])$' -- '-$1' $words[1])
+        set -l word (string replace -r '^-[nosqv]+([kwEtmr])$' -- '-$1' $words[1])
         set -e words[1]
         switch $word
             case --
                 test $no_command = 2; and return 2
                 string join \n -- $words
                 return 0
-            case -k --key -w --wait -E --conflict-exit-code -t --ttl --min-hold \
+            case -k --key -w --wait -E --conflict-exit-code -m --message -t --ttl --min-hold \
                     --max-run --kill-after --on-loss -r --redis --prefix \
                     --node-timeout --restart-grace --password-file --slots \
                     --replicas --tls-ca --tls-cert --tls-key --tls-server-name \
@@ -85,6 +85,7 @@ __redlock_run_option -s n -l nonblock -d 'Do not wait when it is busy'
 __redlock_run_option -s s -l shared -d 'Share it with others that do so'
 __redlock_run_option -l slots -x -d 'At most that many hold it at a time'
 __redlock_run_option -s E -l conflict-exit-code -x -d 'Exit status when it is busy'
+__redlock_run_option -s m -l message -x -d 'Shown with the name of the holder'
 __redlock_run_option -s t -l ttl -x -d 'The lease'
 __redlock_run_option -l min-hold -x -d 'Keep the lock at least that long'
 __redlock_run_option -l replicas -x -d 'Replicas that must have the lock first'

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "config/option_table.h"
 #include "protocol/key.h"
+#include "protocol/owner.h"
 
 #define IN(mode) (1u << MODE_##mode)
 #define ALL      (IN(RUN) | IN(STATUS) | IN(HISTORY) | IN(BREAK) | IN(CHECK))
@@ -124,6 +125,18 @@ set_conflict(struct options *opt, const struct option_row *o, char *value)
 }
 
 static void
+set_message(struct options *opt, const struct option_row *o, char *value)
+{
+	size_t len = strlen(value);
+
+	(void)o;
+	if (len >= OWNER_MESSAGE)
+		usage_error("--message: '%.64s...' has %zu bytes, more than %d",
+		    quotable(value), len, OWNER_MESSAGE - 1);
+	opt->message = value;
+}
+
+static void
 set_shared(struct options *opt, const struct option_row *o, char *value)
 {
 	(void)o, (void)value;
@@ -197,6 +210,8 @@ const struct option_row option_table[] = {
 	    "at most N hold it at a time (1)", NULL },
 	{ "conflict-exit-code", 'E', "N", IN(RUN), set_conflict, 0,
 	    "exit status when it is busy (75)", NULL },
+	{ "message", 'm', "TEXT", IN(RUN), set_message, 0,
+	    "shown wherever this run is named as the holder", NULL },
 	{ "ttl", 't', "DURATION", ALL, set_setting, SETTING_TTL,
 	    "the lease, renewed at every third of it (60s)", NULL },
 	{ "min-hold", 0, "DURATION", IN(RUN), set_duration, TO(min_hold_ms),

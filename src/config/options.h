@@ -32,11 +32,12 @@ struct options {
 	bool quiet;
 	bool verbose;
 	bool json;
-	bool watch;        /* --status: again and again */
-	const char *token; /* --break: of which run; NULL: not given */
-	int rows;          /* --history: how many runs at most */
-	int64_t since_ms;  /* only those that began so long ago; 0: all */
-	bool failed;       /* only those that failed */
+	bool watch;          /* --status: again and again */
+	const char *token;   /* --break: of which run; NULL: not given */
+	int rows;            /* --history: how many runs at most */
+	int64_t since_ms;    /* only those that began so long ago; 0: all */
+	bool failed;         /* only those that failed */
+	const char *message; /* -m: shown with our name; NULL: none */
 };
 
 /* Fills in what holds where nothing is given; settings have none yet. */

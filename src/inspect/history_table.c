@@ -133,6 +133,7 @@ show_run(struct page *p, const struct lock_runs *c, const struct past_run *run,
     int64_t longest)
 {
 	const struct owner *o = &run->owner;
+	char what[OWNER_WHAT];
 	struct table *t = &p->table;
 	size_t row = table_row(t);
 
@@ -144,7 +145,8 @@ show_run(struct page *p, const struct lock_runs *c, const struct past_run *run,
 	show_when(p, row, run->since_ms);
 	table_text(t, row, p->first + HOST, o->host, strlen(o->host));
 	table_cell(t, row, p->first + PID, "%d", (int)o->pid);
-	table_text(t, row, p->first + COMMAND, o->command, strlen(o->command));
+	owner_what(what, o);
+	table_text(t, row, p->first + COMMAND, what, strlen(what));
 	show_duration(p, row, WAITED, run->waited_ms);
 	show_duration(p, row, RAN, lock_runs_ran_ms(c, run));
 	show_bar(p, row, lock_runs_ran_ms(c, run), longest);

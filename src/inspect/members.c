@@ -43,4 +43,6 @@ members_owner(struct json *j, const struct owner *o)
 	json_number(j, "pid", o == NULL ? -1 : o->pid, 0);
 	json_string(j, "user", o == NULL ? NULL : o->user);
 	json_string(j, "command", o == NULL ? NULL : o->command);
+	json_string(j, "message",
+	    o == NULL || o->message[0] == '\0' ? NULL : o->message);
 }

@@ -16,7 +16,7 @@ static void
 show_holder(struct table *t, size_t row, const struct lock_info *l,
     const struct holder *h)
 {
-	char text[DURATION_TEXT], who[OWNER_WHO];
+	char text[DURATION_TEXT], who[OWNER_WHO], what[OWNER_WHAT];
 	const struct owner *o = &h->owner;
 
 	if (!h->ours) {
@@ -28,7 +28,8 @@ show_holder(struct table *t, size_t row, const struct lock_info *l,
 			snprintf(who, sizeof(who), "%s@%s pid %d", o->user,
 			    o->host, (int)o->pid);
 		table_text(t, row, HOLDER, who, strlen(who));
-		table_text(t, row, COMMAND, o->command, strlen(o->command));
+		owner_what(what, o);
+		table_text(t, row, COMMAND, what, strlen(what));
 	}
 	if (holder_age_ms(l, h) >= 0)
 		table_cell(t, row, HELD, "%s",

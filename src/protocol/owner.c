@@ -15,7 +15,7 @@
 #include "base/escape.h"
 #include "protocol/owner.h"
 
-static const char version[] = "redlock-run/1 ";
+static const char version[] = "redlock-run/2 ";
 static const char cooldown[] = "cooldown ";
 
 /*
@@ -108,14 +108,21 @@ owner_details(const struct owner *o, char buf[OWNER_DETAILS])
 {
 	size_t n = (size_t)snprintf(buf, OWNER_DETAILS, "pid=%d", (int)o->pid);
 
-	/* Three fields of OWNER_FIELD, each byte three at the worst, fit. */
+	/* All fields fit, with three bytes for each of theirs. */
 	_Static_assert(
-	    3 * 3 * OWNER_FIELD + 64 < OWNER_DETAILS, "room for the fields");
+	    3 * (3 * OWNER_FIELD + OWNER_MESSAGE) + 128 < OWNER_DETAILS,
+	    "room for the fields");
 	n = put_field(buf, OWNER_DETAILS, n, "host", o->host);
 	n = put_field(buf, OWNER_DETAILS, n, "user", o->user);
 	n = put_field(buf, OWNER_DETAILS, n, "command", o->command);
+	if (o->ttl_ms > 0)
+		n += (size_t)snprintf(
+		    buf + n, OWNER_DETAILS - n, " ttl=%" PRId64, o->ttl_ms);
 	if (o->slots > 0)
-		snprintf(buf + n, OWNER_DETAILS - n, " slots=%d", o->slots);
+		n += (size_t)snprintf(
+		    buf + n, OWNER_DETAILS - n, " slots=%d", o->slots);
+	if (o->message[0] != '\0')
+		put_field(buf, OWNER_DETAILS, n, "message", o->message);
 	return buf;
 }
 
@@ -163,34 +170,51 @@ take_number(const char **p, const char *end, const char *name, int64_t max,
 	    number_parse(text, strlen(text), max, number) == 0;
 }
 
+/* The fields that not every owner has. */
+static void
+take_options(struct owner *o, const char *p, const char *end)
+{
+	int64_t number;
+
+	if (take_number(&p, end, "ttl", INT64_MAX, &number))
+		o->ttl_ms = number;
+	if (take_number(&p, end, "slots", INT_MAX, &number))
+		o->slots = (int)number;
+	if (!take_field(&p, end, "message", o->message, sizeof(o->message)))
+		o->message[0] = '\0';
+}
+
+/* Skips text at *p; false if something else is there. */
+static bool
+skip(const char **p, const char *end, const char *text)
+{
+	size_t len = strlen(text);
+
+	if ((size_t)(end - *p) <= len || memcmp(*p, text, len) != 0)
+		return false;
+	*p += len;
+	return true;
+}
+
 int
 owner_parse(struct owner *o, const char *value, size_t len)
 {
 	const char *p = value, *end = value + len;
-	int64_t attempt, pid, slots;
+	int64_t attempt, pid;
 
 	memset(o, 0, sizeof(*o));
-	if (len > strlen(cooldown) &&
-	    memcmp(p, cooldown, strlen(cooldown)) == 0) {
-		o->in_cooldown = true;
-		p += strlen(cooldown);
-	}
-	if ((size_t)(end - p) > strlen(version) &&
-	    memcmp(p, version, strlen(version)) == 0) {
-		p += strlen(version);
-		if (take_field(&p, end, "token", o->token, sizeof(o->token)) &&
-		    take_number(&p, end, "try", UINT_MAX, &attempt) &&
-		    take_number(&p, end, "since", INT64_MAX, &o->since_ms) &&
-		    take_number(&p, end, "pid", INT_MAX, &pid) &&
-		    take_field(&p, end, "host", o->host, sizeof(o->host)) &&
-		    take_field(&p, end, "user", o->user, sizeof(o->user)) &&
-		    take_field(
-			&p, end, "command", o->command, sizeof(o->command))) {
-			o->pid = (pid_t)pid;
-			if (take_number(&p, end, "slots", INT_MAX, &slots))
-				o->slots = (int)slots;
-			return 0;
-		}
+	o->in_cooldown = skip(&p, end, cooldown);
+	if (skip(&p, end, version) &&
+	    take_field(&p, end, "token", o->token, sizeof(o->token)) &&
+	    take_number(&p, end, "try", UINT_MAX, &attempt) &&
+	    take_number(&p, end, "since", INT64_MAX, &o->since_ms) &&
+	    take_number(&p, end, "pid", INT_MAX, &pid) &&
+	    take_field(&p, end, "host", o->host, sizeof(o->host)) &&
+	    take_field(&p, end, "user", o->user, sizeof(o->user)) &&
+	    take_field(&p, end, "command", o->command, sizeof(o->command))) {
+		o->pid = (pid_t)pid;
+		take_options(o, p, end);
+		return 0;
 	}
 	memset(o, 0, sizeof(*o));
 	return -1;
@@ -205,14 +229,22 @@ owner_age_ms(const struct owner *o, int64_t now_us)
 }
 
 char *
+owner_what(char buf[OWNER_WHAT], const struct owner *o)
+{
+	snprintf(buf, OWNER_WHAT, "%s%s%s", o->command,
+	    o->message[0] != '\0' ? ": " : "", o->message);
+	return buf;
+}
+
+char *
 owner_who(
     char buf[OWNER_WHO], const struct owner *o, const char *value, size_t len)
 {
-	char text[128];
+	char text[128], what[OWNER_WHAT];
 
 	if (o->token[0] != '\0')
 		snprintf(buf, OWNER_WHO, "%s@%s pid %d (%s)", o->user, o->host,
-		    (int)o->pid, o->command);
+		    (int)o->pid, owner_what(what, o));
 	else
 		snprintf(buf, OWNER_WHO, "another client (%s)",
 		    escape_text(text, sizeof(text), value, len));

@@ -1,13 +1,15 @@
 /*
  * The value of a lock: who holds it.
  *
- *	redlock-run/1 token=UUID try=N since=MS pid=N host=H user=U command=C
+ *	redlock-run/2 token=UUID try=N since=MS pid=N host=H user=U command=C
+ *	    ttl=MS [slots=N] [message=M]
  *
  * The id, up to and with the blank after try, says whose it is and is all
  * that the scripts compare; since is put in by the server, in its own time.
  * Fields are percent-encoded, so a blank always ends one.  A lock in
- * cooldown has "cooldown " before that.  Readable with redis-cli GET; never more of COMMAND
- * than the base name of its argv[0], since arguments hold secrets.
+ * cooldown has "cooldown " before that.  Readable with redis-cli GET; never
+ * more of COMMAND than the base name of its argv[0], since arguments hold
+ * secrets.
  */
 #ifndef OWNER_H
 #define OWNER_H
@@ -20,8 +22,10 @@
 #define OWNER_TOKEN   37
 #define OWNER_ID      80
 #define OWNER_FIELD   128
-#define OWNER_DETAILS 1280
-#define OWNER_WHO     512
+#define OWNER_MESSAGE 201
+#define OWNER_DETAILS 2048
+#define OWNER_WHAT    (OWNER_FIELD + OWNER_MESSAGE + 2)
+#define OWNER_WHO     768
 
 struct owner {
 	char token[OWNER_TOKEN];
@@ -31,7 +35,9 @@ struct owner {
 	pid_t pid;
 	int64_t since_ms; /* the server's wall clock; of a parsed one only */
 	bool in_cooldown;
-	int slots; /* how many there are; 0: it has the lock alone */
+	int slots;      /* how many there are; 0: it has the lock alone */
+	int64_t ttl_ms; /* of its lease; 0: unknown */
+	char message[OWNER_MESSAGE]; /* the user's own; empty: none */
 };
 
 /*
@@ -63,6 +69,9 @@ int owner_parse(struct owner *o, const char *value, size_t len);
  * has it since a later time.
  */
 int64_t owner_age_ms(const struct owner *, int64_t now_us);
+
+/* Writes "backup.sh", or with a message "backup.sh: MESSAGE".  Returns buf. */
+char *owner_what(char buf[OWNER_WHAT], const struct owner *);
 
 /*
  * Writes "deploy@web1 pid 4242 (backup.sh)", or for a value of another kind of

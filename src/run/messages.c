@@ -76,6 +76,7 @@ report_busy(const struct lock *l, int64_t waited_ms)
 	char lease[DURATION_TEXT + 16], text[DURATION_TEXT], slots[40] = "";
 	const char *hint = lock_waits(l) ? "" : "; -w waits for it";
 	char waiting[32] = "", waited[DURATION_TEXT + 24] = "";
+	char what[OWNER_WHAT];
 	const struct owner *o;
 
 	if (waited_ms > 0)
@@ -98,7 +99,7 @@ report_busy(const struct lock *l, int64_t waited_ms)
 		notice(
 		    "%s: %sin cooldown for %s (--min-hold) after %s@%s (%s)%s%s",
 		    lock_name(l), waited, duration_format(v->ttl_ms, text),
-		    o->user, o->host, o->command, waiting, hint);
+		    o->user, o->host, owner_what(what, o), waiting, hint);
 		return;
 	}
 	if (v->readers > 1)

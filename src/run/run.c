@@ -155,6 +155,10 @@ acquire(struct run *run, int *status)
 	run->asked_ms = clock_now_ms();
 	locks_connect(&run->locks);
 	owner_init(&run->owner, run->opt->command[0], run->opt->capacity);
+	run->owner.ttl_ms = run->opt->settings.ttl_ms;
+	if (run->opt->message != NULL)
+		snprintf(run->owner.message, sizeof(run->owner.message), "%s",
+		    run->opt->message);
 	if (child_init(&run->child, run->owner.token, run->opt->only_command) ==
 	    -1) {
 		warn(

@@ -88,15 +88,15 @@ static const char *
 word(const struct fake *s, size_t *len)
 {
 	static const char *const words[] = { "another", "~shared", "", "0",
-		"redlock-run/1 token=01234567-89ab-4cde-8f01-23456789abcd "
+		"redlock-run/2 token=01234567-89ab-4cde-8f01-23456789abcd "
 		"try=1 since=1763635200123 pid=42 host=h user=u command=c",
-		"cooldown redlock-run/1 token=11234567-89ab-4cde-8f01-23456789abcd "
+		"cooldown redlock-run/2 token=11234567-89ab-4cde-8f01-23456789abcd "
 		"try=2 since=1763635200000 pid=1 host=a%1b[2Jb user=%20 "
 		"command=%e2%80%ae",
 		"redlock:a", "{redlock:a}:~3", "{redlock:a}:~runs",
 		"redlock:\x1b]0;x\a", "redlock:~x", "start", "end", "lost",
 		"1763635200500-0", "10.0.0.3", "name.example", "6379", "17",
-		"redlock-run/1 token=x ended=exited ran=7 status=3 waited=1" };
+		"redlock-run/2 token=x ended=exited ran=7 status=3 waited=1" };
 	static char text[4096];
 	const uint8_t n = take();
 

@@ -71,7 +71,7 @@ client_has() {
 # one.
 break_granted() {
 	grep -q '"DEL" "redlock:a"$' sent &&
-		grep -q "lua\] \"SET\" \"redlock:a\" \"redlock-run/1 token=$(cat "token-$1") " \
+		grep -q "lua\] \"SET\" \"redlock:a\" \"redlock-run/2 token=$(cat "token-$1") " \
 		    sent
 }
 
@@ -92,7 +92,7 @@ break_script() {
 	{
 		echo multi
 		printf '"%s" ' evalsha "$sha" 2 redlock:a '{redlock:a}:~' \
-		    "redlock-run/1 token=$token try=$try" "$token" exclusive 1 1 "$@"
+		    "redlock-run/2 token=$token try=$try" "$token" exclusive 1 1 "$@"
 		printf '\npexpire redlock:a 3600000\nexec\n'
 	} | redis | grep -vxE 'OK|QUEUED' | head -n 1
 }
@@ -292,7 +292,7 @@ break_script() {
 	[ "$(break_script break you '' 1)" = 0 ]
 	[ "$(break_script break m '' 1)" = 0 ]
 	[ "$(redis get redlock:a)" = "$before" ]
-	redis set redlock:a 'cooldown of redlock-run/1 token=me try=1 '
+	redis set redlock:a 'cooldown of redlock-run/2 token=me try=1 '
 	[ "$(break_script break me '' 1)" = 0 ]
 	redis set redlock:a foreign
 	[ "$(break_script break me '' 1)" = 0 ]
@@ -318,11 +318,11 @@ break_script() {
 }
 
 @test "--break puts no text from a server into the suggested command" {
-	redis set redlock:a 'redlock-run/1 token=$(touch%20hurt) try=1 since=1 pid=1 host=h%1b user=u%0a command=c%1b[31m'
+	redis set redlock:a 'redlock-run/2 token=$(touch%20hurt) try=1 since=1 pid=1 host=h%1b user=u%0a command=c%1b[31m'
 	offers -k a
 	[ -z "$output" ]
 	says 'that is no run of redlock-run'
-	redis set redlock:a "redlock-run/1 token=$nobody try=1 since=1 pid=1 host=h%1b user=u%0a command=c%1b[31m" px 60000
+	redis set redlock:a "redlock-run/2 token=$nobody try=1 since=1 pid=1 host=h%1b user=u%0a command=c%1b[31m" px 60000
 	offers -k a
 	[ "$output" = "$(printf '%q' "$REDLOCK_RUN") --token $nobody --break -k a" ]
 	says 'held by u\x0a@h\x1b pid 1 (c\x1b[31m) for '
@@ -334,7 +334,7 @@ break_script() {
 	writer one -t 1h
 	clients_started one
 	before=$(snapshot)
-	for token in "${nobody}0" "${nobody^^}" x 'redlock-run/1' $'\e[31m'; do
+	for token in "${nobody}0" "${nobody^^}" x 'redlock-run/2' $'\e[31m'; do
 		run -1 --separate-stderr redlock --break -k a --token "$token"
 		says "it is held by $(who one) for " '; nothing was changed'
 		clean
@@ -350,7 +350,7 @@ break_script() {
 	says 'a: held by another client (5f2c51f8a1b2), lease ' \
 	    'that is no run of redlock-run, and --break does not touch it'
 	[ "$(redis get redlock:a)" = 5f2c51f8a1b2 ]
-	redis set redlock:a 'redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
+	redis set redlock:a 'redlock-run/2 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	run -1 --separate-stderr redlock --break -k a --token x
 	says 'a: held by u@h pid 1 (c) for ' 'that is no run of redlock-run'
 	[ "$(redis exists redlock:a)" = 1 ]
@@ -608,7 +608,7 @@ break_script() {
 
 	modes_quorum 1 2 3
 	for i in 1 2 3; do
-		redis_at "s$i" set redlock:a "redlock-run/1 token=${nobody%?}$i try=1 since=1 pid=1 host=h user=u command=c" px 60000
+		redis_at "s$i" set redlock:a "redlock-run/2 token=${nobody%?}$i try=1 since=1 pid=1 host=h user=u command=c" px 60000
 	done
 	run -69 --separate-stderr redlock --break -k a
 	says 'a: the servers do not agree on a holder'

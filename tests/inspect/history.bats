@@ -60,7 +60,7 @@ entry() {
 	redis xadd "$runs" '*' "$1" "$2"
 }
 
-owner='redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c'
+owner='redlock-run/2 token=x try=1 since=1 pid=1 host=h user=u command=c'
 
 ## How runs end
 

@@ -373,8 +373,8 @@ sys.exit(status)' "$@"
 
 	redis set redlock:a "$bad"
 	redis set "redlock:b$bad" x
-	redis set redlock:c "redlock-run/1 token=t$bad try=1 since=1 pid=1 host=h$bad user=u$bad command=c$bad" px 60000
-	redis set redlock:d 'redlock-run/1 token=t%1b%1B try=1 since=1 pid=1 host=%1b%0a user=%07%0d command=%9b%7f%0a' px 60000
+	redis set redlock:c "redlock-run/2 token=t$bad try=1 since=1 pid=1 host=h$bad user=u$bad command=c$bad" px 60000
+	redis set redlock:d 'redlock-run/2 token=t%1b%1B try=1 since=1 pid=1 host=%1b%0a user=%07%0d command=%9b%7f%0a' px 60000
 	status
 	[ "$status" -eq 0 ]
 	clean
@@ -519,7 +519,7 @@ print(json.dumps(j))
 @test "--status: held_ms comes from the server's clock and is never negative" {
 	local ahead=$(($(now_us) / 1000 + 3600000))
 
-	redis set redlock:a "redlock-run/1 token=11111111-1111-1111-1111-111111111111 try=1 since=$ahead pid=1 host=h user=u command=c" px 60000
+	redis set redlock:a "redlock-run/2 token=11111111-1111-1111-1111-111111111111 try=1 since=$ahead pid=1 host=h user=u command=c" px 60000
 	status --json
 	[ "$status" -eq 0 ]
 	json 'd[0]["holders"][0]["held_ms"] in (0, None)'
@@ -530,12 +530,12 @@ print(json.dumps(j))
 @test "values that imitate redlock-run's do not confuse --status" {
 	local count=0 value
 
-	for value in 'redlock-run/1' 'redlock-run/1 ' 'redlock-run/1 token=' \
-	    'redlock-run/1 token= try= since= pid= host= user= command=' \
-	    'redlock-run/1 token=x try=9999999999999999999 since=99999999999999999999999999 pid=-1 host= user= command=' \
-	    'redlock-run/1 token=x try=1 since=nan pid=1e9 host=% user=%4 command=%zz' \
-	    'cooldown redlock-run/1' 'cooldown ' 'cooldown cooldown redlock-run/1 token=x' \
-	    'redlock-run/2 token=x' 'redlock-run/1 command=x pid=1'; do
+	for value in 'redlock-run/2' 'redlock-run/2 ' 'redlock-run/2 token=' \
+	    'redlock-run/2 token= try= since= pid= host= user= command=' \
+	    'redlock-run/2 token=x try=9999999999999999999 since=99999999999999999999999999 pid=-1 host= user= command=' \
+	    'redlock-run/2 token=x try=1 since=nan pid=1e9 host=% user=%4 command=%zz' \
+	    'cooldown redlock-run/2' 'cooldown ' 'cooldown cooldown redlock-run/2 token=x' \
+	    'redlock-run/1 token=x' 'redlock-run/2 command=x pid=1'; do
 		redis set "redlock:n$((count++))" "$value" px 60000
 	done
 	status

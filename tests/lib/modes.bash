@@ -294,7 +294,7 @@ slot_of() {
 	token=$(cat "token-$1")
 	for n in {1..9}; do
 		[[ $(redis_at "${servers%% *}" get "$(slot_key "$n")") != \
-		    "redlock-run/1 token=$token "* ]] || echo "$n"
+		    "redlock-run/2 token=$token "* ]] || echo "$n"
 	done
 }
 

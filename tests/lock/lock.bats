@@ -114,7 +114,7 @@ word() {
 	after=$(($(now_us) / 1000))
 	value=$(redis get redlock:a)
 	echo "$value"
-	grep -qxE "redlock-run/1 token=[0-9a-f-]{36} try=[0-9]+ since=[0-9]+ \
+	grep -qxE "redlock-run/2 token=[0-9a-f-]{36} try=[0-9]+ since=[0-9]+ \
 pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 	[ "$(word pid)" = "$bg_pid" ]
 	[ "$(word host)" = "$(uname -n)" ]
@@ -390,11 +390,11 @@ untouched() {
 }
 
 @test "a value in redlock-run's format makes the lock busy, whoever wrote it" {
-	redis set redlock:a 'redlock-run/1 token= try= since= pid= host= user= command='
+	redis set redlock:a 'redlock-run/2 token= try= since= pid= host= user= command='
 	untouched a
-	redis set redlock:b 'redlock-run/1'
+	redis set redlock:b 'redlock-run/2'
 	untouched b
-	redis set redlock:c 'redlock-run/2 something quite different'
+	redis set redlock:c 'redlock-run/3 something quite different'
 	untouched c
 }
 
@@ -428,7 +428,7 @@ untouched() {
 	says a
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
 	[[ $stderr != *[$'\e\a\r']* ]]
-	redis set redlock:b "redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command="$'\e[31m\x9b' px 60000
+	redis set redlock:b "redlock-run/2 token=x try=1 since=1 pid=1 host=h user=u command="$'\e[31m\x9b' px 60000
 	run -75 --separate-stderr redlock -k b -- true
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
 	[[ $stderr != *[$'\e\x9b']* ]]

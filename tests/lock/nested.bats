@@ -27,7 +27,7 @@ teardown_file() { redis_stop_all; }
 
 	site=$(redlock -k a -- sh -c 'echo "$REDLOCK_SITE"')
 	for word in '' x; do
-		redis set redlock:a "redlock-run/1 token=$word try=1 since=1 pid=1 host=h user=u command=c" px 60000
+		redis set redlock:a "redlock-run/2 token=$word try=1 since=1 pid=1 host=h user=u command=c" px 60000
 		run -75 --separate-stderr env REDLOCK_TOKEN="$word" \
 		    REDLOCK_KEY=a REDLOCK_SITE="$site" \
 		    "$REDLOCK_RUN" -k a -- touch ran

@@ -34,17 +34,17 @@ script_run() {
 
 # The scripts as owner $1 sends them, in its attempt $2.
 acquire() {
-	script_run acquire "redlock-run/1 token=$1 try=$2 " "$1" "$details" 60000 \
+	script_run acquire "redlock-run/2 token=$1 try=$2 " "$1" "$details" 60000 \
 	    "${3:-1000}" "${4:-0}" "${5:-0}" "${6:-0}" "${7:-}"
 }
 renew() {
-	script_run renew "redlock-run/1 token=$1 try=$2 " "$1" 60000 "$3" "${4:-}"
+	script_run renew "redlock-run/2 token=$1 try=$2 " "$1" 60000 "$3" "${4:-}"
 }
 confirm() {
-	script_run confirm "redlock-run/1 token=$1 try=$2 " "$1" 60000 "$3" "${4:-}"
+	script_run confirm "redlock-run/2 token=$1 try=$2 " "$1" 60000 "$3" "${4:-}"
 }
 release() {
-	script_run release "redlock-run/1 token=$1 try=$2" "$1" "${3:-0}" 1 \
+	script_run release "redlock-run/2 token=$1 try=$2" "$1" "${3:-0}" 1 \
 	    "${4:-0}" "${5:-}" "${6:-}"
 }
 
@@ -71,7 +71,7 @@ counter() { redis get "$fence"; }
 	local before
 	[ "$(acquire me 1 | field granted fence ahead slot)" = '1 1000 0 1' ]
 	before=$(value)
-	[[ $before == 'redlock-run/1 token=me try=1 since='*' pid=1 host=h user=u command=c' ]]
+	[[ $before == 'redlock-run/2 token=me try=1 since='*' pid=1 host=h user=u command=c' ]]
 	(($(redis pttl "$lock") > 50000))
 	redis pexpire "$lock" 20000
 	[ "$(acquire me 1 2000 | field granted fence ahead slot)" = '1 1000 0 1' ]
@@ -149,7 +149,7 @@ counter() { redis get "$fence"; }
 @test "a lock in its cooldown can be neither renewed nor released" {
 	acquire me 1
 	release me '1 ' 30000
-	[[ $(value) == 'cooldown redlock-run/1 token=me '* ]]
+	[[ $(value) == 'cooldown redlock-run/2 token=me '* ]]
 	[ "$(renew me 1 1000 | first)" = 0 ]
 	[ "$(release me '1 ' | first)" = 0 ]
 	[ "$(acquire me 2 | first)" = 0 ]
@@ -204,7 +204,7 @@ readers='{redlock:a}:~readers'
 @test "shared: the key expires with the longest lease of its readers" {
 	limit=0
 	acquire one 1
-	script_run acquire "redlock-run/1 token=two try=1 " two "$details" \
+	script_run acquire "redlock-run/2 token=two try=1 " two "$details" \
 	    5000 1000 0 0 0 ''
 	(($(redis pttl "$lock") > 50000 && $(redis pttl "$readers") > 50000))
 	release one '1 '
@@ -215,7 +215,7 @@ readers='{redlock:a}:~readers'
 	limit=0
 	acquire one 1
 	acquire two 1
-	redis hset "$readers" one "1 redlock-run/1 token=one try=1 since=1 pid=1 host=h user=u command=c"
+	redis hset "$readers" one "1 redlock-run/2 token=one try=1 since=1 pid=1 host=h user=u command=c"
 	[ "$(renew one 1 1000 | first)" = 0 ]
 	[ "$(renew two 1 1000 | first)" = 1 ]
 	[ "$(limit=1 acquire me 1 | field granted readers)" = '0 1' ]
@@ -331,7 +331,7 @@ written() {
 		tr -d '"' | sed 's/since=[0-9]*/since=N/'
 }
 
-one='redlock-run/1 token=me try=1 since=N pid=1 host=h user=u command=c'
+one='redlock-run/2 token=me try=1 since=N pid=1 host=h user=u command=c'
 
 @test "history: each acquisition and each release is recorded once" {
 	acquire me 1 1000 0 0 1 ' waited=7'
@@ -400,7 +400,7 @@ end,$one ended=killed" ]
 	acquire you 1 1000 0 0 1 ' waited=0'
 	acquire me 1 1000 100 60000 1 ' waited=1'
 	# It is stopped, and its last word is old when its turn comes.
-	redis hset "$beat" me "$(($(now_us) + 500000)) exclusive 1 redlock-run/1 token=me try=1 $details"
+	redis hset "$beat" me "$(($(now_us) + 500000)) exclusive 1 redlock-run/2 token=me try=1 $details"
 	release you '1 ' 0 1
 	[[ $(value) == *'token=me '*' unconfirmed' ]]
 	# As long as it holds the grant it is in the queue.
@@ -472,7 +472,7 @@ end,$one ended=killed" ]
 	release you '1 ' 0 1
 	# Its confirmation is executed, but answered too late for it.
 	acquire me 1 1000 100 60000 1
-	[ "$(script_run release 'redlock-run/1 token=me try=1 ' me 0 0 1 '' '')" = 1 ]
+	[ "$(script_run release 'redlock-run/2 token=me try=1 ' me 0 0 1 '' '')" = 1 ]
 	[[ $(value) == *token=me* ]]
 	(($(redis pttl "$lock") <= 2000))
 	[ "$(acquire other 1 1000 200 60000 1 | first)" = 0 ]
@@ -483,7 +483,7 @@ end,$one ended=killed" ]
 	release other '' 0 1
 	limit=0
 	acquire me 3 1000 0 0 1
-	script_run release 'redlock-run/1 token=me try=3 ' me 0 0 1 '' ''
+	script_run release 'redlock-run/2 token=me try=3 ' me 0 0 1 '' ''
 	(($(redis pttl "$lock") <= 2000 && $(redis pttl "$lock") > 0))
 	[ "$(acquire me 4 1000 0 0 1 | first)" = 1 ]
 }
@@ -515,7 +515,7 @@ end,$one ended=killed" ]
 dead_waiters() {
 	redis eval 'for i = 1, ARGV[1] do
 		redis.call("ZADD", KEYS[1], ARGV[3] + i, ARGV[2] .. i)
-		redis.call("HSET", KEYS[2], ARGV[2] .. i, "1 exclusive 1 redlock-run/1 token=" .. ARGV[2] .. i .. " try=1 pid=1")
+		redis.call("HSET", KEYS[2], ARGV[2] .. i, "1 exclusive 1 redlock-run/2 token=" .. ARGV[2] .. i .. " try=1 pid=1")
 	end' 2 "$queue" "$beat" "$1" "$2" "$3" >/dev/null
 }
 
@@ -601,7 +601,7 @@ dead_waiters() {
 @test "release reports the lock's state even if the queue is corrupt" {
 	acquire me 1 1000 0 0 1
 	redis set "$queue" foreign
-	[ "$(script_run release 'redlock-run/1 token=me try=1 ' me 0 0 1 '' '' | first)" = 1 ]
+	[ "$(script_run release 'redlock-run/2 token=me try=1 ' me 0 0 1 '' '' | first)" = 1 ]
 	redis del "$queue"
 	acquire me 2 1000 0 0 1
 	redis set "$queue" foreign

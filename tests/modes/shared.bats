@@ -462,7 +462,7 @@ reader_renewed() {
 
 	far=$(($(now_us) + 3600000000))
 	redis hset "$readers" 00000000-0000-4000-8000-000000000000 \
-	    "$far redlock-run/1 token=00000000-0000-4000-8000-000000000000 try=1 since=1 pid=1 host=h user=u cmd=c"
+	    "$far redlock-run/2 token=00000000-0000-4000-8000-000000000000 try=1 since=1 pid=1 host=h user=u cmd=c"
 	writer 1
 	clients_started 1
 	clients_leave 1

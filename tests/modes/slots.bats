@@ -63,7 +63,7 @@ teardown_file() { redis_stop_all; }
 	clients_started 1 2
 	for name in 1 2; do
 		value=$(redis get "$(slot_key "$(slot_of "$name")")")
-		[[ $value == "redlock-run/1 token=$(cat "token-$name") try="* ]]
+		[[ $value == "redlock-run/2 token=$(cat "token-$name") try="* ]]
 		[[ $value == *" pid=${pid[$name]} "* ]]
 	done
 	(($(redis pttl redlock:a) > 0))

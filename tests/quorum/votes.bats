@@ -84,7 +84,7 @@ contend() {
 # candidate TICKET: another one has the vote of the first server, and is in its
 # queue with that ticket, alive for a minute.
 candidate() {
-	redis_at s1 set redlock:a "redlock-run/1 token=rival try=1 since=1 x" \
+	redis_at s1 set redlock:a "redlock-run/2 token=rival try=1 since=1 x" \
 	    px 60000
 	rival_queues 1 "$1"
 }
@@ -92,7 +92,7 @@ candidate() {
 # rival_queues N TICKET: it is in the queue of server N.
 rival_queues() {
 	redis_at "s$1" hset '{redlock:a}:~beat' rival \
-	    "$(($(now_us) + 60000000)) exclusive 1 redlock-run/1 token=rival try=1 x"
+	    "$(($(now_us) + 60000000)) exclusive 1 redlock-run/2 token=rival try=1 x"
 	redis_at "s$1" zadd '{redlock:a}:~queue' "$2" rival
 }
 

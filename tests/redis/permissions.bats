@@ -118,9 +118,9 @@ everything() {
 	# Behind somebody who waits, and then behind somebody who holds it.
 	redis zadd '{redlock:a}:~queue' 1 rival
 	redis hset '{redlock:a}:~beat' rival \
-	    '9000000000000000 exclusive 1 redlock-run/1 token=rival try=1 x'
+	    '9000000000000000 exclusive 1 redlock-run/2 token=rival try=1 x'
 	does -k a -- true
-	redis set redlock:a 'redlock-run/1 token=rival try=1 since=1 x'
+	redis set redlock:a 'redlock-run/2 token=rival try=1 since=1 x'
 	does_until_blocked -k a -w 1m -- true
 	does --status -k a
 	does --status

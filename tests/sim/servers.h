@@ -292,7 +292,7 @@ value_of(const char *token, int try)
 	static char text[128];
 
 	snprintf(text, sizeof(text),
-	    "redlock-run/1 token=%s try=%d since=1 pid=1 host=h user=u "
+	    "redlock-run/2 token=%s try=%d since=1 pid=1 host=h user=u "
 	    "command=c",
 	    token, try);
 	return text;

@@ -107,7 +107,7 @@ long_keys(void)
 }
 
 static const char thief[] =
-    "redlock-run/1 token=T try=1 since=1 pid=1 host=h user=u command=c";
+    "redlock-run/2 token=T try=1 since=1 pid=1 host=h user=u command=c";
 
 /* The fields of a refusal; a reply may end behind BEST_PTTL. */
 static void
@@ -623,7 +623,7 @@ releases(void)
 	SAME_INT(now(), 20);
 	SAME_TEXT(sent(0), "acquire@0/1 release@0/1");
 	SAME_TEXT(requests[1].args[0], "0");
-	SAME_TEXT(requests[1].id, "redlock-run/1 token=TOKEN try=");
+	SAME_TEXT(requests[1].id, "redlock-run/2 token=TOKEN try=");
 	lock_close(&world.lock);
 
 	begin(1, 1000, 100);
@@ -1119,8 +1119,8 @@ yields(void)
 		for (int k = 0;
 		     nth(i, k)->left && nth(i, k)->kind != REQUEST_RELEASE; k++)
 			SAME_TEXT(nth(i, k)->id,
-			    k <= j ? "redlock-run/1 token=TOKEN try=1 " :
-				     "redlock-run/1 token=TOKEN try=2 ");
+			    k <= j ? "redlock-run/2 token=TOKEN try=1 " :
+				     "redlock-run/2 token=TOKEN try=2 ");
 	}
 	for (int i = 2; i < 4; i++) {
 		SAME_INT(count(i, YIELD), 0);
@@ -1211,7 +1211,7 @@ leaves(void)
 	SAME_TEXT(nth(2, 0)->id, nth(2, 1)->id);
 	SAME_INT(nth(2, 1)->label, LEAVE);
 	SAME_INT(nth(2, 1)->at_ms, START + 5);
-	SAME_TEXT(nth(2, 2)->id, "redlock-run/1 token=TOKEN try=2 ");
+	SAME_TEXT(nth(2, 2)->id, "redlock-run/2 token=TOKEN try=2 ");
 	SAME_INT(nth(2, 2)->label, ACQUIRE);
 	SAME_TEXT(nth(2, 2)->args[4], "0");
 	lock_close(&world.lock);

@@ -8,9 +8,9 @@
 #include "tap.h"
 
 #define TOKEN "01234567-89ab-4cde-8f01-23456789abcd"
-#define VALUE 2048 /* room for any value of ours */
+#define VALUE (OWNER_ID + OWNER_DETAILS + 64)
 
-static const char good[] = "redlock-run/1 token=" TOKEN " try=3 "
+static const char good[] = "redlock-run/2 token=" TOKEN " try=3 "
 			   "since=1763635200123 pid=4242 host=web1 "
 			   "user=deploy command=backup.sh";
 
@@ -61,6 +61,9 @@ same(const struct owner *got, const struct owner *want)
 	SAME_INT(got->pid, want->pid);
 	SAME_INT(got->since_ms, want->since_ms);
 	CHECK(got->in_cooldown == want->in_cooldown);
+	SAME_INT(got->ttl_ms, want->ttl_ms);
+	SAME_INT(got->slots, want->slots);
+	SAME_TEXT(got->message, want->message);
 }
 
 static void
@@ -173,9 +176,9 @@ ids(void)
 	char id[OWNER_ID];
 
 	CHECK(owner_id(&o, 1, id) == id);
-	SAME_TEXT(id, "redlock-run/1 token=" TOKEN " try=1 ");
+	SAME_TEXT(id, "redlock-run/2 token=" TOKEN " try=1 ");
 	SAME_TEXT(owner_id(&o, UINT_MAX, id),
-	    "redlock-run/1 token=" TOKEN " try=4294967295 ");
+	    "redlock-run/2 token=" TOKEN " try=4294967295 ");
 }
 
 static void
@@ -196,6 +199,29 @@ details(void)
 	o = sample("\xc3\xa9", "", "");
 	SAME_TEXT(
 	    owner_details(&o, buf), "pid=4242 host=\xc3\xa9 user= command=");
+}
+
+static void
+options(void)
+{
+	struct owner o = sample("web1", "deploy", "backup.sh");
+	char buf[OWNER_DETAILS], what[OWNER_WHAT], value[VALUE];
+
+	o.ttl_ms = 60000;
+	comes_back(&o);
+	SAME_TEXT(owner_what(what, &o), "backup.sh");
+	snprintf(o.message, sizeof(o.message), "https://ci/7 slots=2");
+	comes_back(&o);
+	SAME_TEXT(owner_details(&o, buf),
+	    "pid=4242 host=web1 user=deploy command=backup.sh ttl=60000 "
+	    "message=https://ci/7%20slots=2");
+	SAME_TEXT(owner_what(what, &o), "backup.sh: https://ci/7 slots=2");
+	o.slots = 7;
+	comes_back(&o);
+	/* Cut in the message, as scripts cut a long value. */
+	CHECK(owner_parse(&o, value, compose(value, &o, 1) - 8) == 0);
+	SAME_TEXT(o.message, "");
+	SAME_INT(o.slots, 7);
 }
 
 static void
@@ -227,6 +253,9 @@ extremes_come_back(void)
 		memset(field, *c, sizeof(field) - 1);
 		field[sizeof(field) - 1] = '\0';
 		o = sample(field, field, field);
+		memset(o.message, *c, sizeof(o.message) - 1);
+		o.ttl_ms = INT64_MAX;
+		o.slots = INT_MAX;
 		o.pid = INT_MAX;
 		o.since_ms = INT64_MAX;
 		comes_back(&o);
@@ -271,13 +300,13 @@ other_clients(void)
 	refused("8d1f5f9e1c5d4f3f9a1e:1");
 	refused("cooldown");
 	refused("cooldown ");
-	refused("cooldown redlock-run/1 ");
+	refused("cooldown redlock-run/2 ");
 	refused("redlock-run");
-	refused("redlock-run/1");
-	refused("redlock-run/1 ");
+	refused("redlock-run/2");
+	refused("redlock-run/2 ");
 	refused("{\"token\":\"" TOKEN "\"}");
 	refused_bytes("\0\0\0\0", 4);
-	refused_bytes("redlock-run/1\0token=x", 21);
+	refused_bytes("redlock-run/2\0token=x", 21);
 	memset(value, 'x', sizeof(value));
 	refused_bytes(value, sizeof(value));
 	memset(value, ' ', sizeof(value));
@@ -321,13 +350,13 @@ wrong_forms(void)
 		snprintf(twice, sizeof(twice), "X%s", fields[i]);
 		refused_with(fields[i], twice);
 	}
-	refused_with("redlock-run/1", "redlock-run/2");
-	refused_with("redlock-run/1", "redlock-run/10");
-	refused_with("redlock-run/1", "REDLOCK-RUN/1");
-	refused_with("redlock-run/1", " redlock-run/1");
-	refused_with("redlock-run/1 ", "redlock-run/1");
-	refused_with("redlock-run/1 ", "redlock-run/1  ");
-	refused_with("redlock-run/1 ", "redlock-run/1\t");
+	refused_with("redlock-run/2", "redlock-run/1");
+	refused_with("redlock-run/2", "redlock-run/10");
+	refused_with("redlock-run/2", "REDLOCK-RUN/1");
+	refused_with("redlock-run/2", " redlock-run/2");
+	refused_with("redlock-run/2 ", "redlock-run/2");
+	refused_with("redlock-run/2 ", "redlock-run/2  ");
+	refused_with("redlock-run/2 ", "redlock-run/2\t");
 	refused_with("token=", "token:");
 	refused_with("token=", "token");
 	refused_with("token=", "Token=");
@@ -530,6 +559,7 @@ ages(void)
 }
 
 static const struct tap_test tests[] = {
+	{ "TTL, slots and message are fields that an owner may lack", options },
 	{ "how long a lock has been held is never negative, whatever the clocks say",
 	    ages },
 	{ "an owner is this process of this user on this host", initial },

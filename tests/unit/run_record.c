@@ -14,7 +14,7 @@ add_at(int server, int64_t at_ms, const char *word, const char *token,
 	char text[512], *copy;
 
 	snprintf(text, sizeof(text),
-	    "redlock-run/1 token=%s try=1 since=5000 pid=42 host=h user=u "
+	    "redlock-run/2 token=%s try=1 since=5000 pid=42 host=h user=u "
 	    "command=c%s",
 	    token, rest);
 	copy = tap_bytes(text, strlen(text));

@@ -35,7 +35,7 @@ local shared, call = mode == 'shared', redis.call
 local FENCE, AHEAD, QUEUED, WAITING, TICKET, PLACE, WAITERS, HOLDERS = 2, 3, 11, 12, 13, 14, 15, 16
 local PTTL_NONE, PTTL_FREE = -1, -2
 
--- A value is the id of its owner ("redlock-run/1 token=UUID try=N "), then the
+-- A value is the id of its owner ("redlock-run/2 token=UUID try=N "), then the
 -- server's time at the taking, then who that is.  The id alone is compared.
 -- While readers share the lock its value is one word, and it lives as long as
 -- the last of them.  A key of another type is a value that is nobody's.
@@ -76,7 +76,7 @@ end
 
 -- The token in a value, if it is one of ours.
 local function token_of(its)
-	return its and its:match('^redlock%-run/1 token=(%S+)')
+	return its and its:match('^redlock%-run/2 token=(%S+)')
 end
 
 -- The fence as it stands; what is no number a fence can be counts as none.

@@ -71,7 +71,7 @@ end
 local function beat_of(waiter)
 	local said = alive(call('HGET', beat, waiter))
 	local its_mode, its_capacity, its_id, details = (said or ''):match(
-		'^(%l+) (%d+) (redlock%-run/1 token=%S+ try=%d+ )(.*)$')
+		'^(%l+) (%d+) (redlock%-run/2 token=%S+ try=%d+ )(.*)$')
 	return its_mode and {
 		said = said,
 		shares = its_mode == 'shared',
