@@ -3,62 +3,7 @@
  * and accidents follow from a number.  In every moment D is compared with what
  * the servers have.
  */
-#include "world.h"
-
-#define LIVES 5000
-
-static bool world_liar; /* the lives to come are lived beside one */
-
-/* Everything that was sent is executed in the end. */
-static void
-quiet(void)
-{
-	struct event e;
-
-	while (take_event(&e, CLOCK_NEVER)) {
-		if (e.at_ms > world.now_ms)
-			world.now_ms = e.at_ms;
-		if (e.kind == EXECUTE)
-			executed(&world.servers[e.server], &e);
-	}
-}
-
-/* Whether a server that could be told has something of ours still. */
-static bool
-left_behind(void)
-{
-	for (int i = 0; i < SERVERS; i++) {
-		const struct made_up *m = &world.servers[i];
-
-		if (m->reached &&
-		    (m->us.ticket_us != 0 ||
-			(m->until_ms > world.now_ms &&
-			    strstr(m->value, "TOKEN") != NULL)))
-			return true;
-	}
-	return false;
-}
-
-/* Servers as they may be: slow, stalled, refusing, at the end of bad cables. */
-static void
-begin_life(uint64_t seed, int64_t grace_ms)
-{
-	static const char *const connects[] = { "now", "now", "now+20",
-		"now+90", "refused now", "never", "refused+3 now+10" };
-
-	begin_numbered(seed, 1 + (int)(seed % SERVERS), 1000, 100, grace_ms);
-	world.model = true;
-	world.chance = seed;
-	if (world_liar)
-		world.liar = &world.servers[2];
-	for (int i = 0; i < world.lock.lease.nservers; i++) {
-		struct made_up *m = &world.servers[i];
-
-		m->connects = connects[chance(7)];
-		m->greeting_ms = chance(4) == 0 ? chance(50) : 0;
-		m->skew_us = chance(100000);
-	}
-}
+#include "life.h"
 
 /* Some servers are held by somebody else, who may be a candidate as we are. */
 static void
@@ -80,25 +25,6 @@ contenders(void)
 		if (candidate && chance(3) != 0)
 			m->candidate = (struct waiter){ ticket_us, beat_us };
 	}
-}
-
-/* Takes the lock, holds it for up to so long, gives it back. */
-static enum lock_outcome
-live(int hold_ms)
-{
-	enum lock_outcome outcome = acquire();
-
-	if (outcome == LOCK_HELD) {
-		CHECK(deadline() - now() >= 500);
-		hold(now() + chance(hold_ms));
-		released(0);
-	}
-	for (int i = 0; i < world.lock.lease.nservers; i++)
-		world.servers[i].reached =
-		    conn_connected(&world.lock.servers[i].conn) &&
-		    world.lock.servers[i].conn.state == CONN_READY;
-	lock_close(&world.lock);
-	return outcome;
 }
 
 /* One life of a lock among servers that forget nothing. */
