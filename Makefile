@@ -199,7 +199,7 @@ flaky: all $(UNITS)
 # is recorded.  A refactoring leaves it as it was; a change of the protocol says
 # in its commit which lives changed, and RECORD=1 records them.  REQUESTS=FILE
 # writes every request, to be compared with those of another commit.
-trace: $B/unit/lock $B/sim/lives
+trace: $B/unit/lock $B/sim/lives $B/sim/modes
 	@rm -f $B/trace '$(REQUESTS)'; for p in $^; do \
 		$(if $(REQUESTS),TRACE_REQUESTS='$(REQUESTS)') TRACE=$B/trace \
 		$$p >/dev/null || exit; done

@@ -28,11 +28,13 @@ left_behind(void)
 {
 	for (int i = 0; i < SERVERS; i++) {
 		const struct made_up *m = &world.servers[i];
+		bool there = m->us.ticket_us != 0;
 
-		if (m->reached &&
-		    (m->us.ticket_us != 0 ||
-			(m->until_ms > world.now_ms &&
-			    strstr(m->value, "TOKEN") != NULL)))
+		for (int k = 0; k < SLOTS; k++)
+			there = there ||
+			    (held(&m->key[k]) &&
+				strstr(m->key[k].value, "TOKEN") != NULL);
+		if (m->reached && there)
 			return true;
 	}
 	return false;

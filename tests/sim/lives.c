@@ -17,9 +17,9 @@ contenders(void)
 		struct made_up *m = &world.servers[i];
 
 		if (chance(4) == 0) {
-			m->until_ms =
+			m->key[0].until_ms =
 			    START + chance(chance(2) == 0 ? 200 : 2000);
-			snprintf(m->value, sizeof(m->value), "%s",
+			snprintf(m->key[0].value, sizeof(m->key[0].value), "%s",
 			    candidate ? "candidate" : "rival");
 		}
 		if (candidate && chance(3) != 0)
@@ -86,10 +86,11 @@ live_dangerously(uint64_t seed, int64_t grace_ms)
 
 		m->connects = "now";
 		if (chance(100) < share)
-			m->until_ms = m->rival_ms = START + 100 + chance(900);
-		snprintf(m->value, sizeof(m->value), "rival");
+			m->key[0].until_ms = m->rival_ms =
+			    START + 100 + chance(900);
+		snprintf(m->key[0].value, sizeof(m->key[0].value), "rival");
 		if (chance(4) == 0) {
-			m->until_ms = 0;
+			m->key[0].until_ms = 0;
 			m->started_ms = START - chance(900);
 		}
 	}
@@ -174,8 +175,9 @@ liar_outvoted(void)
 
 			if (m == world.liar ? chance(2) == 0 : is_free)
 				continue;
-			m->until_ms = START + FOREVER;
-			snprintf(m->value, sizeof(m->value), "rival");
+			m->key[0].until_ms = START + FOREVER;
+			snprintf(
+			    m->key[0].value, sizeof(m->key[0].value), "rival");
 		}
 		SAME_INT(acquire(), is_free ? LOCK_HELD : LOCK_BUSY);
 		CHECK(now() < (is_free ? 100 : 450));

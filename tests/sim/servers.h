@@ -18,6 +18,7 @@
 
 #define START    INT64_C(1000000) /* the clock when a test begins */
 #define SERVERS  5
+#define SLOTS    3
 #define REQUESTS 4096
 #define EVENTS   512
 #define FOREVER  INT64_C(1000000000)
@@ -56,6 +57,12 @@ struct waiter {
 	int64_t beat_us;
 };
 
+/* What a server has for an owner, who is known by its id. */
+struct holding {
+	char value[OWNER_ID];
+	int64_t until_ms;
+};
+
 struct made_up {
 	struct conn *conn;
 	const char *plan;     /* what it answers */
@@ -78,22 +85,26 @@ struct made_up {
 	const char *info_error;
 	int64_t uptime_s; /* -1: not asked yet */
 	/* In the model. */
-	int64_t down_ms;      /* down until then */
-	int64_t frozen_ms;    /* frozen until then */
-	int64_t skew_us;      /* of its wall clock */
-	char value[OWNER_ID]; /* whose the key is, by its id */
-	int64_t until_ms;     /* and until when */
+	int64_t down_ms;           /* down until then */
+	int64_t frozen_ms;         /* frozen until then */
+	int64_t skew_us;           /* of its wall clock */
+	struct holding key[SLOTS]; /* of shared locks: a writer's, and ours */
 	int64_t fence;
+	int replicas; /* that had the lock when we asked */
 	struct waiter us, candidate;
-	int64_t rival_ms; /* until when the rival counts on it */
-	bool reached;     /* it could be told so at the end */
+	char waiting_id[OWNER_ID]; /* what our value would be */
+	int woken;                 /* so many words wait on our list */
+	int blocked;               /* the request that waits for one; 0: none */
+	int64_t rival_ms;          /* until when the rival counts on it */
+	int64_t given_back_ms;     /* when we gave it its vote back */
+	bool reached;              /* it could be told so at the end */
 };
 
 /* Ours, and what a server sends for them. */
-enum label { ACQUIRE, RENEW, RELEASE, LEAVE, YIELD, TELL };
+enum label { ACQUIRE, RENEW, RELEASE, LEAVE, YIELD, TELL, WAIT, REPLICAS };
 
 static const char *const labels[] = { "acquire", "renew", "release", "leave",
-	"yield", "tell" };
+	"yield", "tell", "wait", "replicas" };
 
 struct request {
 	int server;
@@ -103,6 +114,7 @@ struct request {
 	enum label label;
 	bool leaves; /* a renewal that leaves the queue */
 	bool left;   /* it waits for the connection otherwise */
+	int slot;    /* 0: any */
 	int64_t at_ms;
 	char id[OWNER_ID];
 	char args[7][64]; /* those behind the token */
@@ -127,7 +139,8 @@ struct event {
 		RESTART,
 		FREEZE,
 		DELETE,
-		RIVAL
+		RIVAL,
+		HAND_OVER
 	} kind;
 	int server;
 	int connection;
@@ -308,15 +321,35 @@ granted(
 		{ 1, fence, ahead, 1, server_us(m) }, NULL };
 }
 
+/* Whether somebody has the key. */
+static bool
+held(const struct holding *key)
+{
+	return key->until_ms > world.now_ms;
+}
+
+/* A refusal for a key, and the slot that is free first. */
 static struct made_reply
-refusal(const struct made_up *m, const char *value)
+refusal(const struct made_up *m, const struct holding *key, const char *value)
 {
 	struct made_reply r = { FIELD_BEST_PTTL + 1, { 0 }, value };
+	const struct holding *best = &m->key[0];
 
 	r.ints[FIELD_SLOT] = r.ints[FIELD_BEST] = 1;
 	r.ints[FIELD_NOW] = server_us(m);
+	if (value != NULL && world.lock.lease.mode == LOCK_SHARED)
+		key = &m->key[0];
 	r.ints[FIELD_PTTL] = r.ints[FIELD_BEST_PTTL] =
-	    value == NULL ? PTTL_FREE : m->until_ms - world.now_ms;
+	    value == NULL ? PTTL_FREE : key->until_ms - world.now_ms;
+	if (world.lock.lease.mode != LOCK_SLOTTED)
+		return r;
+	for (int i = 1; i < world.lock.lease.capacity; i++)
+		if (held(best) && m->key[i].until_ms < best->until_ms)
+			best = &m->key[i];
+	r.ints[FIELD_SLOT] = key - m->key + 1;
+	r.ints[FIELD_BEST] = best - m->key + 1;
+	r.ints[FIELD_BEST_PTTL] =
+	    !held(best) ? PTTL_FREE : best->until_ms - world.now_ms;
 	return r;
 }
 
@@ -325,7 +358,7 @@ reply_in_words(
     const struct made_up *m, const struct step *s, enum request_kind kind)
 {
 	const int server = (int)(m - world.servers);
-	struct made_reply r = refusal(m, NULL);
+	struct made_reply r = refusal(m, &m->key[0], NULL);
 
 	if (kind == REQUEST_ACQUIRE)
 		r.count = FIELD_TICKET + 1;
@@ -366,7 +399,7 @@ lie(const struct made_up *m, struct made_reply *r)
 	int n = 1 + chance(9);
 
 	if (r->ints[FIELD_GRANTED] == 1 && chance(6) == 0) {
-		*r = refusal(m, chance(2) == 0 ? "liar" : NULL);
+		*r = refusal(m, &m->key[0], chance(2) == 0 ? "liar" : NULL);
 		r->count = FIELD_TICKET + 1;
 		r->ints[FIELD_PTTL] = r->ints[FIELD_BEST_PTTL] = 700;
 		r->ints[FIELD_AHEAD] = chance(2);
@@ -426,8 +459,8 @@ waits(const struct made_up *m, const struct waiter *w)
 }
 
 static struct made_reply
-execute_acquire(
-    struct made_up *m, const struct request *r, const char *value, bool ours)
+execute_acquire(struct made_up *m, const struct request *r, struct holding *key,
+    const char *value, bool ours)
 {
 	int64_t ttl_ms = atoll(r->args[1]), proposal = atoll(r->args[2]);
 	int64_t ticket_us = atoll(r->args[3]);
@@ -435,6 +468,7 @@ execute_acquire(
 	struct waiter *us = &m->us;
 	struct made_reply answer;
 
+	snprintf(m->waiting_id, sizeof(m->waiting_id), "%s", r->id);
 	if (heartbeat && (value != NULL || ticket_us > 0)) {
 		if (ticket_us > 0 || us->ticket_us == 0)
 			us->ticket_us =
@@ -444,7 +478,7 @@ execute_acquire(
 	before = waits(m, &m->candidate) &&
 	    (us->ticket_us == 0 || m->candidate.ticket_us < us->ticket_us);
 	if (!ours && (value != NULL || before)) {
-		answer = refusal(m, value);
+		answer = refusal(m, key, value);
 		answer.count = FIELD_TICKET + 1;
 		answer.ints[FIELD_AHEAD] = before;
 		answer.ints[FIELD_QUEUED] = value != NULL &&
@@ -471,46 +505,128 @@ execute_acquire(
 		f = proposal < most ? proposal : most;
 		m->fence = f > m->fence + 1 ? f : m->fence + 1;
 	}
-	snprintf(m->value, sizeof(m->value), "%s", r->id);
-	m->until_ms = world.now_ms + ttl_ms;
-	return granted(m, r->kind, m->fence, before);
+	snprintf(key->value, sizeof(key->value), "%s", r->id);
+	key->until_ms = world.now_ms + ttl_ms;
+	answer = granted(m, r->kind, m->fence, before);
+	if (world.lock.lease.mode == LOCK_SLOTTED)
+		answer.ints[FIELD_SLOT] = key - m->key + 1;
+	return answer;
+}
+
+/* The key that a request is about: of any slot the one that is free first. */
+static struct holding *
+key_of(struct made_up *m, const struct request *r)
+{
+	struct holding *best = &m->key[0];
+
+	if (world.lock.lease.mode == LOCK_SHARED)
+		return &m->key[1];
+	if (r->slot > 0)
+		return &m->key[r->slot - 1];
+	for (int i = 0; i < world.lock.lease.capacity; i++)
+		if (held(&m->key[i]) &&
+		    strncmp(m->key[i].value, r->id, strlen(r->id)) == 0)
+			return &m->key[i];
+	for (int i = 1; i < world.lock.lease.capacity; i++)
+		if (held(best) && m->key[i].until_ms < best->until_ms)
+			best = &m->key[i];
+	return best;
+}
+
+/* Of a shared lock only a writer excludes us. */
+static const char *
+value_at(struct made_up *m, struct holding *key)
+{
+	if (world.lock.lease.mode == LOCK_SHARED && held(&m->key[0]))
+		return m->key[0].value;
+	return held(key) ? key->value : NULL;
+}
+
+static void
+execute_release(const struct request *r, struct holding *key)
+{
+	int64_t cooldown_ms = atoll(r->args[0]);
+	bool leaving = r->args[1][0] == '1', only = r->args[2][0] == '1';
+
+	if (only && !leaving) {
+		if (key->until_ms > world.now_ms + GRANT_MS)
+			key->until_ms = world.now_ms + GRANT_MS;
+	} else if (cooldown_ms > 0) {
+		snprintf(key->value, sizeof(key->value), "cooldown");
+		key->until_ms = world.now_ms + cooldown_ms;
+	} else
+		key->until_ms = 0;
+}
+
+static int
+try_of(const char *id)
+{
+	const char *number = strstr(id, "try=");
+
+	return number != NULL ? atoi(number + 4) : 0;
+}
+
+/*
+ * An acquire replaces what an earlier attempt of ours has in another slot, and
+ * gets nothing if a later one has.  Returns whether that is so.
+ */
+static bool
+attempt_over(struct made_up *m, const struct request *r)
+{
+	for (int i = 0; i < world.lock.lease.capacity; i++) {
+		struct holding *key = &m->key[i];
+
+		if (!held(key) || strstr(key->value, "TOKEN") == NULL)
+			continue;
+		if (try_of(key->value) > try_of(r->id))
+			return true;
+		if (try_of(key->value) < try_of(r->id))
+			key->until_ms = 0;
+	}
+	return false;
 }
 
 /* What the scripts do.  Somebody else may hold the key for a while. */
 static struct made_reply
 execute(struct made_up *m, const struct request *r)
 {
-	const char *value = m->until_ms > world.now_ms ? m->value : NULL;
+	bool over = r->kind == REQUEST_ACQUIRE &&
+	    world.lock.lease.mode == LOCK_SLOTTED && attempt_over(m, r);
+	struct holding *key = key_of(m, r);
+	const char *value = value_at(m, key);
 	bool ours = value != NULL && strncmp(value, r->id, strlen(r->id)) == 0;
 
 	switch (r->kind) {
 	case REQUEST_ACQUIRE:
-		return execute_acquire(m, r, value, ours);
+		if (over)
+			break;
+		return execute_acquire(m, r, key, value, ours);
 	case REQUEST_RENEW:
 		if (!ours)
 			break;
-		m->until_ms = world.now_ms + atoll(r->args[0]);
+		key->until_ms = world.now_ms + atoll(r->args[0]);
 		if (atoll(r->args[1]) > m->fence)
 			m->fence = atoll(r->args[1]);
 		if (r->leaves)
 			m->us.ticket_us = 0;
 		return granted(m, r->kind, m->fence, false);
+	case REQUEST_REPLICAS:
+		m->replicas = chance(3);
+		return (struct made_reply){ 1, { m->replicas }, NULL };
+	case REQUEST_WAIT:
+		m->woken = 0;
+		return (struct made_reply){ 0 };
 	case REQUEST_RELEASE:
 	case REQUEST_LEAVE:
 	case REQUEST_NONE:
-	case REQUEST_WAIT:
-	case REQUEST_REPLICAS:
 		if (r->args[1][0] == '1')
 			m->us.ticket_us = 0;
 		if (!ours)
 			break;
-		if (r->args[2][0] == '0' || r->args[1][0] == '1')
-			m->until_ms = 0;
-		else if (m->until_ms > world.now_ms + GRANT_MS)
-			m->until_ms = world.now_ms + GRANT_MS;
+		execute_release(r, key);
 		return granted(m, r->kind, 0, false);
 	}
-	return refusal(m, value);
+	return refusal(m, key, value);
 }
 
 /* A request leaves this host. */
@@ -542,6 +658,17 @@ leave_host(struct made_up *m, struct request *r)
 		happens(world.now_ms + chance(100), DROP, r->server);
 }
 
+/* A value for a reply that comes later, when the key may have another. */
+static const char *
+lasting_text(int server, const char *text)
+{
+	if (strstr(text, "TOKEN") != NULL)
+		return memcpy(texts[server], text, sizeof(texts[0]));
+	if (strcmp(text, "predecessor") == 0)
+		return value_of(text, 1); /* it will wake us */
+	return strstr(text, "candidate") != NULL ? "candidate" : "rival";
+}
+
 static void
 executed(struct made_up *m, const struct event *e)
 {
@@ -549,16 +676,16 @@ executed(struct made_up *m, const struct event *e)
 	struct made_reply reply = { 0 };
 	int64_t at_ms = world.now_ms;
 
+	if (world.model && requests[e->request].kind == REQUEST_WAIT &&
+	    m->woken == 0 && e->connection == m->connection) {
+		m->blocked = e->request;
+		return; /* wake() replies, or nobody */
+	}
 	if (world.model) {
 		reply = execute(m, &requests[e->request]);
 		at_ms += chance(15);
 		if (reply.text != NULL)
-			reply.text = strstr(reply.text, "TOKEN") != NULL ?
-			    memcpy(texts[e->server], reply.text,
-				sizeof(texts[0])) :
-			    strstr(reply.text, "candidate") != NULL ?
-			    "candidate" :
-			    "rival";
+			reply.text = lasting_text(e->server, reply.text);
 	}
 	if (e->connection != m->connection)
 		return;
@@ -576,6 +703,42 @@ executed(struct made_up *m, const struct event *e)
 	answer->request = e->request;
 	answer->step = e->step;
 	answer->reply = reply;
+}
+
+/* Our list gets a word, and whoever blocks on it a reply. */
+static void
+wake(struct made_up *m)
+{
+	struct event *answer;
+
+	m->woken++;
+	if (m->blocked == 0)
+		return;
+	answer =
+	    happens(world.now_ms + chance(15), REPLY, (int)(m - world.servers));
+	answer->request = m->blocked;
+	m->blocked = m->woken = 0;
+}
+
+/*
+ * A holder ends and gives the lock back: one server hands it to the first
+ * waiter, several wake it.
+ */
+static void
+handed_over(struct made_up *m)
+{
+	struct holding *key = &m->key[0];
+
+	if (!held(key) || strcmp(key->value, "predecessor") != 0)
+		return;
+	key->until_ms = 0;
+	if (!waits(m, &m->us))
+		return;
+	if (world.lock.lease.nservers == 1) {
+		snprintf(key->value, sizeof(key->value), "%s", m->waiting_id);
+		key->until_ms = world.now_ms + GRANT_MS;
+	}
+	wake(m);
 }
 
 /* The network takes with it what has not been executed. */
@@ -603,7 +766,7 @@ restarted(struct made_up *m, const struct event *e)
 {
 	dropped(m, e, true);
 	m->down_ms = m->started_ms = world.now_ms + e->ms;
-	m->frozen_ms = m->until_ms = m->fence = 0;
+	m->frozen_ms = m->key[0].until_ms = m->fence = 0;
 	m->us.ticket_us = m->candidate.ticket_us = 0;
 }
 
@@ -625,8 +788,8 @@ backed(int server)
 {
 	const struct made_up *m = &world.servers[server];
 
-	return m->until_ms > world.now_ms &&
-	    strstr(m->value, "TOKEN") != NULL &&
+	return m->key[0].until_ms > world.now_ms &&
+	    strstr(m->key[0].value, "TOKEN") != NULL &&
 	    world.lock.servers[server].valid_ms > world.now_ms;
 }
 
@@ -639,8 +802,8 @@ deleted(struct made_up *m)
 	for (int i = 0; i < world.lock.lease.nservers; i++)
 		left += backed(i) && &world.servers[i] != m;
 	if (left >= world.lock.lease.quorum &&
-	    strstr(m->value, "TOKEN") != NULL)
-		m->until_ms = 0;
+	    strstr(m->key[0].value, "TOKEN") != NULL)
+		m->key[0].until_ms = 0;
 }
 
 /*
@@ -658,20 +821,21 @@ rival_acts(void)
 		struct made_up *m = &world.servers[i];
 		int64_t age_ms =
 		    (world.now_ms / 1000 - m->started_ms / 1000) * 1000;
-		bool there = m->until_ms > world.now_ms;
-		bool its = there && strcmp(m->value, "rival") == 0;
+		bool there = m->key[0].until_ms > world.now_ms;
+		bool its = there && strcmp(m->key[0].value, "rival") == 0;
 
 		if (gives) {
 			m->rival_ms = 0;
-			m->until_ms = its ? 0 : m->until_ms;
+			m->key[0].until_ms = its ? 0 : m->key[0].until_ms;
 			continue;
 		}
 		if (world.now_ms < m->down_ms || world.now_ms < m->frozen_ms ||
 		    age_ms < l->lease.grace_ms + 1000 || (there && !its) ||
 		    chance(100) >= world.greed)
 			continue;
-		snprintf(m->value, sizeof(m->value), "rival");
-		m->until_ms = m->rival_ms = world.now_ms + l->lease.ttl_ms;
+		snprintf(m->key[0].value, sizeof(m->key[0].value), "rival");
+		m->key[0].until_ms = m->rival_ms =
+		    world.now_ms + l->lease.ttl_ms;
 	}
 	happens(world.now_ms + 1 + chance(60), RIVAL, 0);
 }
@@ -723,6 +887,9 @@ happen(const struct event *e)
 	case RIVAL:
 		rival_acts();
 		break;
+	case HAND_OVER:
+		handed_over(m);
+		break;
 	}
 }
 
@@ -754,9 +921,17 @@ true_deadline_ms(void)
 	char id[OWNER_ID];
 
 	for (int i = 0; i < l->lease.nservers; i++)
-		if (strcmp(world.servers[i].value,
-			owner_id(&world.owner, l->servers[i].try, id)) == 0)
-			until_ms[i] = world.servers[i].until_ms;
+		for (int k = 0; k < SLOTS; k++) {
+			const struct holding *h = &world.servers[i].key[k];
+
+			if ((l->lease.mode != LOCK_SLOTTED ||
+				l->lease.slot == 0 || k == l->lease.slot - 1) &&
+			    strcmp(h->value,
+				owner_id(&world.owner, l->servers[i].try,
+				    id)) == 0 &&
+			    h->until_ms > until_ms[i])
+				until_ms[i] = h->until_ms;
+		}
 	return quorum_largest(until_ms, l->lease.nservers, l->lease.quorum);
 }
 
@@ -848,6 +1023,7 @@ conn_open(struct conn *n)
 		tap_fail("a second connection is opened");
 	m->connection++;
 	m->executed_ms = m->answered_ms = 0;
+	m->blocked = 0;
 	m->uptime_s = -1;
 	n->why[0] = n->info.run_id[0] = '\0';
 	n->info.born_ms = 0;
@@ -928,6 +1104,10 @@ label_of(enum request_kind kind, const char *const script_args[])
 	return world.lock.lease.phase == PHASE_RELEASE ? RELEASE : LEAVE;
 }
 
+static const char *const modes[] = { [LOCK_EXCLUSIVE] = "exclusive",
+	[LOCK_SHARED] = "shared",
+	[LOCK_SLOTTED] = "slots" };
+
 /* Writes a request into the trace, each of its arguments by its name. */
 static void
 trace_send(const struct request *r, const char *const args[])
@@ -935,8 +1115,16 @@ trace_send(const struct request *r, const char *const args[])
 	const long long at_ms = world.now_ms - START;
 	char head[128];
 
+	if (r->label == WAIT || r->label == REPLICAS) {
+		trace_request("%lld server=%d/%d %s %s %s", at_ms, r->server,
+		    r->connection, labels[r->label], args[0], args[1]);
+		return;
+	}
 	snprintf(head, sizeof(head), "%lld server=%d/%d id=%s", at_ms,
 	    r->server, r->connection, strstr(r->id, "try="));
+	if (world.lock.lease.mode != LOCK_EXCLUSIVE)
+		snprintf(head + strlen(head), sizeof(head) - strlen(head),
+		    "%s slot=%d", modes[world.lock.lease.mode], r->slot);
 	switch (r->kind) {
 	case REQUEST_ACQUIRE:
 		trace_request("%s acquire ttl=%s fence=%s ticket=%s "
@@ -976,13 +1164,70 @@ check_numbers(const struct request *r)
 		    clock_wall_us() + 2 * day_us + 61000000);
 }
 
-/* Nobody waits here. */
+/* Whether a request can be sent now: the next one, which is counted. */
+static bool
+may_send(struct made_up *m, int tag, enum request_kind kind)
+{
+	if (m->conn->state != CONN_READY || m->npending == PENDING_MAX)
+		return false;
+	if (m->unsent > 0) {
+		m->unsent--;
+		return false;
+	}
+	if (world.nrequests++ == REQUESTS) {
+		printf("# it asks without end\n");
+		exit(1);
+	}
+	if (m->npending > 0 && kind != REQUEST_RELEASE &&
+	    m->pending[m->npending - 1].kind != REQUEST_RELEASE)
+		tap_fail("a second request is on its way");
+	if (m->npending > 0 && tag <= m->pending[m->npending - 1].tag)
+		tap_fail("two requests on their way have one number");
+	m->pending[m->npending].tag = tag;
+	m->pending[m->npending].kind = kind;
+	m->pending[m->npending++].sent_ms = world.now_ms;
+	return true;
+}
+
+/*
+ * A server that has just got its vote back is not asked for it at once: others
+ * are to have it first.  Another slot is another matter.
+ */
+static void
+check_given_back(struct made_up *m, const struct request *r)
+{
+	const struct lock *l = &world.lock;
+
+	if (r->label == YIELD && l->servers[r->server].vote == VOTE_GRANTED &&
+	    l->lease.mode != LOCK_SLOTTED)
+		m->given_back_ms = world.now_ms;
+	else if (r->label == ACQUIRE)
+		CHECK(m->given_back_ms != world.now_ms);
+}
+
+/* BLPOP by a waiter, or WAIT for the replicas. */
 int
 conn_command(struct conn *n, int tag, int argc, const char *const argv[])
 {
-	(void)n, (void)tag, (void)argc;
-	tap_fail("asked for %s", argv[0]);
-	return -1;
+	struct made_up *m = made_up(n);
+	struct request *r = &requests[world.nrequests];
+	bool blocks = strcmp(argv[0], "BLPOP") == 0;
+	enum request_kind kind = blocks ? REQUEST_WAIT : REQUEST_REPLICAS;
+
+	if (!may_send(m, tag, kind))
+		return -1;
+	CHECK(argc == 3);
+	CHECK(strcmp(argv[0], blocks ? "BLPOP" : "WAIT") == 0);
+	CHECK(!blocks || strcmp(argv[1], "{p:n}:~wake:TOKEN") == 0);
+	*r = (struct request){ .server = n->address.at[0].port,
+		.connection = m->connection,
+		.tag = tag,
+		.kind = kind,
+		.label = blocks ? WAIT : REPLICAS };
+	trace_send(r, argv + 1);
+	if (n->established)
+		leave_host(m, r);
+	return 0;
 }
 
 int
@@ -998,48 +1243,34 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	    strcmp(part, "renew") == 0 || leaves ? REQUEST_RENEW :
 						   REQUEST_RELEASE;
 
-	if (n->state != CONN_READY || m->npending == PENDING_MAX)
+	if (!may_send(m, tag, kind))
 		return -1;
-	if (m->unsent > 0) {
-		m->unsent--;
-		return -1;
-	}
-	if (world.nrequests++ == REQUESTS) {
-		printf("# it asks without end\n");
-		exit(1);
-	}
-	if (m->npending > 0 && kind != REQUEST_RELEASE &&
-	    m->pending[m->npending - 1].kind != REQUEST_RELEASE)
-		tap_fail("a second request is on its way");
-	if (m->npending > 0 && tag <= m->pending[m->npending - 1].tag)
-		tap_fail("two requests on their way have one number");
 	CHECK(nkeys == 2);
 	CHECK(strcmp(argv[0], "p:n") == 0);
 	CHECK(strcmp(argv[1], "{p:n}:~") == 0);
 	CHECK(strcmp(argv[3], "TOKEN") == 0);
-	CHECK(strcmp(argv[4], "exclusive") == 0);
-	CHECK(strcmp(argv[5], "1") == 0);
-	CHECK(strcmp(argv[6], "1") == 0);
+	CHECK(strcmp(argv[4], modes[world.lock.lease.mode]) == 0);
+	CHECK(atoi(argv[5]) == world.lock.lease.capacity);
+	CHECK(atoi(argv[6]) <= world.lock.lease.capacity);
 	CHECK(script == &script_lock);
 	CHECK(argc ==
 	    8 +
 		(kind == REQUEST_ACQUIRE      ? 7 :
 			kind == REQUEST_RENEW ? 3 :
 						5));
-	m->pending[m->npending].tag = tag;
-	m->pending[m->npending].kind = kind;
-	m->pending[m->npending++].sent_ms = world.now_ms;
 	*r = (struct request){ .server = n->address.at[0].port,
 		.connection = m->connection,
 		.tag = tag,
 		.kind = kind,
 		.label = label_of(kind, argv + 7),
-		.leaves = leaves };
+		.leaves = leaves,
+		.slot = atoi(argv[6]) };
 	snprintf(r->id, sizeof(r->id), "%s", argv[2]);
 	for (int i = 7; i < argc - 1; i++)
 		snprintf(r->args[i - 7], sizeof(r->args[0]), "%s", argv[i]);
 	trace_send(r, argv + 7);
 	check_numbers(r);
+	check_given_back(m, r);
 	if (n->established)
 		leave_host(m, r);
 	return 0;
@@ -1078,6 +1309,13 @@ reply_count(const struct reply *a)
 	return r != NULL ? r->count : 0;
 }
 
+/* How the lock is held in the worlds to come. */
+static struct {
+	enum lock_mode mode;
+	int slots;
+	int replicas;
+} next_world = { LOCK_EXCLUSIVE, 1, 0 };
+
 /* A world of n old servers that say yes to everything, at once. */
 static void
 begin_numbered(uint64_t life, int n, int64_t ttl_ms, int64_t node_timeout_ms,
@@ -1101,7 +1339,9 @@ begin_numbered(uint64_t life, int n, int64_t ttl_ms, int64_t node_timeout_ms,
 	if (lock_init(&world.lock, NULL,
 		&(struct lock_config){ .prefix = "p:",
 		    .name = "n",
-		    .capacity = 1,
+		    .mode = next_world.mode,
+		    .capacity = next_world.slots,
+		    .replicas = next_world.replicas,
 		    .addresses = addresses,
 		    .naddresses = n,
 		    .ttl_ms = ttl_ms,
@@ -1117,20 +1357,34 @@ begin_with_grace(
 	begin_numbered(0, n, ttl_ms, node_timeout_ms, grace_ms);
 }
 
-static void
+static inline void
 begin(int n, int64_t ttl_ms, int64_t node_timeout_ms)
 {
 	begin_with_grace(n, ttl_ms, node_timeout_ms, 0);
 }
 
+static int64_t
+ignore_wait_cb(void *arg, const struct lock *l)
+{
+	(void)arg, (void)l;
+	return CLOCK_NEVER;
+}
+
 static enum lock_outcome
-acquire(void)
+acquire_until(int64_t wait_end_ms)
 {
 	if (lock_resolve(&world.lock) == -1)
 		return LOCK_UNREACHABLE;
 	world.locks = (struct locks){ .lock = &world.lock, .n = 1 };
 	locks_connect(&world.locks);
-	return locks_acquire(&world.locks, &world.owner, 0, NULL, NULL);
+	return locks_acquire(
+	    &world.locks, &world.owner, wait_end_ms, ignore_wait_cb, NULL);
+}
+
+static enum lock_outcome
+acquire(void)
+{
+	return acquire_until(0);
 }
 
 static enum lock_release_result

@@ -1640,13 +1640,6 @@ release_of_the_queue(void)
 	lock_close(&world.lock);
 }
 
-static int64_t
-ignore_wait_cb(void *arg, const struct lock *l)
-{
-	(void)arg, (void)l;
-	return CLOCK_NEVER;
-}
-
 /*
  * The first of two locks is lost while the second is waited for, and none of
  * their releases is answered.  What the second may have left is released at the

@@ -1,0 +1,253 @@
+/*
+ * Lives of locks that are more than exclusive and free: slots, readers and a
+ * writer, replicas, fences that differ, a predecessor that hands the lock over,
+ * and a cooldown.
+ */
+#include "life.h"
+
+/* A life as in lives.c, but in this mode; judge() looks at D in all of it. */
+static void
+begin_mode(uint64_t seed, enum lock_mode mode, int slots, int replicas)
+{
+	next_world.mode = mode;
+	next_world.slots = slots;
+	next_world.replicas = replicas;
+	begin_life(seed, 0);
+	next_world.mode = LOCK_EXCLUSIVE;
+	next_world.slots = 1;
+	next_world.replicas = 0;
+}
+
+/* A life of servers that are quick and forget nothing. */
+static void
+begin_calm(uint64_t seed)
+{
+	begin_numbered(seed, 1 + (int)(seed % SERVERS), 1000, 100, 0);
+	world.model = world.calm = true;
+	world.chance = seed;
+}
+
+/* Somebody else has a key for up to so long. */
+static void
+occupy(struct holding *key, const char *who, int most_ms)
+{
+	key->until_ms = START + chance(most_ms);
+	snprintf(key->value, sizeof(key->value), "%s", who);
+}
+
+/* How many servers have our value, under any key. */
+static int
+backing(void)
+{
+	int n = 0;
+
+	for (int i = 0; i < world.lock.lease.nservers; i++) {
+		bool there = false;
+
+		for (int k = 0; k < SLOTS; k++)
+			there = there ||
+			    (held(&world.servers[i].key[k]) &&
+				strstr(world.servers[i].key[k].value,
+				    "TOKEN") != NULL);
+		n += there;
+	}
+	return n;
+}
+
+static void
+slots(void)
+{
+	int count[LOCK_CANCELLED + 1] = { 0 };
+
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		bool common[SLOTS];
+		enum lock_outcome outcome;
+
+		begin_mode(seed, LOCK_SLOTTED, SLOTS, 0);
+		for (int k = 0; k < SLOTS; k++)
+			common[k] = chance(3) != 0;
+		for (int i = 0; i < world.lock.lease.nservers; i++)
+			for (int k = 0; k < SLOTS; k++)
+				if (common[k] != (chance(8) == 0))
+					occupy(&world.servers[i].key[k],
+					    "rival", 3000);
+		outcome = live(2000);
+		count[outcome]++;
+		if (outcome == LOCK_HELD)
+			CHECK(world.lock.lease.slot >= 1 &&
+			    world.lock.lease.slot <= SLOTS);
+		quiet();
+		if (left_behind())
+			tap_fail("in life %llu", (unsigned long long)seed);
+	}
+	CHECK(count[LOCK_HELD] > LIVES / 20);
+	CHECK(count[LOCK_BUSY] > LIVES / 20);
+}
+
+static void
+readers(void)
+{
+	int count[LOCK_CANCELLED + 1] = { 0 };
+
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		int writers = 0, nservers;
+		bool written = chance(2) == 0;
+		enum lock_outcome outcome;
+
+		begin_mode(seed, LOCK_SHARED, 1, 0);
+		nservers = world.lock.lease.nservers;
+		for (int i = 0; i < nservers; i++)
+			if (written || chance(4) == 0) {
+				occupy(&world.servers[i].key[0], "rival", 3000);
+				world.servers[i].key[0].until_ms += 2000;
+				writers++;
+			}
+		outcome = live(1000);
+		count[outcome]++;
+		CHECK(outcome != LOCK_HELD || 2 * writers < nservers);
+		quiet();
+		if (left_behind())
+			tap_fail("in life %llu", (unsigned long long)seed);
+	}
+	CHECK(count[LOCK_HELD] > LIVES / 20);
+	CHECK(count[LOCK_BUSY] > LIVES / 20);
+}
+
+static void
+replicas(void)
+{
+	int count[LOCK_CANCELLED + 1] = { 0 };
+
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		enum lock_outcome outcome;
+		int replicated = 0;
+
+		begin_mode(seed, LOCK_EXCLUSIVE, 1, 1);
+		outcome = acquire();
+		count[outcome]++;
+		for (int i = 0; i < world.lock.lease.nservers; i++)
+			replicated += world.servers[i].replicas > 0;
+		if (outcome == LOCK_HELD) {
+			CHECK(replicated >= world.lock.lease.quorum);
+			CHECK(deadline() - now() >= 500);
+			hold(now() + 1000);
+			released(0);
+		}
+		lock_close(&world.lock);
+	}
+	CHECK(count[LOCK_HELD] > LIVES / 20);
+	CHECK(count[LOCK_UNREACHABLE] > LIVES / 20);
+}
+
+/* The counters differ by up to a minute, and some are ahead of our clock. */
+static void
+differing_fences(void)
+{
+	int won = 0, written = 0;
+
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		struct lock *l = &world.lock;
+		int64_t before[SERVERS];
+		int fenced = 0;
+
+		begin_mode(seed, LOCK_EXCLUSIVE, 1, 0);
+		for (int i = 0; i < l->lease.nservers; i++) {
+			int64_t ahead_us = chance(60000000) - 20000000;
+
+			before[i] = world.servers[i].fence =
+			    clock_wall_us() + ahead_us;
+		}
+		if (acquire() == LOCK_HELD) {
+			won++;
+			for (int i = 0; i < l->lease.nservers; i++) {
+				fenced +=
+				    world.servers[i].fence == l->lease.fence;
+				written += count(i, RENEW);
+			}
+			CHECK(fenced >= l->lease.quorum);
+			CHECK(l->lease.fence > quorum_largest(before,
+						   l->lease.nservers,
+						   l->lease.quorum));
+			hold(now() + 500);
+			released(0);
+		}
+		lock_close(l);
+	}
+	CHECK(won > LIVES / 10);
+	CHECK(
+	    written > LIVES / 10); /* a vote behind the others is brought up */
+}
+
+/*
+ * We wait behind a holder that gives the lock back: one server hands it to us,
+ * several wake us.
+ */
+static void
+handed_over_to_us(void)
+{
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		struct lock *l = &world.lock;
+		int64_t before_us, over_ms;
+
+		begin_calm(seed);
+		over_ms = 300 + chance(2000);
+		before_us = clock_wall_us() + chance(30000000);
+		for (int i = 0; i < l->lease.nservers; i++) {
+			struct made_up *m = &world.servers[i];
+
+			occupy(&m->key[0], "predecessor", 1);
+			m->key[0].until_ms = START + FOREVER;
+			m->fence = before_us;
+			happens(START + over_ms, HAND_OVER, i);
+		}
+		SAME_INT(acquire_until(START + 5000), LOCK_HELD);
+		CHECK(now() >= over_ms && now() < over_ms + 250);
+		CHECK(l->lease.fence > before_us);
+		CHECK(deadline() - now() >= 500);
+		hold(now() + 1500);
+		CHECK(count(0, WAIT) > 0);
+		CHECK(deadline() > now());
+		released(0);
+		lock_close(l);
+	}
+}
+
+static void
+cooldowns(void)
+{
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		begin_calm(seed);
+		SAME_INT(acquire(), LOCK_HELD);
+		hold(now() + 100 + chance(1000));
+		released(5000);
+		lock_close(&world.lock);
+		quiet();
+		SAME_INT(backing(), 0);
+		for (int i = 0; i < world.lock.lease.nservers; i++) {
+			const struct holding *key = &world.servers[i].key[0];
+
+			SAME_TEXT(key->value, "cooldown");
+			CHECK(key->until_ms > world.now_ms + 4500);
+		}
+	}
+}
+
+static const struct tap_test tests[] = {
+	{ "a slot is held on a majority, and given back on every server",
+	    slots },
+	{ "a reader holds the lock where a majority has no writer", readers },
+	{ "a lock is held when the replicas of a majority have it", replicas },
+	{ "the fence of a lock is on a majority, above those before it",
+	    differing_fences },
+	{ "a waiter gets the lock, with a higher fence, as soon as it is "
+	  "given back",
+	    handed_over_to_us },
+	{ "a lock in cooldown stays held on every server, by nobody",
+	    cooldowns },
+};
+
+int
+main(void)
+{
+	return TAP_MAIN(tests);
+}
