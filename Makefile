@@ -228,8 +228,10 @@ check-asan:
 		PROGRAM=build/asan/redlock-run \
 		CFLAGS='-O1 -g -fno-omit-frame-pointer $(SANITIZE)'
 
+# All models, or those named in M (lease, fence, queue, votes).  LONG=1 adds
+# searches of many minutes.
 model:
-	tests/model/check
+	tests/model/check $(if $(LONG),long) $(M)
 
 # For as long as SECONDS says, in all modes of tests/chaos/run, and then some
 # PAUSES; or in one MODE.  SEED=N repeats a run.

@@ -29,6 +29,9 @@
 #ifndef DELAYED
 #define DELAYED		1
 #endif
+#ifndef PERIOD			/* of --once-per */
+#define PERIOD		2
+#endif
 #ifndef BOUND			/* how long nobody may have it */
 #define BOUND		(BEAT + REFRESH - 1)
 #endif
@@ -38,8 +41,27 @@
 #define ACQUIRE		1
 #define GIVE_BACK	2	/* release of one attempt; the place is kept */
 #define RELEASE		3	/* of all there is, and out of the queue */
+#define RENEW		4	/* confirms what was handed over */
 #define YES		1
 #define NO		2
+#define BARRED		3	/* another mode, or not again so soon */
+
+/*
+ * A nonce is kept as what it is to its client: that of the last acquire that
+ * was answered (ANSWERED, while a grant that it proves would not be over), that
+ * of the acquire under way (SENT), or one that is of no use any more (SPENT).
+ */
+#define ANSWERED	1
+#define SENT		2
+#define SPENT		3
+
+/* What a grant is good for, counted from the sending of that acquire. */
+#ifdef WHOLE_GRANT
+#define LEASE		GRANT
+#else
+#define LEASE		(GRANT < TTL -> GRANT : TTL)
+#endif
+#define LONGEST		(GRANT > TTL -> GRANT : TTL)
 
 typedef Client {
 	unsigned phase : 2;
@@ -47,9 +69,9 @@ typedef Client {
 	bit asleep;
 	bit blocked;		/* in BLPOP */
 	bit dirty;		/* died, or left a request behind */
-#ifdef COUNT_FROM_GRANT
-	bit granted;		/* the element in its wake list is a grant */
-#endif
+	bit popped;		/* took a grant, but COMMAND has not begun */
+	bit unconfirmed;	/* COMMAND runs on a grant not confirmed yet */
+	unsigned credit : 2;	/* ticks of LEASE since the last acquire */
 	unsigned timer : 2;	/* blocked: ticks until it asks by itself */
 	unsigned vote : 2;	/* ticks until D */
 	unsigned attempt : 3;
@@ -57,22 +79,33 @@ typedef Client {
 	unsigned key : 3;	/* the attempt that has the lock, plus 1 */
 	unsigned beat : 3;	/* ticks for which it stays in the queue */
 	unsigned next : 3;	/* the attempt that the lock is handed to */
+	unsigned nonce : 2;	/* in its beat */
 	bit mark;		/* its value: granted, not yet confirmed */
 	bit logged;		/* the history has the start of this value */
-	bit wake;		/* there is something in its wake list */
+	bit wake;		/* there is something in its wake list: */
+	unsigned with : 2;	/* a grant with this nonce (NONE: no grant) */
+	unsigned fence : 4;	/* and this fence, its own until COMMAND begins */
 	bit reached;		/* its turn has come since it last asked */
 	unsigned owed : 2;	/* ticks for which its give-back keeps the lock */
+#ifdef ONCE_PER
+	bit once;		/* runs only if nobody has succeeded lately */
+#endif
+#ifdef MODES
+	bit mode;		/* uses the lock in this way */
+#endif
 #ifdef SET_BACK
 	bit fresh;		/* draws its ticket from a clock set back */
 #endif
 	/* under way */
-	unsigned request : 2;
+	unsigned request : 3;
 	unsigned sent : 3;	/* with this attempt */
+	bit ran;		/* a release: COMMAND ran, not confirmed */
 	unsigned answer : 2;
-	unsigned told : 3;	/* the fence in it */
+	unsigned told : 4;	/* the fence in it */
 	unsigned age : 2;	/* ticks since it was sent */
 	unsigned behind : 2;	/* a release is queued behind it */
-	bit orphan		/* on a connection that its client has closed */
+	bit orphan;		/* on a connection that its client has closed */
+	bit before		/* said by the server before it restarted */
 };
 
 Client client[3];
@@ -86,10 +119,56 @@ bit back;			/* the server's clock is behind all tickets */
 #ifdef MIXED
 bit old;			/* hand-overs are those of an older version */
 #endif
-bit yes, ours, over, handed, keeps; /* inside a step */
+#ifdef ONCE_PER
+unsigned success : 2;		/* ticks for which the last one counts */
+#endif
+#ifdef PUSHED_FIRST
+bit fails;			/* there is no memory for a value */
+#endif
+#ifdef RESTARTS
+unsigned restarts : 2;		/* may restart empty as often */
+unsigned young : 2;		/* ticks for which it has no vote */
+#endif
+bit yes, ours, over, handed, keeps, takes, barred; /* inside a step */
 bit one_holder, in_turn, served, nothing_left, growing, recorded, kept;
+bit rare, agreed;
 
 #define C		client[c]
+
+/* --once-per: not while the last success counts. */
+#ifdef ONCE_PER
+#define ONCE(c)		client[c].once
+#define TOO_SOON(c)	(client[c].once && success > 0)
+#else
+#define ONCE(c)		false
+#define TOO_SOON(c)	false
+#endif
+
+/* Who is here, and whether one is in another mode than c. */
+#define HERE(c)		(client[c].key > 0 || client[c].beat > 0)
+#ifdef MODES
+#define DIFFERS(c, j)	(HERE(j) && client[j].mode != client[c].mode)
+#define MISMATCH(c)	(DIFFERS(c, 0) || DIFFERS(c, 1) || DIFFERS(c, 2))
+#else
+#define MISMATCH(c)	false
+#endif
+
+#ifndef RESTARTS
+#define YOUNG		false
+#define TRUSTED(c)	true
+#define TRUSTED_GRANT(c) true
+#else
+#ifndef GRACE
+#define GRACE		TTL
+#endif
+#define YOUNG		(young > 0)
+#define TRUSTED(c)	(!YOUNG || client[c].before)
+#ifdef YOUNG_GRANTS
+#define TRUSTED_GRANT(c) true
+#else
+#define TRUSTED_GRANT(c) TRUSTED(c)
+#endif
+#endif
 
 /*
  * After every step the clients are put in order, those without a ticket last,
@@ -132,8 +211,10 @@ c_code {
 		int used[16] = {0}, to[16], n = 1, i;
 
 		used[now.counter] = used[now.last] = 1;
-		for (i = 0; i < 3; i++)
+		for (i = 0; i < 3; i++) {
 			used[now.client[i].told] = 1;
+			used[now.client[i].fence] = 1;
+		}
 		to[0] = 0;
 		for (i = 1; i < 16; i++) {
 			to[i] = n;
@@ -141,8 +222,10 @@ c_code {
 		}
 		now.counter = to[now.counter];
 		now.last = to[now.last];
-		for (i = 0; i < 3; i++)
+		for (i = 0; i < 3; i++) {
 			now.client[i].told = to[now.client[i].told];
+			now.client[i].fence = to[now.client[i].fence];
+		}
 	}
 
 	static void
@@ -214,7 +297,7 @@ c_code {
 
 #define IS_DUE(c)	(client[c].phase != IDLE && !client[c].asleep && ( \
 			LAPSED(c) || client[c].phase == WAITING && ( \
-			client[c].blocked && (client[c].timer == 0 || \
+			client[c].popped || client[c].blocked && (client[c].timer == 0 || \
 			client[c].wake) || !client[c].blocked && \
 			(client[c].request == NONE || client[c].orphan || \
 			client[c].age > 0))))
@@ -228,7 +311,12 @@ c_code {
 
 inline tick_client(c)
 {
+#ifdef START_UNCHECKED
+	C.vote = (C.vote > 0 && !C.popped -> C.vote - 1 : C.vote);
+#else
 	DOWN(C.vote);
+#endif
+	DOWN(C.credit);
 	kept = kept && !(C.beat == 1 && !C.reached && WAITS_FOR_WAKE);
 #ifndef NO_REFRESH
 	DOWN(C.timer);
@@ -238,7 +326,7 @@ inline tick_client(c)
 #endif
 	DOWN(C.owed);
 	C.key = (left > 0 -> C.key : 0);
-	C.age = (!CONNECTED && C.age < TTL -> C.age + 1 : C.age)
+	C.age = (!CONNECTED && C.age < LONGEST -> C.age + 1 : C.age)
 }
 
 inline tick()
@@ -249,12 +337,30 @@ inline tick()
 		idle = (!(HELD(0) || HELD(1) || HELD(2)) && (SOMEBODY(0) ||
 		    SOMEBODY(1) || SOMEBODY(2)) -> idle + 1 : 0);
 		DOWN(left);
+#ifdef ONCE_PER
+		DOWN(success);
+#endif
+#ifdef RESTARTS
+		DOWN(young);
+#endif
 		tick_client(0); tick_client(1); tick_client(2);
 		done()
 	}
 }
 
 /* ---- after every step ---- */
+
+/* What a client no longer looks at is not kept. */
+#ifdef FROM_POP
+#define TOO_LATE	false
+#else
+#define TOO_LATE	(C.credit == 0)
+#endif
+#ifdef NO_NONCE
+#define USELESS		false
+#else
+#define USELESS		(C.with == SPENT)
+#endif
 
 inline tidy(c)
 {
@@ -264,11 +370,21 @@ inline tidy(c)
 	C.logged = C.logged && C.key > 0;
 	C.reached = C.reached && C.beat > 0;
 	C.owed = (C.phase == WAITING -> C.owed : 0);
-#ifdef COUNT_FROM_GRANT
-	C.granted = C.granted && C.wake;
-#endif
+	C.credit = (C.phase == WAITING && !C.popped -> C.credit : 0);
+	C.nonce = (C.beat == 0 -> NONE :
+	    (C.nonce == ANSWERED && TOO_LATE -> SPENT : C.nonce));
+	C.with = (!C.wake -> NONE :
+	    (C.with == ANSWERED && TOO_LATE -> SPENT : C.with));
+	C.fence = (C.popped || C.with != NONE && !USELESS -> C.fence : 0);
+	C.before = C.before && (C.answer != NONE || C.blocked && C.wake);
 	C.ticket = C.ticket && (C.phase == WAITING || C.beat > 0 ||
 	    C.request != NONE);
+#ifdef ONCE_PER
+	C.once = C.once && (C.phase != IDLE || TRACE);
+#endif
+#ifdef MODES
+	C.mode = C.mode && (C.phase != IDLE || TRACE);
+#endif
 	C.attempt = (C.phase == IDLE && !TRACE -> 0 : C.attempt)
 }
 
@@ -283,15 +399,19 @@ inline tidy(c)
 inline done()
 {
 	tidy(0); tidy(1); tidy(2);
-	idle = (HELD(0) || HELD(1) || HELD(2) -> 0 : idle);
-	yes = 0; ours = 0; over = 0; handed = 0; keeps = 0;
+	idle = (HELD(0) || HELD(1) || HELD(2) || YOUNG -> 0 : idle);
+	yes = 0; ours = 0; over = 0; handed = 0; keeps = 0; takes = 0;
+	barred = 0;
 	c_code { sort(); };
 	one_holder = HELD(0) + HELD(1) + HELD(2) <= 1;
 	served = (idle <= BOUND);
 	nothing_left = CLEAN(0) && CLEAN(1) && CLEAN(2);
+	agreed = !(HERE(0) && MISMATCH(0)) && !(HERE(1) && MISMATCH(1));
 	kept = kept && PLACED(0) && PLACED(1) && PLACED(2);
 	assert(one_holder);
 	assert(growing);
+	assert(rare);
+	assert(agreed);
 #ifndef LAX
 	assert(recorded);
 	assert(in_turn);
@@ -302,27 +422,48 @@ inline done()
 	FINISHES
 }
 
+#if defined(ONCE_PER)
+#define BEGINS(c)	begin(c, false, false) :: begin(c, true, false)
+#define ENDS(c)		end(c, true, false) :: end(c, true, true)
+#elif defined(MODES)
+#define BEGINS(c)	begin(c, false, false) :: begin(c, false, true)
+#define ENDS(c)		end(c, true, false)
+#else
+#define BEGINS(c)	begin(c, false, false)
+#define ENDS(c)		end(c, true, false)
+#endif
+
 init {
 	d_step {
 		in_turn = 1; growing = 1; recorded = 1; kept = 1;
+		rare = 1;
 		counter = 1; last = 1;
+#ifdef RESTARTS
+		restarts = RESTARTS;
+#endif
 		done()
 	};
 	do
-	EACH(begin)
+	EACH(BEGINS)
 	EACH(ask)
 	EACH(unblock)
+	EACH(exec)
 	EACH(renew)
-	:: end(0, true) :: end(1, true) :: end(2, true)
+	EACH(ENDS)
 #if !defined(NO_FAULTS)
 	EACH(crash)
 #endif
 #if !defined(NO_FAULTS) && !defined(GRANTEES_CRASH)
 	EACH(ask_unheard)
+	EACH(renew_unheard)
 	EACH(send)
+	EACH(send_renew)
 	EACH(execute)
 	EACH(receive)
 	EACH(reconnect)
+	:: reconnect_holder(0, true)
+	:: reconnect_holder(1, true)
+	:: reconnect_holder(2, true)
 	EACH(end_late)
 	EACH(cut)
 	EACH(lose)
@@ -334,6 +475,12 @@ init {
 #endif
 #ifdef SET_BACK
 	:: d_step { back = !back; printf("server 0: sets its clock\n") }
+#endif
+#ifdef RESTARTS
+	:: restart()
+#endif
+#ifdef PUSHED_FIRST
+	:: d_step { fails = !fails; printf("server 0: has memory: %d\n", !fails) }
 #endif
 #ifdef MIXED
 	:: d_step { old = !old; printf("server 0: runs another version\n") }
@@ -347,8 +494,13 @@ init {
 	do
 	EACH(ask)
 	EACH(unblock)
+	EACH(exec)
 	EACH(reconnect)
-	:: end(0, LAPSED(0)) :: end(1, LAPSED(1)) :: end(2, LAPSED(2))
+	:: end(0, LAPSED(0), false) :: end(1, LAPSED(1), false)
+	:: end(2, LAPSED(2), false)
+	:: reconnect_holder(0, LAPSED(0))
+	:: reconnect_holder(1, LAPSED(1))
+	:: reconnect_holder(2, LAPSED(2))
 	:: tick() -> break
 	od
 #endif

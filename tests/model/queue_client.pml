@@ -2,28 +2,47 @@
 
 #define AWAKE		(C.phase != IDLE && !C.asleep)
 #define CONNECTED	(C.request == NONE || C.orphan)
-#define ASKS		(C.phase == WAITING && AWAKE && !C.blocked && CONNECTED)
+#define ASKS		(C.phase == WAITING && AWAKE && !C.blocked && \
+			!C.popped && CONNECTED)
+#define CONFIRMS	(C.phase == HOLDING && AWAKE && C.vote > 0 && \
+			C.unconfirmed && CONNECTED)
+#define PRINTED(r)	(r == ACQUIRE -> 1 : (r == RENEW -> 2 : 3))
 #define TRACE		(C.key > 0 || C.beat > 0 || C.request != NONE)
 
 #define BUSY(c)		(client[c].phase != IDLE || client[c].key > 0 || \
 			client[c].beat > 0 || client[c].request != NONE)
 
+#ifdef CONFIRM_ACQUIRES
+#define CONFIRM		ACQUIRE
+#else
+#define CONFIRM		RENEW
+#endif
+
+/* What is under way will not be answered. */
+inline spend(c)
+{
+	C.nonce = (C.nonce == SENT -> SPENT : C.nonce);
+	C.with = (C.with == SENT -> SPENT : C.with)
+}
+
 inline forget(c)
 {
 	delayed = (C.request == NONE -> delayed : delayed - 1);
 	C.request = NONE; C.answer = NONE; C.age = 0;
-	C.behind = NONE; C.orphan = 0; C.told = 0
+	C.behind = NONE; C.orphan = 0; C.told = 0; C.ran = 0;
+	spend(c)
 }
 
 /* COMMAND begins with that fence, if there is time. */
-inline start(c, ticks, fence)
+inline start(c, ticks, its_fence)
 {
+	rare = rare && !TOO_SOON(c);
 	C.phase = HOLDING;
 	C.vote = ticks;
 	if
 	:: ticks > 0 ->
-		growing = growing && fence > last;
-		last = fence
+		growing = growing && its_fence > last;
+		last = its_fence
 	:: else
 	fi
 }
@@ -33,15 +52,37 @@ inline fault()
 	idle = 0
 }
 
+inline stop(c)
+{
+	C.phase = IDLE; C.asleep = 0; C.blocked = 0; C.timer = 0; C.vote = 0;
+	C.popped = 0; C.unconfirmed = 0; C.credit = 0
+}
+
 /*
  * The head of the queue asks again when the lease ends, if that is earlier.
  */
-inline hear(c, good, elapsed, fence)
+inline hear(c, good, no_more, elapsed, its_fence)
 {
 	if
-	:: good ->
-		start(c, TTL - elapsed, fence)
-	:: else ->
+	:: no_more ->
+		stop(c)
+	:: good && TRUSTED(c) ->
+		start(c, TTL - elapsed, its_fence)
+	:: good && !TRUSTED(c) ->
+		C.blocked = 1;
+		C.timer = 1;
+		C.credit = 0
+	:: !good && !no_more ->
+		/* This acquire is the last one answered now. */
+		C.nonce = (C.nonce == SENT -> ANSWERED :
+		    (C.nonce == ANSWERED -> SPENT : C.nonce));
+		C.with = (C.with == SENT -> ANSWERED :
+		    (C.with == ANSWERED -> SPENT : C.with));
+#ifdef FROM_BLPOP
+		C.credit = LEASE;
+#else
+		C.credit = (LEASE > elapsed -> LEASE - elapsed : 0);
+#endif
 		C.blocked = 1;
 #ifdef NO_PAUSE
 		C.timer = 0 *
@@ -52,13 +93,20 @@ inline hear(c, good, elapsed, fence)
 	fi
 }
 
-inline begin(c)
+inline begin(c, seldom, other)
 {
 	d_step {
 		C.phase == IDLE && !TRACE &&
 		    BUSY(0) + BUSY(1) + BUSY(2) < CLIENTS ->
-		printf("client %d: begins to wait\n", NAME(c));
+		printf("client %d: begins to wait, once-per: %d, mode: %d\n",
+		    NAME(c), seldom, other);
 		C.phase = WAITING;
+#ifdef ONCE_PER
+		C.once = seldom;
+#endif
+#ifdef MODES
+		C.mode = other;
+#endif
 		done()
 	}
 }
@@ -67,9 +115,9 @@ inline ask(c)
 {
 	d_step {
 		ASKS ->
-		serve(c, ACQUIRE, C.attempt);
+		serve(c, ACQUIRE, C.attempt, SENT, false);
 		printf("client %d: acquire: %d\n", NAME(c), yes);
-		hear(c, yes, 0, counter);
+		hear(c, yes, barred, 0, counter);
 		done()
 	}
 }
@@ -78,7 +126,7 @@ inline ask_unheard(c)
 {
 	d_step {
 		ASKS ->
-		serve(c, ACQUIRE, C.attempt);
+		serve(c, ACQUIRE, C.attempt, SPENT, false);
 		printf("client %d: acquire: %d, but it never learns that\n",
 		    NAME(c), yes);
 		fault();
@@ -104,16 +152,17 @@ inline execute(c)
 	d_step {
 		C.request != NONE && C.answer == NONE ->
 		printf("server 0: executes client %d's request %d\n", NAME(c),
-		    (C.request == ACQUIRE -> 1 : 3));
-		serve(c, C.request, C.sent);
+		    PRINTED(C.request));
+		serve(c, C.request, C.sent, (C.orphan -> SPENT : SENT),
+		    C.request == RELEASE && C.ran);
 		if
 		:: C.behind != NONE ->
 			C.request = C.behind; C.behind = NONE
 		:: C.behind == NONE && C.orphan ->
 			forget(c)
 		:: else ->
-			C.answer = (yes -> YES : NO);
-			C.told = (yes -> counter : 0)
+			C.answer = (yes -> YES : (barred -> BARRED : NO));
+			C.told = (yes && C.request == ACQUIRE -> counter : 0)
 		fi;
 		fault();
 		done()
@@ -123,10 +172,18 @@ inline execute(c)
 inline receive(c)
 {
 	d_step {
-		C.answer != NONE && AWAKE ->
-		printf("client %d: hears of its acquire\n", NAME(c));
+		C.answer != NONE && AWAKE && !C.orphan ->
+		printf("client %d: hears of its request %d\n", NAME(c),
+		    PRINTED(C.request));
 		yes = (C.answer == YES);
-		hear(c, yes, C.age, C.told);
+		if
+		:: C.phase == WAITING ->
+			hear(c, yes, (C.answer == BARRED), C.age, C.told)
+		:: C.phase == HOLDING && C.vote > 0 ->
+			C.vote = (yes -> TTL - C.age : 0);
+			C.unconfirmed = C.unconfirmed && !yes
+		:: else
+		fi;
 		forget(c);
 		fault();
 		done()
@@ -144,6 +201,7 @@ inline reconnect(c)
 		:: else -> C.request = GIVE_BACK; C.answer = NONE
 		fi;
 		C.orphan = 1; C.age = 0; C.told = 0; C.dirty = 1;
+		spend(c);
 #ifndef VALUE_USED_AGAIN
 		C.attempt++;
 #endif
@@ -152,19 +210,64 @@ inline reconnect(c)
 	}
 }
 
-/* It is woken, or it is time to ask again. */
+/* The confirmation is not answered in time: again, on another connection. */
+inline reconnect_holder(c, due)
+{
+	d_step {
+		due && C.phase == HOLDING && AWAKE && !CONNECTED ->
+		printf("client %d: reconnects\n", NAME(c));
+		if
+		:: C.answer == NONE -> C.orphan = 1; C.age = 0
+		:: else -> forget(c)
+		fi;
+		fault();
+		done()
+	}
+}
+
+/* A grant counts if it came after the last acquire that was answered. */
+#if defined(NO_NONCE)
+#define TAKES		(C.with != NONE && C.credit > 0)
+#elif defined(FROM_POP)
+#define TAKES		(C.with == ANSWERED)
+#else
+#define TAKES		(C.with == ANSWERED && C.credit > 0 && TRUSTED_GRANT(c))
+#endif
+
+/* It is woken, or handed the lock, or it is time to ask again. */
 inline unblock(c)
 {
 	d_step {
 		AWAKE && C.blocked && (C.wake || C.timer == 0) ->
-		printf("client %d: ends its BLPOP, woken: %d\n", NAME(c),
-		    C.wake);
+		takes = C.wake && TAKES;
+		printf("client %d: ends its BLPOP, woken: %d, granted: %d\n",
+		    NAME(c), C.wake, takes);
 		C.blocked = 0; C.timer = 0;
-#ifdef COUNT_FROM_GRANT
-		C.phase = (C.granted -> HOLDING : WAITING);
-		C.vote = (C.granted -> GRANT : 0);
+		C.popped = takes;
+#ifdef FROM_POP
+		C.vote = (takes -> LEASE : 0);
+#else
+		C.vote = (takes -> C.credit : 0);
 #endif
 		C.wake = 0;
+		done()
+	}
+}
+
+/* COMMAND begins unless D has passed by then; if it has, the client asks. */
+inline exec(c)
+{
+	d_step {
+		C.popped && AWAKE ->
+		printf("client %d: has ticks left to begin: %d\n", NAME(c),
+		    C.vote);
+		C.popped = 0;
+		if
+		:: C.vote > 0 ->
+			C.unconfirmed = 1;
+			start(c, C.vote, C.fence)
+		:: else
+		fi;
 		done()
 	}
 }
@@ -172,28 +275,52 @@ inline unblock(c)
 inline renew(c)
 {
 	d_step {
-		C.phase == HOLDING && AWAKE && C.vote > 0 && C.vote < TTL ->
+		C.phase == HOLDING && AWAKE && CONNECTED && C.vote > 0 &&
+		    (C.vote < TTL || C.unconfirmed) ->
 		printf("client %d: renews\n", NAME(c));
-		yes = (C.key == C.attempt + 1);
-		recorded = recorded && !(yes && C.mark);
-		left = (yes -> TTL : left);
+		serve(c, CONFIRM, C.attempt, SPENT, false);
 		C.vote = (yes -> TTL : 0);
+		C.unconfirmed = C.unconfirmed && !yes;
 		done()
 	}
 }
 
-inline stop(c)
+inline renew_unheard(c)
 {
-	C.phase = IDLE; C.asleep = 0; C.blocked = 0; C.timer = 0; C.vote = 0
+	d_step {
+		CONFIRMS ->
+		serve(c, CONFIRM, C.attempt, SPENT, false);
+		printf("client %d: renews: %d, but it never learns that\n",
+		    NAME(c), yes);
+		fault();
+		done()
+	}
+}
+
+inline send_renew(c)
+{
+	d_step {
+		CONFIRMS && C.request == NONE && delayed < DELAYED ->
+		printf("client %d: sends its renewal\n", NAME(c));
+		delayed++;
+		C.request = CONFIRM;
+		C.sent = C.attempt;
+		fault();
+		done()
+	}
 }
 
 /* COMMAND is gone, or the wait is over. */
-inline end(c, due)
+inline end(c, due, good)
 {
 	d_step {
-		due && AWAKE && CONNECTED ->
-		printf("client %d: releases\n", NAME(c));
-		serve(c, RELEASE, 0);
+		due && AWAKE && CONNECTED &&
+		    (!good || C.phase == HOLDING && C.vote > 0) ->
+		printf("client %d: releases, successful: %d\n", NAME(c), good);
+#ifdef ONCE_PER
+		success = (good && C.key > 0 -> PERIOD : success);
+#endif
+		serve(c, RELEASE, 0, NONE, C.unconfirmed);
 		stop(c);
 		done()
 	}
@@ -213,6 +340,8 @@ inline end_late(c)
 			C.behind = RELEASE
 		fi;
 		C.orphan = 1; C.age = 0; C.told = 0;
+		C.ran = C.unconfirmed;
+		spend(c);
 		stop(c);
 		fault();
 		done()
@@ -259,6 +388,7 @@ inline crash(c)
 		:: else
 		fi;
 		C.orphan = (C.request != NONE);
+		spend(c);
 		C.age = 0;
 		C.dirty = 1;
 		stop(c);
@@ -274,6 +404,7 @@ inline cut(c)
 		AWAKE && !CONNECTED && C.answer == NONE ->
 		printf("client %d: loses its connection\n", NAME(c));
 		C.orphan = 1; C.age = 0; C.dirty = 1;
+		spend(c);
 		fault();
 		done()
 	}
@@ -302,3 +433,36 @@ inline lose_wake(c)
 		done()
 	}
 }
+
+/* Whom the server had answered hears of it all the same. */
+inline restart_client(c)
+{
+	C.key = 0; C.beat = 0; C.owed = 0; C.dirty = 1;
+	if
+	:: C.blocked && C.wake ->
+		C.before = 1
+	:: else ->
+		C.blocked = 0; C.timer = 0; C.wake = 0
+	fi;
+	if
+	:: C.request != NONE && C.answer == NONE -> forget(c)
+	:: C.request != NONE && C.answer != NONE -> C.before = 1
+	:: else
+	fi
+}
+
+#ifdef RESTARTS
+inline restart()
+{
+	d_step {
+		restarts > 0 ->
+		printf("server 0: restarts empty\n");
+		restarts--;
+		young = GRACE;
+		left = 0;
+		restart_client(0); restart_client(1); restart_client(2);
+		fault();
+		done()
+	}
+}
+#endif

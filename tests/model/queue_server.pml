@@ -4,12 +4,23 @@
 #define BEFORE(c, j)	(j < c && client[j].beat > 0)
 #define EARLIER(c)	(BEFORE(c, 0) || BEFORE(c, 1))
 
-inline push(j)
+/* An element that is in the list already stays there alone. */
+inline push(j, its_nonce, its_fence)
 {
 #ifdef NO_WAKE
 	skip
 #else
-	client[j].wake = 1
+	if
+#ifdef ELEMENT_REPLACED
+	:: true ->
+#else
+	:: !client[j].wake ->
+#endif
+		client[j].wake = 1;
+		client[j].with = its_nonce;
+		client[j].fence = its_fence
+	:: else
+	fi
 #endif
 }
 
@@ -18,53 +29,85 @@ inline call(j)
 {
 	client[j].beat = (client[j].beat < GRANT -> client[j].beat : GRANT);
 	client[j].reached = 1;
-	push(j)
+	push(j, NONE, 0)
 }
 
 /* An earlier client's give-back keeps the lock, or should. */
 #define OWED(c)		(c > 0 && client[0].owed > 0 || \
 			c > 1 && client[1].owed > 0)
 
-inline take(c, with, ticks)
+inline take(c, try, ticks)
 {
 	in_turn = in_turn && !EARLIER(c) && !OWED(c);
-	C.key = with + 1;
+	C.key = try + 1;
 	C.mark = 0; C.logged = 0;
 	left = ticks
 }
+
+/*
+ * A grant.  The order counts: the value with its mark, the place, the fence,
+ * and last the element, which proves that all of it is there.
+ */
+inline grant(j)
+{
+	take(j, client[j].next, GRANT);
+#if defined(NO_MARK)
+	client[j].mark = 0;
+#elif defined(MIXED)
+	client[j].mark = !old;
+#else
+	client[j].mark = 1;
+#endif
+#if defined(WOKEN_STAY)
+	skip;
+#elif defined(BEAT_SHORTENED)
+	client[j].beat = (client[j].beat < GRANT -> client[j].beat : GRANT);
+#else
+	client[j].beat = GRANT;
+#endif
+	client[j].reached = 1;
+#if defined(RAISED_AT_CONFIRMATION)
+	skip
+#elif defined(MIXED)
+	counter = counter + !old
+#else
+	counter++
+#endif
+}
+
+/* A --once-per waiter has to ask whether it still may run. */
+#ifdef ONCE_GRANTED
+#define BY_ASKING(j)	false
+#else
+#define BY_ASKING(j)	ONCE(j)
+#endif
 
 /* A grant, or word that j is next. */
 inline tell(j, hand_over)
 {
 	if
-	:: hand_over && !TAKEN ->
-		take(j, client[j].next, GRANT);
-#if defined(NO_MARK)
-		client[j].mark = 0;
-#elif defined(MIXED)
-		client[j].mark = !old;
+	:: hand_over && !TAKEN && BY_ASKING(j) ->
+		call(j)
+	:: hand_over && !TAKEN && !BY_ASKING(j) ->
+#ifdef PUSHED_FIRST
+		if
+		:: fails -> counter++
+		:: else -> grant(j)
+		fi;
 #else
-		client[j].mark = 1;
+		grant(j);
 #endif
-#if defined(WOKEN_STAY)
-		skip;
-#elif defined(BEAT_SHORTENED)
-		client[j].beat = (client[j].beat < GRANT ->
-		    client[j].beat : GRANT);
+#ifdef MIXED
+		push(j, (old -> NONE : client[j].nonce), counter)
 #else
-		client[j].beat = GRANT;
+		push(j, client[j].nonce, counter)
 #endif
-		client[j].reached = 1;
-#ifdef COUNT_FROM_GRANT
-		client[j].granted = 1;
-#endif
-		push(j)
 	:: else ->
 #ifdef NEXT_CUT
 		client[j].beat = (client[j].beat < GRANT ->
 		    client[j].beat : GRANT);
 #endif
-		push(j)
+		push(j, NONE, 0)
 	fi
 }
 
@@ -92,7 +135,7 @@ inline leave(c)
 	C.beat = 0; C.wake = 0
 }
 
-inline join(c, with)
+inline join(c, try, its_nonce)
 {
 #ifdef SET_BACK
 	C.fresh = back && !C.ticket;
@@ -100,7 +143,8 @@ inline join(c, with)
 	C.ticket = 1;
 	C.beat = BEAT;
 	C.reached = 0;
-	C.next = with
+	C.next = try;
+	C.nonce = its_nonce
 }
 
 #ifdef NO_RESERVE
@@ -109,24 +153,13 @@ inline join(c, with)
 #define MUST_WAIT(c)	EARLIER(c)
 #endif
 
-inline serve_acquire(c, with)
+/* Ours, or one that we may take, or a place in the queue. */
+inline answer_acquire(c, try, its_nonce)
 {
-	/* An attempt replaces what an older one left, and yields to a newer. */
-#ifdef OLDER_REPLACES
-	over = 0;
-#else
-	over = (C.key > with + 1);
-#endif
-	ours = (C.key == with + 1);
-	C.key = (ours || over -> C.key : 0);
 	/* Whether this request confirms a grant. */
-#ifdef PLACE_DECIDES
-	handed = ours && C.beat > 0;
-#else
 	handed = ours && C.mark;
-#endif
 	if
-	:: C.ticket && !ours && !over -> join(c, with)
+	:: C.ticket && !ours && !over -> join(c, try, its_nonce)
 	:: else
 	fi;
 	yes = (ours || !MUST_WAIT(c) && !TAKEN);
@@ -134,7 +167,7 @@ inline serve_acquire(c, with)
 	:: ours ->
 		left = TTL
 	:: yes && !ours ->
-		take(c, with, TTL)
+		take(c, try, TTL)
 	:: !yes && !TAKEN && BEFORE(c, 0) ->
 		call(0)
 	:: !yes && !TAKEN && !BEFORE(c, 0) && BEFORE(c, 1) ->
@@ -155,8 +188,46 @@ inline serve_acquire(c, with)
 		leave(c);
 		pass_on(true)
 	:: !yes && !C.ticket && !over ->
-		join(c, with)
+		join(c, try, its_nonce)
 	:: else
+	fi
+}
+
+/* The client leaves the queue; the others may have waited for it. */
+inline refuse_for_good(c, try, its_nonce)
+{
+#ifdef REFUSED_STAYS
+	join(c, try, its_nonce)
+#else
+	if
+	:: C.beat > 0 || !TAKEN ->
+		leave(c);
+#ifndef REFUSED_WAKES_NOBODY
+		pass_on(true)
+#endif
+	:: else
+	fi
+#endif
+}
+
+inline serve_acquire(c, try, its_nonce)
+{
+	/* An attempt replaces what an older one left, and yields to a newer. */
+#ifdef OLDER_REPLACES
+	over = 0;
+#else
+	over = (C.key > try + 1);
+#endif
+	ours = (C.key == try + 1);
+	C.key = (ours || over -> C.key : 0);
+#ifdef MODES_IGNORED
+	barred = !ours && !over && TOO_SOON(c);
+#else
+	barred = !ours && !over && (MISMATCH(c) || TOO_SOON(c));
+#endif
+	if
+	:: barred -> refuse_for_good(c, try, its_nonce)
+	:: else -> answer_acquire(c, try, its_nonce)
 	fi
 }
 
@@ -164,14 +235,18 @@ inline serve_acquire(c, with)
  * A give-back of one attempt keeps the lock for its client for the time of a
  * grant: the client asks again at once, with a new attempt.
  */
-inline serve_release(c, what, with)
+inline serve_release(c, what, try, starts)
 {
 #ifdef NO_PASS_ON
 	ours = (C.key > 0 && C.phase == HOLDING);
 #else
-	ours = (C.key > 0 && (what == RELEASE || C.key == with + 1));
+	ours = (C.key > 0 && (what == RELEASE || C.key == try + 1));
 #endif
 	yes = (ours || what == RELEASE && C.beat > 0);
+#ifndef START_LOST
+	C.logged = C.logged || ours && starts && C.mark;
+#endif
+	recorded = recorded && !(ours && starts && !C.logged);
 	C.owed = (ours && what == GIVE_BACK && C.ticket && C.phase == WAITING ->
 	    (left < GRANT -> left : GRANT) : 0);
 #ifndef GIVEN_AWAY
@@ -194,10 +269,36 @@ inline serve_release(c, what, with)
 	fi
 }
 
-inline serve(c, what, with)
+/* A renewal confirms a grant and leaves the queue.  It never creates the key. */
+inline serve_renew(c, try)
+{
+	yes = (C.key == try + 1);
+#ifdef RENEW_CREATES
+	yes = yes || !TAKEN;
+	C.key = (yes -> try + 1 : C.key);
+#endif
+	if
+	:: yes ->
+		left = TTL;
+		recorded = recorded && !(C.mark && C.logged);
+		C.logged = C.logged || C.mark;
+		recorded = recorded && C.logged;
+		C.mark = 0;
+		if
+		:: C.beat > 0 ->
+			leave(c);
+			pass_on(false)
+		:: else
+		fi
+	:: else
+	fi
+}
+
+inline serve(c, what, try, its_nonce, starts)
 {
 	if
-	:: what == ACQUIRE -> serve_acquire(c, with)
-	:: else -> serve_release(c, what, with)
+	:: what == ACQUIRE -> serve_acquire(c, try, its_nonce)
+	:: what == RENEW -> serve_renew(c, try)
+	:: else -> serve_release(c, what, try, starts)
 	fi
 }

@@ -1,7 +1,7 @@
 /*
- * The queues of several servers: no hand-over; a vote that is split is settled by tickets.
- * The keys and places of a client that has crashed end at any time, each on its
- * own, and until then the ticks are not counted.
+ * The queues of several servers: no hand-over; tickets settle a split vote.  The
+ * keys and places of a client that has crashed end at any time, each on its own,
+ * and until then the ticks are not counted.
  *
  * The tickets are given beforehand: client 0's is always the earliest.
  */
