@@ -228,6 +228,21 @@ check-asan:
 		PROGRAM=build/asan/redlock-run \
 		CFLAGS='-O1 -g -fno-omit-frame-pointer $(SANITIZE)'
 
+# How much of src the units run alone, and then all tests (or those of T); each
+# prints one table, and V=1 names the lines that are never run.
+COVERED = B=build/coverage PROGRAM=build/coverage/redlock-run \
+	CFLAGS='-O0 -g --coverage -fprofile-update=atomic' \
+	LDFLAGS='--coverage build/coverage/covered.o -Wl,--wrap=_exit,--wrap=kill'
+coverage:
+	@mkdir -p build/coverage; \
+	$(CC) -c -o build/coverage/covered.o tests/helpers/covered.c
+	@$(MAKE) --no-print-directory all units $(COVERED)
+	@find build/coverage -name '*.gcda' -delete; chmod -R a+rwX build/coverage
+	@for u in $(UNITS:$B/%=build/coverage/%); do $$u >/dev/null; done
+	@echo 'units alone:'; tests/coverage build/coverage $(if $(V),-v)
+	@-$(MAKE) --no-print-directory check $(COVERED) | tail -n 1
+	@echo 'all tests:'; tests/coverage build/coverage $(if $(V),-v)
+
 # All models, or those named in M (lease, fence, queue, votes).  LONG=1 adds
 # searches of many minutes.
 model:
@@ -314,8 +329,8 @@ clean:
 
 FORCE:
 .PHONY: all deps demo units check check-quick flaky trace check-asan check-deb \
-	check-matrix model chaos picture bench bench-growth lint install uninstall \
-	dist deb clean FORCE
+	check-matrix coverage model chaos picture bench bench-growth lint install \
+	uninstall dist deb clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 -include $(OBJS:.o=.d) $(UNITS:=.d) $(TARGETS:=.d)
