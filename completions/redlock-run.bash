@@ -98,7 +98,8 @@ _redlock_run()
 		-[kwEtm] | --key | --wait | --conflict-exit-code | --message | \
 		    --ttl | --min-hold | --max-run | --kill-after | --on-loss | \
 		    --node-timeout | --restart-grace | --slots | --replicas | \
-		    --token | --log | --since | --rows)
+		    --token | --log | --since | --rows | \
+		    --max-age)
 			((++i == n)) && option=${words[i - 1]}
 			;;
 		--status | --history | --break | --check)
@@ -157,8 +158,8 @@ _redlock_run()
 		    -o --only-command -r --redis --prefix --node-timeout
 		    --restart-grace --password-file --tls-ca --tls-cert
 		    --tls-key --tls-server-name --config
-		    --status --watch --history --since --failed --rows --break
-		    --token --check --json --log -q --quiet -v --verbose -h --help -V --version' \
+		    --status --watch --history --since --failed --rows --max-age
+		    --break --token --check --json --log -q --quiet -v --verbose -h --help -V --version' \
 		    -- "$value")
 	elif [[ -z $asks ]]; then
 		_redlock_run_command "${at[n]}"

@@ -9,6 +9,7 @@ enum exitcode {
 	EXIT_FREE = 1,       /* --status: one of the locks asked for is free */
 	EXIT_NOT_BROKEN = 1, /* --break: nothing was changed */
 	EXIT_NO_RUNS = 1,    /* --history: a named lock has no runs */
+	EXIT_TOO_OLD = 1,    /* --max-age: the last success is too old */
 	EXIT_USAGE = 64,     /* usage error; nothing was sent to Redis */
 	EXIT_UNREACHABLE = 69,  /* not enough servers could be used */
 	EXIT_OS = 71,           /* the operating system refused */

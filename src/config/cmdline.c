@@ -215,6 +215,8 @@ check_query(const struct options *opt)
 		usage_error("which lock? -k NAME is missing");
 	if (opt->mode == MODE_BREAK && opt->names.n > 1)
 		usage_error("--break takes one lock at a time");
+	if (opt->max_age_ms > 0 && opt->names.n != 1)
+		usage_error("--max-age takes exactly one lock");
 	if (opt->token != NULL && opt->token[0] == '\0')
 		usage_error("--token: '' is no token, as --break and "
 			    "--status -v print them");
@@ -228,6 +230,10 @@ check_options(struct options *opt, const struct given *g)
 {
 	check_given(opt, g);
 	check_together(g, "watch", "json");
+	check_together(g, "max-age", "json");
+	check_together(g, "max-age", "since");
+	check_together(g, "max-age", "failed");
+	check_together(g, "max-age", "rows");
 	if (opt->mode == MODE_RUN)
 		check_run(opt);
 	else

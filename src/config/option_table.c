@@ -284,6 +284,10 @@ const struct option_row option_table[] = {
 	    "those that began within that time", NULL },
 	{ "failed", 0, NULL, IN(HISTORY), set_flag, TO(failed),
 	    "those that did not end with status 0", NULL },
+	{ "max-age", 0, "DURATION", IN(HISTORY), set_period, TO(max_age_ms),
+	    "exit 0 if the last success began within that time, else\n"
+	    "1; one line for Nagios or cron",
+	    NULL },
 	{ "break", 0, NULL, ALL, set_mode, MODE_BREAK,
 	    "take the lock away from a dead holder", NULL },
 	{ "token", 0, "TOKEN", IN(BREAK), set_text, TO(token),

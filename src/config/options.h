@@ -37,6 +37,7 @@ struct options {
 	int rows;            /* --history: how many runs at most */
 	int64_t since_ms;    /* only those that began so long ago; 0: all */
 	bool failed;         /* only those that failed */
+	int64_t max_age_ms;  /* check the last success instead; 0: no */
 	const char *message; /* -m: shown with our name; NULL: none */
 };
 

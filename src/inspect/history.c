@@ -7,6 +7,7 @@
 #include "inspect/history.h"
 #include "inspect/history_json.h"
 #include "inspect/history_table.h"
+#include "inspect/max_age.h"
 #include "inspect/runlog.h"
 
 /* Reports named locks without any run; returns EXIT_NO_RUNS if there is one. */
@@ -25,26 +26,36 @@ report_unknown(const struct history *h)
 	return result;
 }
 
+static int
+print_list(const struct history *h)
+{
+	const struct options *opt = h->query.opt;
+	struct run_list list;
+	int result, failures;
+
+	run_list_select(&list, h);
+	result = query_report(&h->query, &failures);
+	if (opt->json)
+		history_json(stdout, h, &list);
+	else if (failures < h->query.nservers) /* a minority may know runs */
+		history_table(stdout, h, &list);
+	run_list_release(&list);
+	if (result == 0 && opt->names.n > 0)
+		result = report_unknown(h);
+	return result;
+}
+
 int
 history_run(const struct options *opt)
 {
 	struct history h = { 0 };
-	struct run_list list;
-	int result, failures;
+	int result;
 
 	query_init(&h.query, opt);
 	h.query.arg = &h;
 	history_read(&h);
-	run_list_select(&list, &h);
-	result = query_report(&h.query, &failures);
-	if (opt->json)
-		history_json(stdout, &h, &list);
-	else if (failures < h.query.nservers) /* a minority may know runs */
-		history_table(stdout, &h, &list);
+	result = opt->max_age_ms > 0 ? max_age_check(&h) : print_list(&h);
 	flush_output();
-	if (result == 0 && opt->names.n > 0)
-		result = report_unknown(&h);
-	run_list_release(&list);
 	history_release(&h);
 	return result;
 }

@@ -181,9 +181,19 @@ query_working(const struct query *q)
 }
 
 int
+query_status(const struct query *q)
+{
+	if (query_working(q) >= q->quorum)
+		return 0;
+	for (int i = 0; i < q->nservers; i++)
+		if (q->servers[i].failure == REPLY_DENIED)
+			return EXIT_REFUSED;
+	return EXIT_UNREACHABLE;
+}
+
+int
 query_report(const struct query *q, int *failures)
 {
-	int working = query_working(q), result = EXIT_UNREACHABLE;
 	char why[QUERY_WHY], rule[ACL_TEXT], password[ADVICE_PASSWORD];
 
 	for (int i = 0; i < q->nservers; i++) {
@@ -194,14 +204,12 @@ query_report(const struct query *q, int *failures)
 		warn("%s%s", query_server_why(s, why),
 		    advice_password(
 			password, q->opt->settings.file.path, s->why));
-		if (s->failure == REPLY_DENIED)
-			result = EXIT_REFUSED;
 		if (error_denies(s->why))
 			warn("%s: the user needs %s", s->conn.address.text,
 			    acl_text(rule, q->opt->settings.prefix));
 	}
-	*failures = q->nservers - working;
-	return working >= q->quorum ? 0 : result;
+	*failures = q->nservers - query_working(q);
+	return query_status(q);
 }
 
 void

@@ -123,9 +123,14 @@ char *query_server_why(const struct query_server *, char buf[QUERY_WHY]);
 int query_working(const struct query *);
 
 /*
+ * Returns 0 if a quorum works, else EXIT_REFUSED if a server denied us access,
+ * or EXIT_UNREACHABLE.
+ */
+int query_status(const struct query *);
+
+/*
  * Prints a message for each server that has failed and stores their number in
- * *failures.  Returns 0 if a quorum works, else EXIT_REFUSED if a server denied
- * us access, or EXIT_UNREACHABLE.
+ * *failures.  Returns query_status().
  */
 int query_report(const struct query *, int *failures);
 

@@ -287,6 +287,70 @@ past() {
 	run -64 redlock --status --failed
 }
 
+# nagios ARG...: call the check as a monitor does: by its path, with no
+# environment and no standard input, and only one line in $output.
+nagios() {
+	run --separate-stderr env -i "$REDLOCK_RUN" -r "$REDLOCK_REDIS" \
+	    --history -k a "$@" <&-
+	[ -z "$stderr" ]
+	[ "${#lines[@]}" -eq 1 ]
+}
+
+@test "--history --max-age checks the last success: 0, 1 or 69 and one line" {
+	past a 1000 7200 0
+	past a 1000 3600 3
+	past a 1000 1800 9
+	nagios --max-age 3h
+	[ "$status" -eq 0 ]
+	[[ $output =~ ^'a: last success 2h'(0s|1s|2s|3s|4s|5s)?' ago on h; since then 2 failed'$ ]]
+	nagios --max-age 1h
+	[ "$status" -eq 1 ]
+	[[ $output == 'a: last success 2h'* ]]
+	# What runs now has not failed.
+	hold a
+	nagios --max-age 1h
+	[ "$status" -eq 1 ]
+	[[ $output == *'since then 2 failed' ]]
+	let_go
+	nagios --max-age 1h
+	[ "$status" -eq 0 ]
+	[[ $output == 'a: last success '*" ago on $(uname -n)" ]]
+	run -0 redlock --history -k a --max-age 1h -q
+	[ -z "$output" ]
+	redis_freeze
+	nagios --max-age 1h --node-timeout 200ms
+	[ "$status" -eq 69 ]
+	[[ $output == 'a: too few servers answer: '*redis.sock:* ]]
+}
+
+@test "--history --max-age: 1 without a run, and without a success" {
+	nagios --max-age 1h
+	[ "$status" -eq 1 ]
+	[ "$output" = 'a: no runs recorded in the last 30 days' ]
+	past a 1000 60 3
+	nagios --max-age 1h
+	[ "$status" -eq 1 ]
+	[ "$output" = 'a: no success recorded; 1 failed' ]
+	redis del "$runs" >/dev/null
+	redis xadd "$runs" '*' end "${owner/host=h/host=%1B[31mh} waited=0 ran=1 ended=exited status=0" >/dev/null
+	nagios --max-age 1h
+	clean
+	redis acl setuser default resetpass '>s3cret'
+	nagios --max-age 1h
+	[ "$status" -eq 77 ]
+}
+
+@test "--history --max-age takes exactly one lock, and prints no table" {
+	run -64 redlock --history --max-age 1h
+	run -64 redlock --history -k a -k b --max-age 1h
+	run -64 redlock --history -k a --max-age 0
+	run -64 redlock --status -k a --max-age 1h
+	for option in --json --failed '--since 1h' '--rows 3'; do
+		# shellcheck disable=SC2086
+		run -64 redlock --history -k a --max-age 1h $option
+	done
+}
+
 @test "--history --failed shows every end but status 0, and no run that still runs" {
 	redlock -k a --max-run 100ms -- sleep 1000 || true
 	redlock -k a -- /nonexistent || true

@@ -1,0 +1,15 @@
+/* --history --max-age: a check for monitoring. */
+#ifndef MAX_AGE_H
+#define MAX_AGE_H
+
+#include "inspect/runlog.h"
+
+/*
+ * Prints one line on standard output about the last success of the only lock of
+ * the history; with -q only if something is wrong.  Returns 0 if that run began
+ * within --max-age, EXIT_TOO_OLD if not, EXIT_UNREACHABLE or EXIT_REFUSED if no
+ * majority replied.
+ */
+int max_age_check(const struct history *);
+
+#endif
