@@ -117,6 +117,35 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 	return buf;
 }
 
+int
+lock_servers(const struct lock *l)
+{
+	return l->lease.nservers;
+}
+
+const char *
+lock_server_url(const struct lock *l, int i)
+{
+	return l->servers[i].conn.address.text;
+}
+
+bool
+lock_server_grants(const struct lock *l, int i)
+{
+	const struct server *s = &l->servers[i];
+
+	return server_vote(s) == VOTE_GRANTED && s->key.untrusted_since_ms == 0;
+}
+
+char *
+lock_server_why(const struct lock *l, int i, char buf[LOCK_WHY])
+{
+	char text[COMPLAINT];
+
+	snprintf(buf, LOCK_WHY, "%s", complaint(l, &l->servers[i], text));
+	return buf;
+}
+
 char *
 lock_agreed(const struct lock *l, bool released, char buf[LOCK_WHY])
 {

@@ -146,6 +146,16 @@ void lock_same_server(const struct lock *, const char *urls[2]);
  */
 char *lock_agreed(const struct lock *, bool released, char buf[LOCK_WHY]);
 
+/*
+ * Of the i-th of its servers: the URL without secrets; whether, while the lock
+ * is held, it has granted it and that counts; and what is wrong with it, or "".
+ * Returns buf.
+ */
+int lock_servers(const struct lock *);
+const char *lock_server_url(const struct lock *, int i);
+bool lock_server_grants(const struct lock *, int i);
+char *lock_server_why(const struct lock *, int i, char buf[LOCK_WHY]);
+
 /* If it is held, the renewals that would come later are due. */
 void lock_renew(struct lock *);
 

@@ -77,8 +77,7 @@ locks_failing(const struct locks *ls)
 		int well = 0;
 
 		for (int j = 0; j < l->lease.nservers; j++)
-			well += server_vote(&l->servers[j]) == VOTE_GRANTED &&
-			    l->servers[j].key.untrusted_since_ms == 0;
+			well += lock_server_grants(l, j);
 		if (well < l->lease.quorum)
 			return l;
 	}

@@ -12,6 +12,7 @@
 #include "process/guard.h"
 #include "process/signals.h"
 #include "protocol/owner.h"
+#include "run/degraded.h"
 #include "run/waiting.h"
 
 struct run {
@@ -24,6 +25,7 @@ struct run {
 	struct waiting waiting;
 	struct child child;
 	struct guard guard;
+	struct degraded degraded;
 	int cancelled;          /* the signal that ended the wait, or 0 */
 	int64_t asked_ms;       /* when the first lock was requested */
 	int64_t acquired_ms;    /* when all locks were held */

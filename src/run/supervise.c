@@ -16,7 +16,7 @@
 
 #define GUARD_AFTER_MS 2    /* promised: from the fifth millisecond on */
 #define GUARD_PAUSE_MS 4000 /* between attempts to start it, at most */
-#define OUTAGE_MS      1000 /* is worth a word */
+#define OUTAGE_MS      1000 /* is worth a message */
 
 static int64_t
 min_ms(int64_t a, int64_t b)
@@ -44,6 +44,13 @@ guard_kill_ms(const struct run *run)
 {
 	return run->opt->warn_on_loss ? CLOCK_NEVER :
 					run->deadline_ms - run_margin_ms(run);
+}
+
+/* An outage that is over sooner is not worth a message. */
+static int64_t
+settle_ms(const struct run *run)
+{
+	return min_ms(OUTAGE_MS, lease_retry_ms(run->opt->settings.ttl_ms));
 }
 
 static void
@@ -120,8 +127,7 @@ outage_step(struct run *run, int64_t now)
 	}
 	if (run->outage_ms == 0)
 		run->outage_ms = now;
-	report_ms = run->outage_ms +
-	    min_ms(OUTAGE_MS, lease_retry_ms(run->opt->settings.ttl_ms));
+	report_ms = run->outage_ms + settle_ms(run);
 	if (run->outage_reported || now < report_ms)
 		return run->outage_reported ? CLOCK_NEVER : report_ms;
 	run->outage_reported = true;
@@ -248,6 +254,9 @@ step(struct run *run)
 	wake = locks_step(&run->locks);
 	wake = min_ms(wake, lease_step(run, now));
 	wake = min_ms(wake, outage_step(run, now));
+	if (!run->lost && !run->child.stopping)
+		wake = min_ms(
+		    wake, degraded_step(&run->degraded, &run->locks, now));
 	wake = min_ms(wake, max_run_step(run, now));
 	wake = min_ms(wake, child_step(&run->child));
 	report_end(run);
@@ -263,6 +272,9 @@ supervise(struct run *run)
 	int64_t wake;
 
 	run->guard_ms = clock_now_ms() + GUARD_AFTER_MS;
+	degraded_init(&run->degraded, run->opt->names.joined,
+	    run->acquired_ms + run->opt->settings.node_timeout_ms,
+	    settle_ms(run));
 	while (wake = step(run), !c->gone)
 		loop_turn(&run->loop, wake);
 	guard_dismiss(&run->guard);
