@@ -232,12 +232,9 @@ int64_t
 child_step(struct child *c)
 {
 	int64_t now = clock_now_ms(), wake, t;
-	struct proc us;
 
 	if (!c->started || c->gone)
 		return CLOCK_NEVER;
-	if (c->tree.start == 0 && proc_read(c->tree.self, &us) == 0)
-		c->tree.start = us.start;
 	kill_step(c, now);
 	if (now >= c->reap_ms)
 		child_reap(c);

@@ -22,11 +22,17 @@ streams_drop(void)
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (fd == -1) {
-		close(STDIN_FILENO);
-		close(STDOUT_FILENO);
+		streams_close();
 		return;
 	}
 	dup3(fd, STDIN_FILENO, O_CLOEXEC);
 	dup3(fd, STDOUT_FILENO, O_CLOEXEC);
 	close(fd);
+}
+
+void
+streams_close(void)
+{
+	close(STDIN_FILENO);
+	close(STDOUT_FILENO);
 }

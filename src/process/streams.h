@@ -15,4 +15,7 @@ void streams_fill(void);
  */
 void streams_drop(void);
 
+/* Closes both, once no process follows that could inherit others. */
+void streams_close(void);
+
 #endif

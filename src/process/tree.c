@@ -27,10 +27,14 @@ has_children(void)
 int
 tree_init(struct tree *t, const char *token)
 {
+	struct proc us;
+
 	memset(t, 0, sizeof(*t));
 	t->self = getpid();
 	t->session = getsid(0);
 	t->proc = procs_visible();
+	if (t->proc && proc_read(t->self, &us) == 0)
+		t->start = us.start;
 	snprintf(t->env, sizeof(t->env), "REDLOCK_TOKEN=%s", token);
 	/* Started by `job & exec redlock-run`, or with others' orphans. */
 	t->foreign_orphans = has_children() || t->self == 1;

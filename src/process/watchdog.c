@@ -18,8 +18,8 @@
 #include "process/proc.h"
 #include "process/watchdog.h"
 
-#define SNAPSHOT_MIN_MS 10 /* between looks, doubled each time */
-#define SNAPSHOT_MAX_MS 160
+#define SNAPSHOT_MIN_MS 10 /* between snapshots, doubled each time */
+#define SNAPSHOT_MAX_MS 250
 #define AGAIN_MS        20  /* between rounds of killing */
 #define ROUNDS          500 /* then what is left cannot be killed */
 
@@ -170,8 +170,9 @@ take_snapshot(struct watchdog *w)
 	least_ms = (clock_now_us() - began_us) / 10;
 	w->look_ms =
 	    clock_now_ms() + (w->pause_ms > least_ms ? w->pause_ms : least_ms);
-	if (w->pause_ms < SNAPSHOT_MAX_MS)
-		w->pause_ms *= 2;
+	w->pause_ms *= 2;
+	if (w->pause_ms > SNAPSHOT_MAX_MS)
+		w->pause_ms = SNAPSHOT_MAX_MS;
 }
 
 /*

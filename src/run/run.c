@@ -16,7 +16,6 @@
 #include "base/duration.h"
 #include "base/exitcode.h"
 #include "base/log.h"
-#include "process/streams.h"
 #include "protocol/quorum.h"
 #include "run/environment.h"
 #include "run/forward.h"
@@ -220,7 +219,6 @@ start(struct run *run, int *status)
 	case CHILD_STARTED:
 		info("%s: %s started, pid %d", opt->names.joined,
 		    run->owner.command, (int)run->child.tree.pid);
-		streams_drop();
 		return true;
 	case CHILD_NO_FORK:
 		warn("%s: %s was not run: fork: %s", opt->names.joined,

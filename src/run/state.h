@@ -31,6 +31,7 @@ struct run {
 	int64_t acquired_ms;    /* when all locks were held */
 	int64_t voted_ms;       /* when the votes that count were requested */
 	int64_t deadline_ms;    /* the last D that was in the future */
+	bool streams_dropped;   /* COMMAND alone has its standard streams */
 	int64_t guard_ms;       /* when to start the next guard */
 	int64_t guard_pause_ms; /* from that start to the one after it */
 	bool guard_reported;    /* that no guard can be started */

@@ -10,6 +10,7 @@
 #include "base/duration.h"
 #include "base/exitcode.h"
 #include "base/log.h"
+#include "process/streams.h"
 #include "protocol/quorum.h"
 #include "run/messages.h"
 #include "run/supervise.h"
@@ -161,6 +162,22 @@ max_run_step(struct run *run, int64_t now)
 	return now;
 }
 
+/*
+ * COMMAND's end of a pipe is to be its only one.  This takes a few microseconds
+ * of the CPU on which COMMAND has just started, so it comes a little later.
+ */
+static void
+drop_streams(struct run *run)
+{
+	if (run->streams_dropped)
+		return;
+	run->streams_dropped = true;
+	if (run->child.gone)
+		streams_close();
+	else
+		streams_drop();
+}
+
 /* Each start doubles the pause before the next, until one lives for long. */
 static int64_t
 guard_step(struct run *run, int64_t now)
@@ -171,6 +188,7 @@ guard_step(struct run *run, int64_t now)
 		return CLOCK_NEVER;
 	if (now < run->guard_ms)
 		return run->guard_ms;
+	drop_streams(run);
 	if (g->lost)
 		info("%s: the guard is gone; starting another",
 		    run->opt->names.joined);
@@ -277,6 +295,7 @@ supervise(struct run *run)
 	    settle_ms(run));
 	while (wake = step(run), !c->gone)
 		loop_turn(&run->loop, wake);
+	drop_streams(run);
 	guard_dismiss(&run->guard);
 
 	/* It may have been the guard that ended COMMAND while we were away. */
