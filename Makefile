@@ -104,11 +104,12 @@ $B/%.o: src/%.c $B/flags $B/scripts.h
 # The scripts without comments and indentation, behind the words that they have
 # in common; and as C strings, behind the constant that C shares with them.  A
 # run sends one of several parts, which are one script: the server gets it once
-# on each connection, and then its digest.  A part is only there when it is
-# meant, and a renewal comes before what it can do without.
+# on each connection, and then its digest.  What is done
+# most often comes before the words that it can do without.
 LUA = src/protocol/lua
-PREAMBLE = common state queue
-LOCK_PARTS = common renew state queue confirm acquire release
+PREAMBLE = common tenure holder state queue
+LOCK_PARTS = common renew_quick tenure acquire_quick release_quick holder \
+	state queue renew confirm acquire release
 strip_lua = sed -e 's/^[[:space:]]*//' -e '/^--/d' \
 	-e "s/[[:space:]]*--[^\"']*$$//" -e '/^$$/d'
 $B/lua/%.lua: $(PREAMBLE:%=$(LUA)/%.lua) $(LUA)/%.lua $B/flags
@@ -118,7 +119,7 @@ $B/lua/lock.lua: $(LOCK_PARTS:%=$(LUA)/%.lua) $B/flags
 	$(call say,make){ for s in $(LOCK_PARTS); do \
 		case ' $(PREAMBLE) ' in \
 		*" $$s "*) cat $(LUA)/$$s.lua ;; \
-		*) echo "if ARGV[#ARGV] == '$$s' then"; cat $(LUA)/$$s.lua; \
+		*) echo "if ARGV[#ARGV] == '$${s%_quick}' then"; cat $(LUA)/$$s.lua; \
 			echo end ;; \
 		esac; done; echo 'return refusal()'; } | $(strip_lua) >$@
 

@@ -20,11 +20,15 @@ details='pid=1 host=h user=u command=c'
 # script_run NAME ID TOKEN [ARG...]: what it replies, a line for each field.  How
 # many may hold the lock is in $limit, 0 stands for a shared one.
 script_run() {
-	local lua=$top/src/protocol/lua name=$1 id=$2 token=$3
+	local lua=$top/src/protocol/lua part name=$1 id=$2 token=$3
 	local -A mode=([0]=shared [1]=exclusive)
 	shift 3
 	{
-		cat "$lua"/{common,state,queue,"$name"}.lua
+		for part in common renew_quick tenure acquire_quick \
+		    release_quick holder state queue "$name"; do
+			[[ $part == *_quick && $part != "${name}_quick" ]] ||
+				cat "$lua/$part.lua"
+		done
 		[[ $name != renew && $name != confirm ]] || echo 'return refusal()'
 	} >script.lua
 	redis --eval "$PWD/script.lua" "$lock" '{redlock:a}:~' , \
@@ -381,12 +385,12 @@ start,$one waited=3
 end,$one ended=killed" ]
 }
 
-@test "history: it keeps 200 entries, and a lock works without it" {
-	redis eval 'for i = 1, 250 do
+@test "history: it keeps 200 entries or a few more, and a lock works without it" {
+	redis eval 'for i = 1, 500 do
 		redis.call("XADD", KEYS[1], "*", "start", i)
 	end' 1 "$runs"
 	acquire me 1 1000 0 0 1 ' waited=7'
-	[ "$(redis xlen "$runs")" = 200 ]
+	(($(redis xlen "$runs") >= 200 && $(redis xlen "$runs") <= 300))
 	release me ''
 	redis del "$runs"
 	redis set "$runs" foreign

@@ -152,8 +152,9 @@ denied() {
 		cat said
 		[ "$(denied)" = "${word#+}" ]
 		# Nor is a history that cannot be written a reason to stop, nor a
-		# script that has to be sent whole.
-		[[ $word == +xadd || $word == +evalsha ]] || grep -q 'the user needs \|release was not' said
+		# script that has to be sent whole, nor a queue that cannot be
+		# left by those who do not get the lock.
+		[[ $word == +xadd || $word == +evalsha || $word == +zrem ]] || grep -q 'the user needs \|release was not' said
 	done
 }
 

@@ -3,8 +3,8 @@
 -- (among several a vote does not leave the queue), and how the run starts, if
 -- it does with this lock.
 -- Repeating it is harmless.
-local details, ttl, proposal = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
-local ticket, heartbeat, only, start = tonumber(ARGV[9]), tonumber(ARGV[10]), ARGV[11] == '1', ARGV[12]
+local details, ttl, ticket, heartbeat = ARGV[6], ARGV[7], tonumber(ARGV[9]), tonumber(ARGV[10])
+local only, start = ARGV[11] == '1', ARGV[12]
 local SWEEP = 64
 
 -- The ticket of a newcomer: the time, but later than the last in the queue, so
@@ -27,6 +27,7 @@ local function join()
 	local ms = math.max(2 * heartbeat, call('PTTL', queue))
 	redis.pcall('PEXPIRE', queue, ms)
 	redis.pcall('PEXPIRE', beat, ms)
+	length = length + 1
 end
 
 -- The waiter who has to be served before us: it has an earlier ticket, and if
@@ -85,10 +86,11 @@ end
 if heartbeat > 0 and ticket > 0 and not (ours and only or over) then
 	join()
 end
-local first = in_our_way()
+local first, fresh = in_our_way(), nil
 local refused = not ours and (first or over or value and not (shared and value == SHARED))
 if not ours and not refused then
-	local held = hold(token, shared, value_of(id, now_us(), details), ttl)
+	fresh = value_of(id, details)
+	local held = hold(token, shared, fresh, ttl)
 	if type(held) == 'table' then
 		return held
 	elseif not held then
@@ -120,15 +122,4 @@ if only then
 elseif heartbeat > 0 then
 	join()
 end
--- One server raises the counter with each grant, and may skip numbers: COMMAND
--- has not begun while the reply is on its way.  Several raise it once in a
--- tenure, since they have to agree.
-local last = fence()
-if only or not ours or last == 0 then
-	local most = now_us() + (last == 0 and 864e8 or 6e7)
-	last = fence_raise(last, math.max(last + 1, math.min(proposal, most)))
-end
-if (unconfirmed or not ours) and start ~= '' then
-	record('start', ours and mine or value_of(id, now_us(), details), start)
-end
-return {1, last, first and 1 or 0, slot, now_us()}
+return granted(fresh or mine, ARGV[8], only or fresh, (fresh or unconfirmed) and start or '', first and 1 or 0)

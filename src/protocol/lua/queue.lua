@@ -1,4 +1,4 @@
--- Taking a lock, and handing it to those who wait for it.
+-- Those who wait, and handing the lock to them.
 
 -- What may be left undone where there is no memory for it, but for no other
 -- reason.
@@ -7,37 +7,6 @@ local function attempt(...)
 	if type(done) == 'table' and done.err and not done.err:find('OOM', 1, true) then
 		return call(...)
 	end
-end
-
-local function value_of(its_id, since_us, details)
-	return string.format('%ssince=%.0f %s', its_id, math.floor(since_us / 1000), details)
-end
-
--- Makes who the holder for ms, with that value: alone, or with other readers.
--- Returns true; false if the key exists after all; or an error as a table.
-local function hold(who, shares, its, ms)
-	if not (shares and value == SHARED) then
-		local done = redis.pcall('SET', lock, shares and SHARED or its, 'NX', 'PX', ms)
-		if not done or done.err then
-			return done
-		end
-		value = shares and SHARED or its
-		if shares then
-			call('DEL', readers)
-		end
-	end
-	if shares then
-		local done = redis.pcall('HSET', readers, who, lasting(ms, its))
-		if type(done) == 'table' then
-			if call('EXISTS', readers) == 0 then
-				call('DEL', lock)
-				value = false
-			end
-			return done
-		end
-		share_for(ms)
-	end
-	return true
 end
 
 -- Tells a waiter to ask.
@@ -59,7 +28,7 @@ end
 
 -- Returns whether it was a waiter.
 local function leave(waiter)
-	if call('ZREM', queue, waiter) == 0 then
+	if length == 0 or call('ZREM', queue, waiter) == 0 then
 		return false
 	end
 	call('HDEL', beat, waiter)
@@ -88,7 +57,7 @@ end
 local function waiters()
 	local n, drops = 0, DROPS
 	return function()
-		while drops > 0 do
+		while drops > 0 and n < length do
 			local waiter = call('ZRANGE', queue, n, n)[1]
 			if not waiter then
 				return nil
@@ -108,7 +77,7 @@ end
 -- ends.  Its beat ends with the grant, not sooner: a waiter that has the lock
 -- must not lose its place.
 local function grant(waiter, its)
-	local granted = value_of(its.id, now_us(), its.details)
+	local granted = value_of(its.id, its.details)
 	if hold(waiter, its.shares, granted .. MARK, GRANT_MS) == true then
 		slot_of[waiter] = slot
 		attempt('HSET', beat, waiter, lasting(GRANT_MS, its.said))

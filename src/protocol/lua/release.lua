@@ -43,6 +43,6 @@ end
 if ending ~= '' and ours then
 	record('end', mine, ending)
 elseif ending ~= '' and details ~= '' then
-	record('lost', value_of(id .. '0 ', now_us(), details), ending)
+	record('lost', value_of(id .. '0 ', details), ending)
 end
 return ours and {1} or refusal()

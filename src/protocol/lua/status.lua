@@ -8,7 +8,7 @@ for _, waiter in ipairs(call('ZRANGE', queue, 0, 999)) do
 	if not its then
 		n = n - 1
 	elseif #waiting < 100 then
-		waiting[#waiting + 1] = value_of(its.id, tonumber(call('ZSCORE', queue, waiter)), its.details)
+		waiting[#waiting + 1] = value_of(its.id, its.details, call('ZSCORE', queue, waiter))
 	end
 end
 local function holder(its, ms)

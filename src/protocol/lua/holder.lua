@@ -1,0 +1,95 @@
+-- Whose the lock is.
+
+local beat, readers = KEYS[2] .. 'beat', KEYS[2] .. 'readers'
+
+-- What lasts for some time, with its deadline before it.
+local function lasting(ms, what)
+	return string.format('%.0f %s', now_us() + ms * 1e3, what)
+end
+
+-- The same without the deadline, which follows; nothing once that has passed.
+local function alive(entry)
+	local until_us, what = (entry or ''):match('^(%d+) (.*)$')
+	until_us = tonumber(until_us or 0)
+	if until_us >= now_us() then
+		return what, until_us
+	end
+end
+
+-- The token in a value, if it is one of ours.
+local function token_of(its)
+	return its and its:match('^redlock%-run/2 token=(%S+)')
+end
+
+-- The value that our token has, in whatever slot or share.
+local mine
+local function claim(its)
+	mine = its
+	unconfirmed = mine and mine:sub(-#MARK) == MARK
+	if unconfirmed then
+		mine = mine:sub(1, -#MARK - 1)
+	end
+	ours = mine and id ~= '' and mine:sub(1, #id) == id
+end
+if shared then
+	claim(value == SHARED and alive(call('HGET', readers, token)))
+else
+	claim((ours or token_of(value) == token) and value)
+end
+
+-- The readers have it for ms at least.
+local function share_for(ms)
+	ms = math.max(ms, call('PTTL', KEYS[1]))
+	call('PEXPIRE', KEYS[1], ms)
+	call('PEXPIRE', readers, ms)
+end
+
+-- Extends our lease to ms from now, and confirms a grant.
+local function prolong(ms)
+	if shared then
+		share_for(ms)
+		call('HSET', readers, token, lasting(ms, mine))
+	else
+		call('PEXPIRE', lock, ms)
+		if unconfirmed then
+			call('SET', lock, mine, 'XX', 'KEEPTTL')
+		end
+	end
+end
+
+-- Makes who the holder for ms, with that value: alone, or with other readers.
+-- Returns true; false if the key exists after all; or an error as a table.
+local function hold(who, shares, its, ms)
+	if not (shares and value == SHARED) then
+		local done = redis.pcall('SET', lock, shares and SHARED or its, 'NX', 'PX', ms)
+		if not done or done.err then
+			return done
+		end
+		value = shares and SHARED or its
+		if shares then
+			call('DEL', readers)
+		end
+	end
+	if shares then
+		local done = redis.pcall('HSET', readers, who, lasting(ms, its))
+		if type(done) == 'table' then
+			if call('EXISTS', readers) == 0 then
+				call('DEL', lock)
+				value = false
+			end
+			return done
+		end
+		share_for(ms)
+	end
+	return true
+end
+
+-- The reply to a renewal for ms, which raises the fence to ours and writes down
+-- how the run started, unless that is empty.
+local function renewed(ms, our_fence, start)
+	prolong(ms)
+	if start ~= '' then
+		record('start', mine, start)
+	end
+	return {1, fence_raise(fence(), tonumber(our_fence))}
+end

@@ -1,0 +1,55 @@
+-- How a tenure begins and ends.
+
+local time_us
+local function now_us()
+	if not time_us then
+		local time = call('TIME')
+		time_us = time[1] * 1e6 + time[2]
+	end
+	return time_us
+end
+
+-- Never down, and kept for 30 days after its last use.
+local function fence_raise(from, to)
+	if to <= from then
+		return from
+	end
+	call('SET', KEYS[2] .. 'fence', string.format('%.0f', to), 'PX', THIRTY_DAYS_MS)
+	return to
+end
+
+-- Writes down the "start" of a run, or its "end" (not ours any more: "lost"):
+-- the value, and what there is to say of it.  The last hundred runs at least
+-- are kept, for 30 days after the last; Redis trims them a block at a time.  The
+-- lock does not depend on it.
+local function record(what, its, how)
+	local runs = KEYS[2] .. 'runs'
+	if type(redis.pcall('XADD', runs, 'MAXLEN', '~', '200', '*', what, its .. how)) == 'string' then
+		call('PEXPIRE', runs, THIRTY_DAYS_MS)
+	end
+end
+
+-- A value that its owner has since that time, or from now on.
+local function value_of(its_id, details, since_us)
+	return string.format('%ssince=%.0f %s', its_id, math.floor((since_us or now_us()) / 1000), details)
+end
+
+-- The reply of a grant to its, which starts a run unless start is empty.  A new
+-- tenure raises the counter.  So does each grant of a single server, which may
+-- skip numbers: COMMAND has not begun while the reply is on its way.  An empty
+-- counter takes a proposal of up to a day ahead of the server's clock.
+local function granted(its, proposal, raises, start, ahead)
+	local last = fence()
+	if raises or last == 0 then
+		local most = now_us() + (last == 0 and 864e8 or 6e7)
+		last = fence_raise(last, math.max(last + 1, math.min(proposal, most)))
+	end
+	if start ~= '' then
+		record('start', its, start)
+	end
+	return {1, last, ahead, slot, now_us()}
+end
+
+-- How many are in the queue, the dead included.
+local queue = KEYS[2] .. 'queue'
+local length = tonumber(redis.pcall('ZCARD', queue)) or 1
