@@ -186,6 +186,7 @@ lock_taken() {
 		[[ $(sort reply) == $'elsewhere\neverywhere' ]]
 	done
 	redis_at other set app.one somebody
+	redis_at other acl setuser default '~app.*' '~{app.*'
 	bash_complete redlock-run -r "'$url'" --prefix = app. -k ''
 	[[ $(<reply) == one ]]
 	redis_at other del app.one

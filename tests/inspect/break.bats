@@ -434,6 +434,7 @@ break_script() {
 	    "$BATS_TEST_TMPDIR/there" 3>&- 4>&- &
 	parent=$!
 	eventually test -e "$BATS_TEST_TMPDIR/there"
+	eventually test -s "$BATS_TEST_TMPDIR/pid"
 	zombie=$(<"$BATS_TEST_TMPDIR/pid")
 	kill -KILL "$zombie"
 	eventually gone "$zombie"
