@@ -185,6 +185,7 @@ lock_taken() {
 		bash_complete redlock-run $how -k ''
 		[[ $(sort reply) == $'elsewhere\neverywhere' ]]
 	done
+	redis_at other acl setuser default "~app.*" "~{app.*"
 	redis_at other set app.one somebody
 	redis_at other acl setuser default '~app.*' '~{app.*'
 	bash_complete redlock-run -r "'$url'" --prefix = app. -k ''

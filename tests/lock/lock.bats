@@ -115,7 +115,7 @@ word() {
 	value=$(redis get redlock:a)
 	echo "$value"
 	grep -qxE "redlock-run/2 token=[0-9a-f-]{36} try=[0-9]+ since=[0-9]+ \
-pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
+pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+ ttl=60000" <<<"$value"
 	[ "$(word pid)" = "$bg_pid" ]
 	[ "$(word host)" = "$(uname -n)" ]
 	[ "$(word user)" = "$(id -un)" ]
@@ -128,7 +128,7 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+" <<<"$value"
 
 	sh=$(command -v sh)
 	redlock -k a -- "$sh" -c "$(cli get redlock:a)" secret-argument >value
-	grep -q ' command=sh$' value
+	grep -q ' command=sh ttl=' value
 	not grep -q secret value
 }
 
