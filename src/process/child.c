@@ -17,10 +17,10 @@
 #include "process/child.h"
 #include "process/proc.h"
 
-#define LOOK_MS     50    /* between looks at what SIGCHLD cannot tell */
-#define KILL_MS     1000  /* between attempts to kill what we may not */
+#define LOOK_MS     50    /* between checks for what SIGCHLD does not report */
+#define KILL_MS     1000  /* between attempts to kill what we may not kill */
 #define SURVIVED_MS 10000 /* then COMMAND has survived the signal */
-#define LINGER_MS   5000  /* then those that live on are worth a word */
+#define LINGER_MS   5000  /* then survivors are worth a message */
 
 #define WAIT_FAILURES 10 /* of waitid() in a row, then we do without it */
 
@@ -57,7 +57,7 @@ child_spawn(struct child *c, char *const argv[], char pid_text[CHILD_PID_TEXT],
 			setpgid(0, 0);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != c->tree.self)
-			_exit(0); /* we died first: nobody will see */
+			_exit(0); /* redlock-run is dead already */
 		/* Into memory that our parent shares until exec. */
 		snprintf(pid_text, CHILD_PID_TEXT, "%d", (int)getpid());
 		signals_restore(s);
@@ -78,7 +78,7 @@ child_spawn(struct child *c, char *const argv[], char pid_text[CHILD_PID_TEXT],
 static void
 command_exited(struct child *c, int code, int status)
 {
-	/* Shells make 128 and its number of a signal. */
+	/* Shells exit with 128 + N after signal N. */
 	bool killed =
 	    code != CLD_EXITED || (status > 128 && status <= 128 + SIGRTMAX);
 
@@ -90,9 +90,9 @@ command_exited(struct child *c, int code, int status)
 }
 
 /*
- * waitid() failed, and COMMAND may have ended: no further SIGCHLD will come,
- * so we try again.  If it goes on failing, a COMMAND that does not run any
- * more has ended, and its status is lost.
+ * waitid() failed and COMMAND may have exited.  No further SIGCHLD will come,
+ * so we try again.  If it keeps failing, a COMMAND that no longer runs has
+ * exited with a status that nobody knows.
  */
 static void
 wait_failed(struct child *c, int error)
@@ -115,12 +115,12 @@ child_reap(struct child *c)
 	siginfo_t si;
 	int result;
 
-	/* WSTOPPED: `^Z` concerns us only when COMMAND did stop. */
+	/* WSTOPPED: we follow ^Z only once COMMAND has stopped. */
 	while (si.si_pid = 0,
 	    (result = waitid(P_ALL, 0, &si,
 		 WEXITED | WSTOPPED | WCONTINUED | WNOHANG)) == 0 &&
 		si.si_pid != 0) {
-		/* Orphans speak for COMMAND once it is gone. */
+		/* Once COMMAND is gone, orphans that stop or continue count. */
 		if (si.si_pid != c->tree.pid && !c->exited)
 			continue;
 		if (si.si_code == CLD_STOPPED)
@@ -197,7 +197,7 @@ kill_step(struct child *c, int64_t now)
 	c->kill_ms = now + c->kill_pause_ms;
 }
 
-/* Forgets a signal that COMMAND has survived. */
+/* Drops the snapshot of a signal that COMMAND has survived. */
 static int64_t
 survival_step(struct child *c, int64_t now)
 {
@@ -211,7 +211,7 @@ survival_step(struct child *c, int64_t now)
 	return CLOCK_NEVER;
 }
 
-/* Once COMMAND has exited: whether its processes are gone. */
+/* Once COMMAND has exited, checks whether its processes are gone. */
 static int64_t
 gone_step(struct child *c, int64_t now)
 {

@@ -28,13 +28,13 @@ struct child {
 	int stopped_by; /* the signal that stopped COMMAND, 0 if it runs */
 	bool continued; /* COMMAND went on since we stopped with it */
 	int64_t exited_ms;
-	int64_t look_ms;   /* when to look for the rest again */
-	int64_t reap_ms;   /* when to try again, since waitid() failed */
+	int64_t look_ms;   /* when to check for survivors again */
+	int64_t reap_ms;   /* when to retry a waitid() that failed */
 	int wait_failures; /* in a row */
-	int wait_error;    /* its errno, if it never said how COMMAND ended */
+	int wait_error;    /* its errno, if how COMMAND ended is unknown */
 
 	bool stopping;   /* child_stop() was called */
-	int64_t kill_ms; /* SIGKILL from then on */
+	int64_t kill_ms; /* when to send SIGKILL */
 	int64_t kill_pause_ms;
 	bool lingers; /* some have lived on for 5 s after COMMAND */
 };
@@ -44,17 +44,16 @@ struct child {
 enum child_spawned { CHILD_STARTED, CHILD_NO_FORK, CHILD_NO_EXEC };
 
 /*
- * Before the lock is taken: what will be COMMAND's surroundings.  token is
- * this run's.  Returns 0, or -1 with errno.
+ * Before the lock is taken: examines the terminal, /proc and our children.
+ * token is this run's.  Returns 0, or -1 with errno.
  */
 int child_init(struct child *, const char *token, bool only_command);
 
 /*
- * Starts argv with the signal mask and dispositions in s and the environment
- * as it stands, in a group of its own unless there is a terminal.  Before that
- * COMMAND's pid is written to pid_text, which may be part of the environment.
- * COMMAND
- * dies with us from its first instruction on.  On failure errno says why.
+ * Starts argv with the signal mask and dispositions in s and our environment,
+ * in a process group of its own unless there is a terminal.  Writes COMMAND's
+ * pid to pid_text before exec, so pid_text may be part of the environment.
+ * COMMAND dies with us from its first instruction on.  Sets errno on failure.
  */
 enum child_spawned child_spawn(struct child *, char *const argv[],
     char pid_text[CHILD_PID_TEXT], const struct signals *s);
@@ -62,16 +61,16 @@ enum child_spawned child_spawn(struct child *, char *const argv[],
 /* After SIGCHLD: reaps every process that has exited. */
 void child_reap(struct child *);
 
-/* Passes a signal on that was sent to us.  Returns whether there was need. */
+/* Forwards a signal that was sent to us.  Returns whether that was needed. */
 bool child_signal(struct child *, const struct signalfd_siginfo *);
 
 /*
- * SIGTERM now (once), SIGKILL to all processes from kill_ms on, repeated
- * until none is left.  Further calls can only bring kill_ms forward.
+ * Sends SIGTERM now (once), and SIGKILL to all processes from kill_ms on until
+ * none is left.  Further calls can only bring kill_ms forward.
  */
 void child_stop(struct child *, int64_t kill_ms);
 
-/* Does what is due; returns when it wants to be called again at the latest. */
+/* Does what is due.  Returns by when to call it again. */
 int64_t child_step(struct child *);
 
 #endif

@@ -71,7 +71,7 @@ hang_up(struct guard *g)
 	close_fd(&fd);
 }
 
-/* Waits for the guard's end, which is near: it cannot block SIGKILL. */
+/* Kills the guard and reaps it; SIGKILL cannot be blocked. */
 static void
 reap(struct guard *g)
 {
@@ -82,7 +82,7 @@ reap(struct guard *g)
 	g->pid = 0;
 }
 
-/* A guard that lives must not find the pipe closed: it would kill COMMAND. */
+/* Reaps first: a living guard that finds the pipe closed kills COMMAND. */
 static void
 guard_lost(struct guard *g)
 {
@@ -91,7 +91,7 @@ guard_lost(struct guard *g)
 	g->lost = true;
 }
 
-/* The pipe has no reader any more. */
+/* The pipe has lost its reader. */
 static void
 guard_lost_cb(void *arg, short revents)
 {

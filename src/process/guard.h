@@ -30,27 +30,27 @@ struct guard {
 };
 
 /*
- * Opens the descriptors, before the lock is taken: later there may be none
- * left.  argv is main's.  The guard looks for the processes that it would have
+ * Opens the descriptors before the lock is taken, since later there may be
+ * none left. argv is main's.  The guard searches for the processes that it has
  * to kill ahead_ms before it kills them.  Returns 0, or -1 with errno.
  */
 int
 guard_init(struct guard *, struct loop *, int64_t ahead_ms, char *const argv[]);
 
 /*
- * Starts a guard for COMMAND if there is none.  It kills COMMAND's processes
- * when kill_ms (or CLOCK_NEVER) has passed, or when we end without
- * guard_dismiss().  Returns 0, or -1 with errno; it may then be called again.
+ * Starts a guard for COMMAND's process tree.  The guard kills that tree at
+ * kill_ms (or CLOCK_NEVER), or when we exit without guard_dismiss().  Returns
+ * 0, or -1 with errno; the caller may then try again.
  */
 int guard_start(struct guard *, const struct tree *, int64_t kill_ms);
 
 /* Sends the new kill_ms. */
 void guard_set_deadline(struct guard *, int64_t kill_ms);
 
-/* Ends the guard, which kills nobody, and does not wait for its end. */
+/* Tells the guard to exit without killing anybody.  Does not wait for that. */
 void guard_dismiss(struct guard *);
 
-/* After guard_dismiss(): waits for its end and closes all descriptors. */
+/* After guard_dismiss(): reaps the guard and closes all descriptors. */
 void guard_release(struct guard *);
 
 #endif

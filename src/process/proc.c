@@ -1,7 +1,7 @@
 /*
- * A pid that is read here may be another process when it is signalled only if
- * the kernel has handed out every other number in between; and a child of
- * ours keeps its number until we have waited for it.
+ * Between reading a pid and signalling it, the pid can only pass to another
+ * process if the kernel hands out every other number in between.  A child of
+ * ours keeps its pid until we reap it.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -99,7 +99,7 @@ children_close(struct children *c)
 	c->fd = -1;
 }
 
-/* Reads one character of the lists; -1 where one ends. */
+/* Returns the next character of a list, -1 at its end. */
 static int
 children_char(struct children *c)
 {
@@ -187,7 +187,7 @@ proc_read(pid_t pid, struct proc *p)
 	if (n <= 0)
 		return -1;
 	buf[n] = '\0';
-	/* The name stands in parentheses and may hold any of them itself. */
+	/* The name is in parentheses and may contain parentheses. */
 	name = strchr(buf, '(');
 	rest = strrchr(buf, ')');
 	if (name == NULL || rest == NULL)

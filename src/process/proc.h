@@ -1,6 +1,6 @@
 /*
- * Processes as /proc shows them: finding those that belong together, and
- * ending them so that none slips away.  Nothing here allocates.
+ * Processes as /proc shows them: finds those that belong together, and kills
+ * them so that none escapes.  Nothing here allocates.
  */
 #ifndef PROC_H
 #define PROC_H
@@ -13,15 +13,15 @@ struct proc {
 	pid_t ppid;
 	pid_t pgid;
 	pid_t sid;
-	bool running;             /* any thread of it is: no zombie */
+	bool running;             /* has a thread that is no zombie */
 	unsigned long long start; /* clock ticks since boot */
 	char name[16];
 };
 
-/* Decides whether a process belongs to those that are meant. */
+/* Whether the process is a member of the set that a function works on. */
 typedef bool procs_member_cb(const struct proc *, void *arg);
 
-/* A directory with numbers for names. */
+/* The entries of a directory whose names are numbers. */
 struct numbers {
 	int fd; /* -1: at its end */
 	long used;
@@ -30,10 +30,9 @@ struct numbers {
 };
 
 /*
- * A process's children: children_open(), then children_next() until 0 or
- * children_close().  Where the
- * kernel does not list children, or hides the process, there are none; and
- * some may be left out while others end.
+ * Iterates over a process's children: children_open(), then children_next()
+ * until 0 or children_close().  Finds none where the kernel does not list
+ * children or hides the process.  While children exit, some may be missing.
  */
 struct children {
 	pid_t pid;
@@ -49,9 +48,8 @@ pid_t children_next(struct children *);
 void children_close(struct children *);
 
 /*
- * A walk over all processes: procs_open(), then procs_next() until false or
- * procs_close().  Children of ours that /proc hides from us (hidepid, and it
- * is another user's) are met, too.
+ * Iterates over all processes: procs_open(), then procs_next() until false or
+ * procs_close().  Includes children of ours that hidepid hides from us.
  */
 struct procs {
 	struct children ours;
@@ -59,8 +57,8 @@ struct procs {
 };
 
 /*
- * Whether /proc is there and shows the pid namespace that we live in; where
- * it does not, its numbers would be those of strangers.
+ * Whether /proc is mounted and shows our pid namespace.  Pids of another
+ * namespace would be those of unrelated processes.
  */
 bool procs_visible(void);
 
@@ -72,8 +70,8 @@ void procs_close(struct procs *);
 int proc_read(pid_t, struct proc *);
 
 /*
- * The same, but a hidden child of ours is read from other sources: its name is
- * "?", and its start later than that of any other.
+ * The same; for a hidden child of ours other system calls tell most of it.  Its
+ * name is "?" then, and its start later than any other.
  */
 int proc_read_ours(pid_t, struct proc *);
 
@@ -83,30 +81,30 @@ bool procs_list_children(void);
 /* Whether pid was started with this "NAME=value" in its environment. */
 bool proc_has_env(pid_t, const char *assignment);
 
-/* Finds a living member.  Returns its number, 0 if there is none. */
+/* Returns the pid of a running member, 0 if there is none. */
 pid_t procs_first(procs_member_cb *, void *arg);
 
 /*
- * Sends signo to every living member.  Returns how many there are, whether
- * or not they could be sent it.
+ * Sends signo to every running member.  Returns how many there are, including
+ * those that we may not signal.
  */
 int procs_signal(procs_member_cb *, void *arg, int signo);
 
-/* Processes that a look found; those beyond the room for them are left out. */
+/* Processes that procs_find() has found, as many as there is room for. */
 struct procs_found {
 	pid_t list[256];
 	int n;
 };
 
-/* Finds the living members, for procs_kill() to be quicker later. */
+/* Finds the running members, so that procs_kill() is quicker later. */
 void procs_find(procs_member_cb *, void *arg, struct procs_found *);
 
 /*
- * Stops all members first, until a look finds no new one, and only then kills
- * them: so none can fork meanwhile, and none becomes an orphan whose
- * belonging cannot be seen any more while others are killed.  Begins with
- * those that were found before, since on a busy machine a look takes its time.
- * Returns how many it killed.
+ * Sends SIGSTOP to all members until it finds no new one, and only then
+ * SIGKILL: a stopped process cannot fork, and no member becomes an orphan that
+ * nothing identifies as a member.  Begins with those found before, since
+ * walking all processes takes long on a busy machine.  Returns how many it
+ * killed.
  */
 int procs_kill(procs_member_cb *, void *arg, const struct procs_found *);
 

@@ -1,12 +1,12 @@
 /*
- * A session is known by its leader's pid, which another leader may have later.
+ * A session's number is its leader's pid, which a later leader may reuse.
  */
 #include <unistd.h>
 
 #include "process/proc.h"
 #include "process/sessions.h"
 
-#define TREE 4096 /* processes of one walk, at most */
+#define TREE 4096 /* processes that one walk visits at most */
 
 static unsigned long long
 leader_start(pid_t sid)
@@ -82,7 +82,7 @@ proc_tree_sessions(pid_t pid, pid_t except, struct sessions *sessions)
 		while (n < TREE && (child = children_next(&c)) != 0) {
 			tree[n++] = child;
 			sid = getsid(child);
-			/* Most are in the session of the one before. */
+			/* Most siblings share a session. */
 			if (sid != last && sid != except)
 				sessions_add(sessions, sid);
 			last = sid;

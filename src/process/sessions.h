@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Sessions, told from later ones of the same number by their leader's start. */
+/* Sessions.  The leader's start distinguishes later ones of the same number. */
 struct sessions {
 	struct {
 		pid_t sid;
@@ -14,7 +14,7 @@ struct sessions {
 	int n;
 };
 
-/* Both remember nothing more when there is no more room. */
+/* Both ignore what there is no room for. */
 void sessions_add(struct sessions *, pid_t sid);
 void sessions_merge(struct sessions *to, const struct sessions *from);
 

@@ -1,8 +1,8 @@
 /*
- * Everything is blocked from the first moment on, so that no signal can find
- * us between two steps: each is read from a signalfd in the loop.  What was
- * ignored when we started (nohup) stays ignored and is left out of the mask,
- * because a blocked signal is queued even if it is ignored.
+ * All signals are blocked from the start and read from a signalfd in the loop,
+ * so none arrives between two steps.  A signal that was ignored when we started
+ * (nohup) stays ignored and out of the mask: the kernel queues a blocked
+ * signal even if it is ignored.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ signals_take(struct signals *s)
 			sigdelset(&set, signo);
 			continue;
 		}
-		/* Ignored, it would have the kernel reap COMMAND for us. */
+		/* If it is ignored, the kernel reaps COMMAND for us. */
 		s->chld_ignored = true;
 		sa.sa_handler = SIG_DFL;
 		sigaction(SIGCHLD, &sa, NULL);
@@ -103,9 +103,8 @@ signals_terminates(int signo)
 }
 
 /*
- * The kernel's own signals for a terminal go to the foreground group; its
- * SIGHUP goes to the session's leader alone and to the group only when that
- * one is gone.
+ * The kernel sends a terminal's signals to the foreground group, but SIGHUP to
+ * the session's leader, and to the group only once the leader is gone.
  */
 bool
 signals_from_keyboard(const struct signalfd_siginfo *si)

@@ -1,4 +1,4 @@
-/* Signals: taken from the kernel, read from a descriptor, given back. */
+/* Signals: block them, read them from a descriptor, restore them. */
 #ifndef SIGNALS_H
 #define SIGNALS_H
 
@@ -8,13 +8,13 @@
 
 struct signals {
 	int fd;             /* signalfd, non-blocking */
-	sigset_t inherited; /* the mask that we were started with */
+	sigset_t inherited; /* our mask when we started */
 	bool chld_ignored;  /* SIGCHLD was ignored when we started */
 };
 
 /*
- * Remembers the mask that we were started with and blocks SIGPIPE: a server
- * that closes a connection must not kill us, whatever we do with it.
+ * Saves the signal mask and blocks SIGPIPE, so that a server that closes a
+ * connection cannot kill us.
  */
 void signals_init(struct signals *);
 
@@ -25,14 +25,14 @@ void signals_init(struct signals *);
 int signals_take(struct signals *);
 
 /*
- * Gives the calling process the mask and dispositions that we were started
- * with.  Async-signal-safe: for the child between vfork and exec.
+ * Restores the mask and dispositions with which we were started.
+ * Async-signal-safe, for the child between vfork and exec.
  */
 void signals_restore(const struct signals *);
 
 /*
- * Before signals_restore() in this process itself: discards the SIGPIPE that
- * a write of ours has left pending.
+ * Before signals_restore() in this process: discards a SIGPIPE that one of our
+ * writes has left pending.
  */
 void signals_discard_pipe(void);
 
@@ -42,7 +42,7 @@ bool signals_next(const struct signals *, struct signalfd_siginfo *);
 /* Whether the default action of signo ends a process. */
 bool signals_terminates(int signo);
 
-/* Whether a terminal or its hang-up sent this one to our whole group. */
+/* Whether a terminal or its hang-up sent the signal to our whole group. */
 bool signals_from_keyboard(const struct signalfd_siginfo *);
 
 /* Takes the default action of a stop signal: returns after SIGCONT. */

@@ -58,7 +58,7 @@ tree_marks(const struct tree *t, pid_t pid)
 	    proc_has_env(pid, t->env);
 }
 
-/* Whether the process is one of COMMAND's: procs_member_cb. */
+/* Whether the process is one of COMMAND's.  A procs_member_cb. */
 static bool
 is_command_process(const struct proc *p, void *arg)
 {
@@ -80,13 +80,13 @@ is_command_process(const struct proc *p, void *arg)
 		if (up.ppid <= 1)
 			return false;
 		if (proc_read_ours(up.ppid, &up) == -1)
-			/* Its parent is hidden. */
+			/* hidepid hides its parent */
 			return !foreign && proc_has_env(p->pid, t->env);
 	}
 	return false;
 }
 
-/* Without /proc: whether anything is left, as far as wait and kill tell. */
+/* Without /proc: whether wait(2) or kill(2) finds a process. */
 static bool
 anything_left(const struct tree *t)
 {
@@ -105,9 +105,9 @@ lives(struct tree *t, pid_t pid)
 }
 
 /*
- * Looks for one of COMMAND's processes, which is then watched instead of all:
- * the last one again, the orphans among them, which are few and children of
- * ours, and only then all processes that there are.
+ * Returns one of COMMAND's processes, 0 if none is left.  Tries the cheap ways
+ * first: the last survivor, then orphans, which are children of ours, and only
+ * then all processes.
  */
 static pid_t
 find_survivor(struct tree *t)
@@ -150,8 +150,8 @@ tree_gone(struct tree *t)
 }
 
 /*
- * Adds the sessions of all of COMMAND's processes, as a walk shows them; but
- * not the one that they were started in, which strangers share.
+ * Adds the sessions of all of COMMAND's processes, but for the one in which
+ * COMMAND was started: processes that are not COMMAND's share it.
  */
 static void
 snapshot_processes(struct tree *t, struct sessions *noted)
@@ -166,9 +166,9 @@ snapshot_processes(struct tree *t, struct sessions *noted)
 }
 
 /*
- * Adds the sessions that processes of COMMAND may have had when a signal came
- * that did not come through us: those that the guard has seen lately, and
- * those of orphans which the guard did not see as orphans before.
+ * Adds the sessions that COMMAND's processes may have had when a signal
+ * reached them without us: those in the guard's last snapshots, and those of
+ * orphans that were no orphans in the last but one.
  */
 static void
 snapshot_late(struct tree *t, struct sessions *noted)
@@ -290,7 +290,7 @@ tree_kill(struct tree *t)
 		tree_signal(t, SIGKILL);
 		return true;
 	}
-	/* What is quick to reach stands still while the rest is found. */
+	/* Stop what is quick to reach while we search for the rest. */
 	if (tree_own_group(t) != 0)
 		kill(-t->pid, SIGSTOP);
 	else if (t->pid != 0)

@@ -57,7 +57,7 @@ struct tree {
 /* token is this run's.  Returns 0, or -1 with errno. */
 int tree_init(struct tree *, const char *token);
 
-/* COMMAND is pid, in a group of its own or in ours. */
+/* COMMAND has started as pid, in a group of its own or in ours. */
 void tree_begin(struct tree *, pid_t pid, bool own_group);
 
 /*
@@ -70,8 +70,8 @@ bool tree_marks(const struct tree *, pid_t pid);
 bool tree_gone(struct tree *);
 
 /*
- * Before a signal is passed on to COMMAND: records the sessions of its
- * processes.  late: the signal has reached them without us already.
+ * Before we forward a signal to COMMAND: records the sessions of its
+ * processes. late: the signal may have reached them without us.
  */
 void tree_snapshot(struct tree *, bool late);
 
@@ -87,10 +87,10 @@ void tree_forget_snapshot(struct tree *);
  */
 void tree_command_exited(struct tree *, bool killed, bool signalled);
 
-/* Before we stop COMMAND: whatever is its process now remains so. */
+/* Before we stop COMMAND: the processes that it has now remain its own. */
 void tree_freeze(struct tree *);
 
-/* The group that is COMMAND's alone, 0 if there is none (any more). */
+/* Returns the process group that is COMMAND's alone, 0 if there is none. */
 pid_t tree_own_group(const struct tree *);
 
 /* Sends signo to COMMAND's own group, or to each of its processes. */
@@ -102,7 +102,7 @@ void tree_signal(struct tree *, int signo);
  */
 bool tree_forward(struct tree *, const struct signalfd_siginfo *);
 
-/* Kills all.  Returns whether there were any that we may kill. */
+/* Kills all.  Returns whether there was any that we may kill. */
 bool tree_kill(struct tree *);
 
 /* Names those of COMMAND's processes that are left.  Returns text. */

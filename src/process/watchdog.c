@@ -18,12 +18,16 @@
 #include "process/proc.h"
 #include "process/watchdog.h"
 
+#ifndef SYS_close_range
+#define SYS_close_range 436 /* glibc before 2.34; the same number everywhere */
+#endif
+
 #define SNAPSHOT_MIN_MS 10 /* between snapshots, doubled each time */
-#define SNAPSHOT_MAX_MS 250
+#define SNAPSHOT_MAX_MS 260
 #define AGAIN_MS        20  /* between rounds of killing */
 #define ROUNDS          500 /* then what is left cannot be killed */
 
-/* The last look (0), or the one before (1). */
+/* The last snapshot (0), or the one before (1). */
 static struct tree_snapshot *
 snapshot(const struct tree *t, unsigned int before)
 {
@@ -32,7 +36,7 @@ snapshot(const struct tree *t, unsigned int before)
 	return &s->snapshots[(s->turn - before) % TREE_SNAPSHOTS];
 }
 
-/* Whether the session is a daemon's, as far as we have seen. */
+/* Whether the last snapshots show the session as a daemon's. */
 static bool
 is_daemon(const struct tree *t, pid_t sid)
 {
@@ -41,7 +45,7 @@ is_daemon(const struct tree *t, pid_t sid)
 		sessions_has(&snapshot(t, 1)->daemons, sid));
 }
 
-/* Whether descendants of COMMAND have made the session. */
+/* Whether a descendant of COMMAND has created the session. */
 static bool
 is_made(const struct tree *t, pid_t sid)
 {
@@ -52,12 +56,12 @@ is_made(const struct tree *t, pid_t sid)
 }
 
 /*
- * Whether p is one of COMMAND's processes: procs_member_cb.  Without us there
- * is no line of parents to rely on, so it is one if it or an ancestor of it
- * carries a mark of COMMAND's; unless it belongs to a daemon.  Which sessions
- * are daemons' cannot be seen any more: it is known from earlier looks, and
- * what is younger than the last look does not count as a daemon.  A session or
- * group from outside our pid namespace reads as 0, and marks nothing.
+ * Whether p is one of COMMAND's processes.  A procs_member_cb.  Once
+ * redlock-run is gone no line of parents leads to it, so p is one if it or an
+ * ancestor has a mark of COMMAND's, unless it belongs to a daemon.  Only
+ * earlier snapshots tell which sessions are daemons'; a younger session counts
+ * as none.  A session or group from outside our pid namespace reads as 0 and
+ * marks nothing.
  */
 static bool
 is_command_process(const struct proc *p, void *arg)
@@ -95,7 +99,7 @@ kill_processes(struct watchdog *w)
 		kill(t->group != 0 ? -t->group : t->command, SIGKILL);
 		return;
 	}
-	/* COMMAND and its group stand still while the rest is found. */
+	/* Stop COMMAND and its group while we search for the rest. */
 	if (proc_read(t->command, &p) == 0 && p.start == w->start)
 		kill(p.pgid == t->command ? -t->command : t->command, SIGSTOP);
 	for (int i = 0; i < ROUNDS; i++) {
@@ -115,7 +119,7 @@ timer_set(int fd, int64_t at_ms)
 	timerfd_settime(fd, TFD_TIMER_ABSTIME, &its, NULL);
 }
 
-/* Reads all that we were told.  False at end-of-pipe. */
+/* Reads all deadlines that were sent.  Returns false at end-of-file. */
 static bool
 read_deadline(struct watchdog *w)
 {
@@ -130,8 +134,8 @@ read_deadline(struct watchdog *w)
 }
 
 /*
- * Looks which sessions COMMAND's descendants have made, and which are daemons'.
- * Of a COMMAND that has ended our starter decides first what its orphans are.
+ * Records which sessions COMMAND's descendants have created, and which are
+ * daemons'.  Once COMMAND has exited, redlock-run decides about its orphans.
  */
 static void
 snapshot_sessions(struct watchdog *w)
@@ -160,7 +164,7 @@ snapshot_sessions(struct watchdog *w)
 	s->turn++;
 }
 
-/* Looks that take their time are rarer: they may take a hundredth of it. */
+/* Takes a snapshot.  Snapshots may take a hundredth of the time. */
 static void
 take_snapshot(struct watchdog *w)
 {
@@ -176,8 +180,8 @@ take_snapshot(struct watchdog *w)
 }
 
 /*
- * The timer has fired, or we were told something: what is due?  What was said
- * to us before now has been heard.
+ * Does what is due at now.  All deadlines that were sent before now have been
+ * read.
  */
 static void
 guard_step(struct watchdog *w, int64_t now)
@@ -209,7 +213,7 @@ guard_run(struct watchdog *w)
 	bool open;
 
 	for (;;) {
-		/* Before we read: we may be stopped between any two steps. */
+		/* Take the time before reading: we may be stopped in between. */
 		now = clock_now_ms();
 		open = read_deadline(w);
 		if (w->kill_ms == GUARD_QUIT)
@@ -224,7 +228,7 @@ guard_run(struct watchdog *w)
 	_exit(0);
 }
 
-/* Closes all descriptors but those two. */
+/* Closes all descriptors but a and b. */
 static void
 close_others(int a, int b)
 {

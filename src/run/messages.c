@@ -1,6 +1,6 @@
 /*
- * The sentences about a lock that somebody may be woken by at night: what
- * happened, to which lock and server, and what to do.
+ * Messages that may wake somebody at night: what happened, to which lock and
+ * server, and what to do.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ report_released(const struct lock *l, int64_t took_ms)
 	    lock_agreed(l, true, text));
 }
 
-/* The last answer that made a majority impossible, or the last silence. */
+/* The reply, or the silence, that made a majority impossible. */
 void
 report_loss(const struct lock *l, char *text, size_t size)
 {
@@ -67,7 +67,6 @@ report_loss(const struct lock *l, char *text, size_t size)
 		    server);
 }
 
-/* Who holds it, for how long, and how long yet. */
 void
 report_busy(const struct lock *l, int64_t waited_ms)
 {

@@ -1,4 +1,4 @@
-/* What a run tells people about its lock. */
+/* What a run reports about its lock. */
 #ifndef MESSAGES_H
 #define MESSAGES_H
 
@@ -27,11 +27,11 @@ void report_waiting(const struct lock *);
 char *describe_wait(const struct lock *, int64_t aged_ms, int64_t usual_ms,
     int64_t left_ms, char text[WAIT_TEXT]);
 
-/* Say, with -v, that it was, which servers agreed, and how long it took. */
+/* With -v: which servers granted or released the lock, and how fast. */
 void report_acquired(const struct lock *, int64_t took_ms);
 void report_released(const struct lock *, int64_t took_ms);
 
-/* Says why the lock could not be had, and where it helps, what to do. */
+/* Reports why the lock was not acquired and, where it helps, what to do. */
 void report_failed(const struct options *, const struct lock *);
 
 /* Writes why the lock is lost, as the end of a sentence. */

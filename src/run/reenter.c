@@ -1,7 +1,7 @@
 /*
- * A run inside COMMAND of another run.  What the environment says of that one
- * counts only if the servers confirm it, and if that run does not release the
- * lock before we have ended; a daemon hands it on for years.
+ * A run inside COMMAND of another run.  The inherited variables count only if
+ * the servers confirm them and the outer run waits for us: a daemon keeps them
+ * in its environment for years.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "protocol/owner.h"
 #include "run/reenter.h"
 
-/* Whether names, one a line, has name among them. */
+/* Whether name is one of names, which are separated by newlines. */
 static bool
 listed(const char *names, const char *name)
 {
@@ -80,11 +80,11 @@ waits_for_us(const struct owner *run)
 	}
 }
 
-/* How the outer run uses the lock decides how this one may. */
+/* Exits if the outer run rules out the mode of this one. */
 static void
 check_mode(const struct options *opt, enum lock_mode mode, int capacity)
 {
-	/* Who has it alone may let others in; the others keep to their kind. */
+	/* An exclusive holder may let anybody in. */
 	if (mode == LOCK_SHARED && opt->lock_mode != LOCK_SHARED)
 		die(EXIT_USAGE,
 		    "%s: held already, but shared, by the run around this "

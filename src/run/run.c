@@ -57,7 +57,7 @@ init_locks(struct run *run)
 	}
 }
 
-/* Takes what the run needs from the operating system, or exits. */
+/* Takes from the operating system what the run needs, or exits. */
 static void
 init(struct run *run, const struct options *opt, const struct signals *signals)
 {
@@ -129,7 +129,7 @@ not_acquired(
 	return EXIT_UNREACHABLE;
 }
 
-/* Until when we wait for our turn, 0 if not at all. */
+/* Returns until when to wait for our turn; 0: not at all. */
 static int64_t
 wait_end_ms(const struct run *run)
 {
@@ -196,7 +196,7 @@ start(struct run *run, int *status)
 {
 	const struct options *opt = run->opt;
 
-	forward_signals(run); /* the last moment at which one can cancel */
+	forward_signals(run); /* one that arrived until now still cancels */
 	if (run->cancelled != 0) {
 		*status = -run->cancelled;
 		return false;
@@ -255,7 +255,7 @@ describe_end(const struct run *run, int status, char end_record[LOCK_END])
 	    killed ? "signal" : "status", status < 0 ? -status : status);
 }
 
-/* What the release reveals about the run; returns the exit status. */
+/* Reports what the release reveals about the run.  Returns the exit status. */
 static int
 released(struct run *run, enum lock_release_result result, int status)
 {

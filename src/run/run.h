@@ -1,4 +1,4 @@
-/* A run: the lock is taken, COMMAND runs under it, the lock is given back. */
+/* A run: acquires the locks, runs COMMAND, releases the locks. */
 #ifndef RUN_H
 #define RUN_H
 
@@ -7,8 +7,8 @@
 
 /*
  * Runs opt->command while it holds opt->names; s is as signals_init() left it.
- * Returns our exit status; -N: die of signal N.  Exits if the lock cannot even
- * be asked for.
+ * Returns our exit status; -N: die of signal N.  Exits if it cannot even
+ * request the lock.
  */
 int run_job(const struct options *, const struct signals *s);
 

@@ -1,6 +1,6 @@
 /*
- * lock.c knows no process and child.c no lock.  Here they meet, in step():
- * what follows for the one from the state of the other.
+ * lock.c knows no process and child.c no lock. step() derives what has to
+ * happen to COMMAND from the state of the lock and of the clock.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "run/supervise.h"
 
 #define GUARD_AFTER_MS 2    /* promised: from the fifth millisecond on */
-#define GUARD_PAUSE_MS 4000 /* between attempts to start it, at most */
+#define GUARD_PAUSE_MS 4000 /* between attempts to start one, at most */
 #define OUTAGE_MS      1000 /* is worth a message */
 
 static int64_t
@@ -39,7 +39,7 @@ short_kill_after_ms(const struct run *run)
 	    run->opt->settings.ttl_ms, run->opt->settings.kill_after_ms);
 }
 
-/* The guard acts at the same moment as we. */
+/* The guard kills at the same moment as we do. */
 static int64_t
 guard_kill_ms(const struct run *run)
 {
@@ -73,7 +73,7 @@ lose(struct run *run, int64_t kill_ms)
 	child_stop(&run->child, kill_ms);
 }
 
-/* What follows for COMMAND from the state of the lease. */
+/* Stops COMMAND when the lease runs out.  Returns when to check again. */
 static int64_t
 lease_step(struct run *run, int64_t now)
 {
@@ -87,11 +87,11 @@ lease_step(struct run *run, int64_t now)
 	kill_ms = run->deadline_ms - run_margin_ms(run);
 	term_ms = kill_ms - short_kill_after_ms(run);
 	if (run->lost) {
-		/* Stopping.  What is left of the lease is the limit. */
+		/* child_stop() has its limit: what is left of the lease. */
 		return CLOCK_NEVER;
 	}
 	if (now >= deadline) {
-		/* It ran out while we were away, or servers say "not yours". */
+		/* The lease ran out while we did not run, or servers refused. */
 		lose(run,
 		    min_ms(kill_ms, now + run->opt->settings.kill_after_ms));
 		return now;
@@ -104,8 +104,8 @@ lease_step(struct run *run, int64_t now)
 }
 
 /*
- * While no majority renews the lock, somebody may yet do something about it.
- * Each outage is told once, unless it is over sooner than anybody could read.
+ * While no majority renews the lock, somebody may still repair that.  Reports
+ * each outage once, unless it is over sooner than anybody could read.
  */
 static int64_t
 outage_step(struct run *run, int64_t now)
@@ -178,7 +178,7 @@ drop_streams(struct run *run)
 		streams_drop();
 }
 
-/* Each start doubles the pause before the next, until one lives for long. */
+/* Starts a guard.  Guards that die soon are replaced at longer intervals. */
 static int64_t
 guard_step(struct run *run, int64_t now)
 {
@@ -208,7 +208,7 @@ guard_step(struct run *run, int64_t now)
 	return run->guard_ms;
 }
 
-/* What became of COMMAND and its processes, once. */
+/* Reports once how COMMAND ended, and which of its processes live on. */
 static void
 report_end(struct run *run)
 {
@@ -241,7 +241,7 @@ report_end(struct run *run)
 	}
 }
 
-/* COMMAND has stopped on a terminal: so do we, until the shell's fg. */
+/* COMMAND has stopped at a terminal: stops us too, until the shell's fg. */
 static void
 stop_step(struct run *run)
 {
@@ -260,7 +260,7 @@ stop_step(struct run *run)
 	run->resumed = true;
 }
 
-/* Answers have been read; now they and the clock are judged. */
+/* After each turn of the loop.  Returns by when the next one has to come. */
 static int64_t
 step(struct run *run)
 {
@@ -298,7 +298,7 @@ supervise(struct run *run)
 	drop_streams(run);
 	guard_dismiss(&run->guard);
 
-	/* It may have been the guard that ended COMMAND while we were away. */
+	/* The guard may have killed COMMAND while we did not run. */
 	if (!run->lost && !run->opt->warn_on_loss &&
 	    clock_now_ms() >= run->deadline_ms - run_margin_ms(run))
 		lose(run, 0);

@@ -1,6 +1,6 @@
 /*
- * What happens while COMMAND runs: the lease is renewed, and what follows for
- * COMMAND from the state of the lock, the clock and its processes.
+ * While COMMAND runs: renews the lease, and stops COMMAND when the lease or
+ * --max-run ends.
  */
 #ifndef SUPERVISE_H
 #define SUPERVISE_H
@@ -9,11 +9,11 @@
 
 #include "run/state.h"
 
-/* SIGKILL lands that long before D. */
+/* Returns how long before D SIGKILL is sent. */
 int64_t run_margin_ms(const struct run *);
 
 /*
- * Turns the loop until the COMMAND that has just been started and all of its
+ * Turns the loop until COMMAND, which has just started, and all of its
  * processes are gone.  Returns our exit status; -N: die of signal N.
  */
 int supervise(struct run *);

@@ -1,5 +1,5 @@
 /*
- * An estimate for a reader who waits: one server, one attempt, and no word
+ * An estimate for somebody who waits: one server, one attempt, and no message
  * about a failure.
  */
 #include <stdlib.h>
@@ -18,7 +18,7 @@ compare_ms(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The median of how long the runs took that have ended; -1: there are none. */
+/* Returns how long the median of the ended runs took; -1: there are none. */
 static int64_t
 median_ms(const struct runs *runs)
 {

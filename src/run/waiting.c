@@ -35,7 +35,7 @@ waiting_begin(struct waiting *w, int64_t now_ms, int64_t end_ms)
 	w->report_ms = w->draw_ms = now_ms + SECOND_MS;
 }
 
-/* When a line is due after one that was due after waited_ms. */
+/* Returns after how long a wait the next line is due. */
 static int64_t
 next_report_ms(int64_t waited_ms)
 {
@@ -48,14 +48,14 @@ next_report_ms(int64_t waited_ms)
 	return waited_ms - waited_ms % HOUR_MS + HOUR_MS;
 }
 
-/* What is left of the wait. */
+/* Returns what is left of the wait. */
 static int64_t
 left_ms(const struct waiting *w, int64_t now)
 {
 	return w->end_ms == CLOCK_NEVER ? CLOCK_NEVER : w->end_ms - now;
 }
 
-/* How old the server's view of the lock is. */
+/* Returns how old the server's reply is. */
 static int64_t
 state_age_ms(struct waiting *w, const struct lock *l, int64_t now)
 {
@@ -81,7 +81,7 @@ draw(struct waiting *w, const struct lock *l, int64_t now)
 	w->announced = true;
 }
 
-/* The line on the terminal, once a second. */
+/* Draws the line on the terminal, once a second. */
 static int64_t
 draw_step(struct waiting *w, const struct lock *l, int64_t now)
 {
@@ -93,7 +93,7 @@ draw_step(struct waiting *w, const struct lock *l, int64_t now)
 	return w->draw_ms;
 }
 
-/* A line of its own, more and more rarely. */
+/* Writes a line of its own. */
 static void
 report(struct waiting *w, const struct lock *l, int64_t now)
 {
