@@ -47,7 +47,8 @@ fortify = $(eval fortify := $(find_fortify))$(fortify)
 # make a run 0.15 ms shorter.
 pkg = $(shell pkg-config $1 2>/dev/null)
 LIBS = $(call pkg,--libs hiredis uuid)
-LDLIBS = $(if $(STATIC),$(patsubst -l%,-l:lib%.a,$(LIBS)),$(LIBS))
+# Before glibc 2.34, threads and dlopen() have libraries of their own.
+LDLIBS = $(if $(STATIC),$(patsubst -l%,-l:lib%.a,$(LIBS)),$(LIBS)) -lpthread -ldl
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVERSION=\"$(VERSION)\" -I$B -Isrc \
 	$(patsubst -I%,-isystem %,$(call pkg,--cflags hiredis uuid)) \
 	$(WARNINGS) $(harden) $(CFLAGS)
