@@ -17,7 +17,7 @@
 #include "process/child.h"
 #include "process/proc.h"
 
-#define LOOK_MS     50    /* between checks for what SIGCHLD does not report */
+#define CHECK_MS    50    /* between checks for what SIGCHLD does not report */
 #define KILL_MS     1000  /* between attempts to kill what we may not kill */
 #define SURVIVED_MS 10000 /* then COMMAND has survived the signal */
 #define LINGER_MS   5000  /* then survivors are worth a message */
@@ -99,7 +99,7 @@ wait_failed(struct child *c, int error)
 {
 	struct proc p;
 
-	c->reap_ms = clock_now_ms() + LOOK_MS;
+	c->reap_ms = clock_now_ms() + CHECK_MS;
 	if (c->tree.pid == 0 || ++c->wait_failures < WAIT_FAILURES)
 		return;
 	if (c->tree.proc ? proc_read(c->tree.pid, &p) == 0 && p.running :
@@ -137,7 +137,7 @@ child_reap(struct child *c)
 	else if (errno != ECHILD || c->tree.pid != 0)
 		wait_failed(c, errno);
 	if (c->exited)
-		c->look_ms = 0;
+		c->check_ms = 0;
 }
 
 /* The signals with which people ask a process to end. */
@@ -191,7 +191,7 @@ kill_step(struct child *c, int64_t now)
 	if (now < c->kill_ms)
 		return;
 	c->kill_pause_ms =
-	    tree_kill(&c->tree) ? LOOK_MS : 2 * c->kill_pause_ms + LOOK_MS;
+	    tree_kill(&c->tree) ? CHECK_MS : 2 * c->kill_pause_ms + CHECK_MS;
 	if (c->kill_pause_ms > KILL_MS)
 		c->kill_pause_ms = KILL_MS;
 	c->kill_ms = now + c->kill_pause_ms;
@@ -217,15 +217,15 @@ gone_step(struct child *c, int64_t now)
 {
 	if (!c->exited)
 		return CLOCK_NEVER;
-	if (now >= c->look_ms) {
+	if (now >= c->check_ms) {
 		c->gone =
 		    (c->only_command && !c->stopping) || tree_gone(&c->tree);
-		c->look_ms = now + LOOK_MS;
+		c->check_ms = now + CHECK_MS;
 	}
 	if (c->gone)
 		return CLOCK_NEVER;
 	c->lingers = now >= c->exited_ms + LINGER_MS;
-	return c->look_ms;
+	return c->check_ms;
 }
 
 int64_t

@@ -28,7 +28,7 @@ struct child {
 	int stopped_by; /* the signal that stopped COMMAND, 0 if it runs */
 	bool continued; /* COMMAND went on since we stopped with it */
 	int64_t exited_ms;
-	int64_t look_ms;   /* when to check for survivors again */
+	int64_t check_ms;  /* when to check for survivors again */
 	int64_t reap_ms;   /* when to retry a waitid() that failed */
 	int wait_failures; /* in a row */
 	int wait_error;    /* its errno, if how COMMAND ended is unknown */

@@ -128,12 +128,13 @@ timer_set(int fd, int64_t at_ms)
 static bool
 read_deadline(struct watchdog *w)
 {
-	int64_t told;
+	int64_t kill_ms;
 	ssize_t n;
 
-	while ((n = read(w->pipe_fd, &told, sizeof(told))) == sizeof(told)) {
+	while ((n = read(w->pipe_fd, &kill_ms, sizeof(kill_ms))) ==
+	    sizeof(kill_ms)) {
 		w->found.n = 0;
-		w->kill_ms = told;
+		w->kill_ms = kill_ms;
 	}
 	return n != 0;
 }
@@ -177,7 +178,7 @@ take_snapshot(struct watchdog *w)
 
 	snapshot_sessions(w);
 	least_ms = (clock_now_us() - began_us) / 10;
-	w->look_ms =
+	w->snapshot_ms =
 	    clock_now_ms() + (w->pause_ms > least_ms ? w->pause_ms : least_ms);
 	w->pause_ms *= 2;
 	if (w->pause_ms > SNAPSHOT_MAX_MS)
@@ -199,12 +200,13 @@ guard_step(struct watchdog *w, int64_t now)
 	}
 	if (now >= w->kill_ms - w->ahead_ms && w->found.n == 0)
 		procs_find(is_command_process, w, &w->found);
-	if (now >= w->look_ms)
+	if (now >= w->snapshot_ms)
 		take_snapshot(w);
 	wake_ms = w->kill_ms - w->ahead_ms;
 	if (now >= wake_ms)
 		wake_ms = w->kill_ms;
-	timer_set(w->timer_fd, wake_ms < w->look_ms ? wake_ms : w->look_ms);
+	timer_set(
+	    w->timer_fd, wake_ms < w->snapshot_ms ? wake_ms : w->snapshot_ms);
 }
 
 static _Noreturn void

@@ -14,10 +14,10 @@ struct watchdog {
 	unsigned long long start; /* of COMMAND: its pid may be reused */
 	int pipe_fd;
 	int timer_fd;
-	int64_t kill_ms;  /* as last received */
-	int64_t ahead_ms; /* find the processes that long before */
-	int64_t look_ms;  /* when to take the next snapshot */
-	int64_t pause_ms; /* until the one after that */
+	int64_t kill_ms;     /* as last received */
+	int64_t ahead_ms;    /* find the processes that long before */
+	int64_t snapshot_ms; /* when to take the next snapshot */
+	int64_t pause_ms;    /* until the one after that */
 	struct procs_found found;
 };
 

@@ -133,7 +133,7 @@ report_waiting(const struct lock *l)
 		    owner_who(who, &v->owner, v->value, v->len));
 }
 
-/* "2nd of 3", or "" where the server did not tell. */
+/* "2nd of 3", or "" where our place is unknown. */
 static char *
 place(const struct lock_state *v, char text[48])
 {

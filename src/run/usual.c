@@ -64,7 +64,6 @@ usual_init(struct usual *u, struct loop *loop, const struct options *opt)
 void
 usual_release(struct usual *u)
 {
-	conn_finish(&u->conn);
 	conn_release(&u->conn);
 }
 
@@ -82,7 +81,7 @@ usual_begin(struct usual *u, const char *name)
 void
 usual_step(struct usual *u)
 {
-	if (u->state != USUAL_OPENING && u->state != USUAL_SENT)
+	if (u->state == USUAL_IDLE)
 		return;
 	conn_sweep(&u->conn);
 	if (u->state == USUAL_OPENING && u->conn.state == CONN_READY) {
@@ -91,12 +90,18 @@ usual_step(struct usual *u)
 		    -1)
 			u->state = USUAL_DONE;
 	}
-	if (u->state == USUAL_DONE)
-		return;
-	if (u->conn.state == CONN_DOWN || clock_now_ms() >= u->end_ms)
+	if (u->state == USUAL_DONE || clock_now_ms() >= u->end_ms)
+		usual_end(u);
+	if (u->conn.state == CONN_DOWN)
 		u->state = USUAL_DONE;
-	if (u->state == USUAL_DONE)
+}
+
+void
+usual_end(struct usual *u)
+{
+	if (u->state != USUAL_IDLE && u->conn.state != CONN_DOWN)
 		conn_close(&u->conn, NULL);
+	u->state = USUAL_DONE;
 }
 
 int64_t

@@ -29,6 +29,9 @@ void usual_begin(struct usual *, const char *name);
 /* Does what is due, each turn of the loop; not for callbacks. */
 void usual_step(struct usual *);
 
+/* Closes the connection; without a reply the answer stays unknown. */
+void usual_end(struct usual *);
+
 /* The median of the recorded runs of that lock in ms; -1: unknown. */
 int64_t usual_ms(const struct usual *, const char *name);
 

@@ -142,5 +142,7 @@ int64_t
 waiting_end(struct waiting *w)
 {
 	progress_erase();
+	if (w->terminal)
+		usual_end(&w->usual);
 	return w->announced ? clock_now_ms() - w->begin_ms : 0;
 }
