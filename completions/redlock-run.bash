@@ -72,8 +72,10 @@ _redlock_run()
 			words[i]=-${BASH_REMATCH[1]}
 		case ${words[i]} in
 		--)
-			[[ $asks ]] || _redlock_run_command "${at[i + 1]}"
-			return
+			[[ $asks ]] || {
+				_redlock_run_command "${at[i + 1]}"
+				return
+			}
 			;;
 		-r | --redis)
 			((++i == n)) && option=${words[i - 1]} && break
@@ -107,8 +109,10 @@ _redlock_run()
 			;;
 		-?*) ;;
 		*)
-			[[ $asks ]] || _redlock_run_command "${at[i]}"
-			return
+			[[ $asks ]] || {
+				_redlock_run_command "${at[i]}"
+				return
+			}
 			;;
 		esac
 	done
@@ -118,6 +122,8 @@ _redlock_run()
 		option=${value%%=*}
 		value=${value#*=}
 	fi
+	[[ -z $asks || $asks == --check || $option || $value == -* ]] ||
+		option=-k
 	case $option in
 	-k | --key)
 		# Only what follows the last of bash's separators is replaced.

@@ -13,7 +13,7 @@ function __redlock_run_command
         set -e words[1]
         switch $word
             case --
-                test $no_command = 2; and return 2
+                test $no_command = 2; and continue
                 string join \n -- $words
                 return 0
             case -k --key -w --wait -E --conflict-exit-code -m --message -t --ttl --min-hold \
@@ -26,7 +26,7 @@ function __redlock_run_command
                 set no_command 2
             case '-*'
             case '*'
-                test $no_command = 2; and return 2
+                test $no_command = 2; and continue
                 string join \n -- $word $words
                 return 0
         end
@@ -68,7 +68,12 @@ end
 
 function __redlock_run_complete_command
     set -l words (__redlock_run_command)
-    test $status = 2; and return
+    if test $status = 2
+        string match -q -- '-*' (commandline -ct)
+        or contains -- --check (commandline -opc)
+        or __redlock_run_names
+        return
+    end
     set words (string escape -- $words) (commandline -ct)
     string match -q -- '-*' $words[1]
     or complete --do-complete="$words"

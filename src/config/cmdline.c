@@ -114,17 +114,38 @@ take_letters(struct options *opt, struct given *g, char **words)
 	return words;
 }
 
-/* Returns the words behind the options. */
+/* Takes a word behind a query option: the name of a lock. */
+static void
+take_name(struct options *opt, char *word)
+{
+	if (opt->mode == MODE_CHECK)
+		usage_error("'%s': --check is about servers and takes no lock",
+		    quotable(word));
+	names_add(&opt->names, word);
+}
+
+/*
+ * Returns the words behind the options.  After a query option there is no
+ * COMMAND: names and options mix, and what follows "--" are names.
+ */
 static char **
 take_options(struct options *opt, struct given *g, char **words)
 {
+	bool options = true;
+
 	for (char *word; (word = *words) != NULL;) {
-		if (strcmp(word, "--") == 0)
-			return words + 1;
-		if (word[0] != '-' || word[1] == '\0')
-			return words;
-		words = word[1] == '-' ? take_long(opt, g, words) :
-					 take_letters(opt, g, words);
+		if (options && strcmp(word, "--") == 0) {
+			options = false;
+			words++;
+		} else if (options && word[0] == '-' && word[1] != '\0') {
+			words = word[1] == '-' ? take_long(opt, g, words) :
+						 take_letters(opt, g, words);
+		} else if (opt->mode != MODE_RUN) {
+			take_name(opt, word);
+			words++;
+		} else {
+			break;
+		}
 	}
 	return words;
 }
@@ -208,11 +229,8 @@ check_run(const struct options *opt)
 static void
 check_query(const struct options *opt)
 {
-	if (opt->command[0] != NULL)
-		usage_error("'%s': --%s runs no command",
-		    quotable(opt->command[0]), option_of_mode(opt->mode));
 	if (opt->mode == MODE_BREAK && opt->names.n == 0)
-		usage_error("which lock? -k NAME is missing");
+		usage_error("which lock? --break needs a NAME");
 	if (opt->mode == MODE_BREAK && opt->names.n > 1)
 		usage_error("--break takes one lock at a time");
 	if (opt->max_age_ms > 0 && opt->names.n != 1)
@@ -251,8 +269,8 @@ check_prefix(const struct options *opt)
 
 	if ((opt->mode == MODE_STATUS || opt->mode == MODE_HISTORY) &&
 	    opt->names.n == 0 && prefix[0] == '\0')
-		usage_error("--%s with an empty prefix needs -k: every key "
-			    "would be a lock",
+		usage_error("--%s with an empty prefix needs a NAME: every "
+			    "key would be a lock",
 		    option_of_mode(opt->mode));
 	for (int i = 0; i < opt->names.n; i++)
 		if (names_shadow(prefix, opt->names.name[i]))

@@ -10,10 +10,10 @@
 
 static const char head[] =
     "usage: redlock-run [OPTION]... -k NAME [--] COMMAND [ARG]...\n"
-    "       redlock-run --status [-k NAME]... [--json | --watch]\n"
-    "       redlock-run --history [-k NAME]... [--since DURATION] [--failed] [--json]\n"
-    "       redlock-run --history -k NAME --max-age DURATION\n"
-    "       redlock-run --break -k NAME [--token TOKEN]\n"
+    "       redlock-run --status [NAME]... [--json | --watch]\n"
+    "       redlock-run --history [NAME]... [--since DURATION] [--failed] [--json]\n"
+    "       redlock-run --history NAME --max-age DURATION\n"
+    "       redlock-run --break NAME [--token TOKEN]\n"
     "       redlock-run --check [--json]\n"
     "\n"
     "Runs COMMAND while holding the lock NAME in Redis, or says who holds it.\n";

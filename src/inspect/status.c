@@ -19,7 +19,8 @@ status_run(const struct options *opt)
 	result = query_report(&st.query, &failures);
 	if (opt->json)
 		status_json(stdout, &st);
-	else if (failures < st.query.nservers) /* a minority may say it */
+	else if (!opt->quiet &&
+	    failures < st.query.nservers) /* a minority may say it */
 		status_table(stdout, &st);
 	flush_output();
 	for (size_t i = 0; i < st.nlocks && opt->names.n > 0; i++) {

@@ -258,7 +258,7 @@ unseen() {
 	redis_kill secret
 }
 
-@test "bash completes no command where none is allowed" {
+@test "bash completes names of locks after a query option, and no command" {
 	local how
 	for how in '--status' '--history -k k' '--break -k k' '--check' \
 	    '-v --status --' '--status x'; do
@@ -267,6 +267,15 @@ unseen() {
 		[[ -z $(<reply) ]]
 	done
 	lock_taken nightly
+	for how in '--status' '--history x -q' '--break' '-v --status --'; do
+		# shellcheck disable=SC2086
+		bash_complete redlock-run $how ni
+		[[ $(<reply) == nightly ]]
+	done
+	bash_complete redlock-run --check ni
+	[[ -z $(<reply) ]]
+	bash_complete redlock-run --status x --js
+	[[ $(<reply) == --json ]]
 	bash_complete redlock-run --history -k ni
 	[[ $(<reply) == nightly ]]
 	bash_complete redlock-run --break --tok
@@ -348,6 +357,13 @@ unseen() {
 		fish_complete "redlock-run $how redlock-test-command --its"
 		[[ -z $(<reply) ]]
 	done
+	lock_taken redlock-test-lock
+	for how in --status '--history x -q' --break '--status --'; do
+		fish_complete "redlock-run $how redlock-test-"
+		[[ $(cut -f 1 reply) == redlock-test-lock ]]
+	done
+	fish_complete 'redlock-run --check redlock-test-'
+	[[ -z $(<reply) ]]
 	fish_complete 'redlock-run --break --token '
 	[[ -z $(<reply) ]]
 	fish_complete 'redlock-run --break --tok'
@@ -420,7 +436,8 @@ odd_name() {
 	odd_name fish
 }
 
-@test "zsh completes no command where none is allowed" {
+@test "zsh completes names of locks after a query option, and no command" {
+	lock_taken nightly
 	printf '#!/bin/sh\n' >bin/redlock-test-command
 	chmod +x bin/redlock-test-command
 	typed zsh <<-'END'
@@ -435,5 +452,12 @@ odd_name() {
 		press echo line=
 		press ^M
 		see line=redlock-run --status redlock-test-c\s
+		press redlock-run --status nigh
+		press ^I
+		see --status nightly
+		press x nigh
+		press ^I
+		see x nightly
+		press ^U
 	END
 }

@@ -161,8 +161,44 @@ password() {
 }
 
 
-@test "--status takes no command" {
-	usage_error status --status -- true
+@test "after a query option NAMEs and options mix, and -- ends the options" {
+	redlock -k a --min-hold 1h -- true
+	redlock -k b --min-hold 1h -- true
+	redlock -k --json --min-hold 1h -- true
+	redlock -k c --min-hold 1h -- true
+	run -0 redlock --status a --json b
+	[ "$(grep -o '{"name":"[^"]*"' <<<"$output" | cut -d '"' -f 4 | xargs)" = 'a b' ]
+	run -0 redlock --history a -k b --json
+	[ "$(grep -o '{"name":"[^"]*"' <<<"$output" | wc -l)" -eq 2 ]
+	run -0 redlock --status a -- --json b
+	[ "$(sed 1d <<<"$output" | cut -d ' ' -f 1 | xargs)" = '--json a b' ]
+	run -1 redlock --break a -v
+	[[ $output == *'--break a -v' ]]
+}
+
+@test "a word before the query option is a COMMAND" {
+	usage_error '-k NAME is missing' a --status
+	usage_error 'named twice' --status a -k a
+}
+
+@test "--check takes no NAME" {
+	usage_error "'a': --check is about servers and takes no lock" --check a
+	usage_error "'a': --check is about servers and takes no lock" --check -- a
+	usage_error '--key does not go with --check' --check -k a
+}
+
+@test "--break takes exactly one NAME" {
+	usage_error 'which lock? --break needs a NAME' --break
+	usage_error '--break takes one lock at a time' --break a b
+}
+
+@test "--status -q prints nothing and has the exit status" {
+	redlock -k a --min-hold 1h -- true
+	run -0 redlock -q --status a
+	[ -z "$output" ]
+	run -1 redlock --status a b --quiet
+	[ -z "$output" ]
+	if redlock -q --status b; then false; fi
 }
 
 @test "-q does not silence a usage error" {

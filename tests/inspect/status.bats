@@ -155,13 +155,13 @@ status() {
 	[[ $(line z) == 'z held '* ]]
 }
 
-@test "--status with an empty prefix needs -k" {
+@test "--status with an empty prefix needs a NAME" {
 	may_use ''
 	redis set a somebody px 60000
 	status --prefix ''
 	[ "$status" -eq 64 ]
 	[ -z "$output" ]
-	says -k
+	says NAME
 	status --prefix '' -k a
 	[ "$status" -eq 0 ]
 	[[ $(line a) == 'a held '* ]]
