@@ -276,6 +276,22 @@ holder_age_ms(const struct lock_info *l, const struct holder *h)
 	return owner_age_ms(&h->owner, l->sample->now_us);
 }
 
+bool
+holder_overdue(const struct holder *h)
+{
+	return h->ours && !h->owner.in_cooldown &&
+	    !owner_is_unconfirmed(h->value, h->len) && h->ttl_ms >= 0 &&
+	    h->ttl_ms < h->owner.ttl_ms / 2;
+}
+
+int
+lock_info_slots(const struct lock_info *l)
+{
+	return l->nholders > 0 && l->holders[0].ours ?
+	    l->holders[0].owner.slots :
+	    0;
+}
+
 /* When the oldest holder acquired the lock; foreign values come last. */
 static int64_t
 held_since(const struct lock_info *l)

@@ -88,6 +88,16 @@ void status_release(struct status *);
 int64_t holder_age_ms(const struct lock_info *, const struct holder *);
 
 /*
+ * Returns whether a renewal of the holder's lease is overdue: less than half of
+ * it is left.  False for a cooldown, an unconfirmed grant and a foreign value,
+ * which nobody renews.
+ */
+bool holder_overdue(const struct holder *);
+
+/* Returns how many slots the holders of the lock share; 0: it has none. */
+int lock_info_slots(const struct lock_info *);
+
+/*
  * Returns whether the run with this token holds all of opt->names.  If so,
  * *run is that run, and *mode and *capacity are how it uses the last of the
  * names.

@@ -15,6 +15,7 @@ json_holder(struct json *j, const struct lock_info *l, const struct holder *h)
 	json_time(j, "since", h->ours ? h->owner.since_ms : -1);
 	json_number(j, "held_ms", holder_age_ms(l, h), 0);
 	json_number(j, "ttl_ms", h->ttl_ms, 0);
+	json_bool(j, "overdue", holder_overdue(h));
 	json_end(j);
 }
 
@@ -53,16 +54,27 @@ json_vote(
 	json_end(j);
 }
 
+/* NULL for a lock that is free or another client's. */
+static const char *
+mode_of(const struct lock_info *l)
+{
+	if (l->nholders == 0 || !l->holders[0].ours)
+		return NULL;
+	return l->sample->shared   ? "shared" :
+	    lock_info_slots(l) > 0 ? "slots" :
+				     "exclusive";
+}
+
 static void
 json_lock(struct json *j, const struct query *q, const struct lock_info *l)
 {
-	bool ours = l->nholders > 0 && l->holders[0].ours;
-	bool shared = ours && l->sample->shared;
+	int slots = lock_info_slots(l);
 
 	json_object(j, NULL);
 	json_string(j, "name", l->name);
 	json_string(j, "state", state_names[l->state]);
-	json_string(j, "mode", shared ? "shared" : ours ? "exclusive" : NULL);
+	json_string(j, "mode", mode_of(l));
+	json_number(j, "slots", slots, 1);
 	json_number(j, "ttl_ms", l->ttl_ms, 0);
 	json_number(
 	    j, "waiting", l->sample == NULL ? 0 : l->sample->waiting, 0);

@@ -35,34 +35,69 @@ show_holder(struct table *t, size_t row, const struct lock_info *l,
 		table_cell(t, row, HELD, "%s",
 		    duration_format(holder_age_ms(l, h), text));
 	if (h->ttl_ms >= 0)
-		table_cell(
-		    t, row, LEASE, "%s", duration_format(h->ttl_ms, text));
+		table_cell(t, row, LEASE, "%s%s",
+		    duration_format(h->ttl_ms, text),
+		    holder_overdue(h) ? " overdue" : "");
+	if (holder_overdue(h))
+		table_style(t, row, LEASE, STYLE_BAD);
+}
+
+/* "held", or with slots, some of them not in cooldown, "2/3 slots". */
+static void
+show_state(struct table *t, size_t row, const struct lock_info *l)
+{
+	static const enum style styles[] = { STYLE_BAD, STYLE_DIM, STYLE_GOOD,
+		STYLE_GOOD, STYLE_PLAIN };
+	int slots = lock_info_slots(l);
+
+	if (l->state == STATE_HELD && slots > 0)
+		table_cell(t, row, STATE, "%zu/%d slots", l->nholders, slots);
+	else
+		table_cell(t, row, STATE, "%s", state_names[l->state]);
+	table_style(t, row, STATE, styles[l->state]);
 }
 
 /* A row for each holder, at least one; the first has the cells of the lock. */
 static void
 show_lock(struct table *t, const struct lock_info *l)
 {
-	static const enum style styles[] = { STYLE_BAD, STYLE_DIM, STYLE_GOOD,
-		STYLE_GOOD, STYLE_PLAIN };
 	size_t first = t->nrows, row;
 
 	for (size_t i = 0; i < (l->nholders > 0 ? l->nholders : 1); i++) {
 		row = table_row(t);
-		for (int c = HOLDER; c < (i == 0 ? COLUMNS : WAITING); c++)
+		for (int c = HOLDER; c < (i == 0 ? t->columns : WAITING); c++)
 			table_cell(t, row, c, "-");
 		if (i < l->nholders)
 			show_holder(t, row, l, &l->holders[i]);
 	}
 	table_text(t, first, LOCK, l->name, strlen(l->name));
-	table_cell(t, first, STATE, "%s", state_names[l->state]);
-	table_style(t, first, STATE, styles[l->state]);
+	show_state(t, first, l);
 	if (l->sample != NULL)
 		table_cell(t, first, WAITING, "%d", l->sample->waiting);
 	if (l->sample != NULL && l->sample->waiting > 0)
 		table_style(t, first, WAITING, STYLE_BOLD);
-	if (l->fence > 0)
+	if (l->fence > 0 && t->columns > FENCE)
 		table_cell(t, first, FENCE, "%" PRId64, l->fence);
+}
+
+/* With -v: the queue. */
+static void
+show_waiters(FILE *out, const struct lock_info *l)
+{
+	const struct server_view *v = l->sample;
+	char text[DURATION_TEXT], who[OWNER_WHO], safe[2 * OWNER_WHO];
+
+	for (size_t i = 0; v != NULL && i < v->nwaiters; i++) {
+		const struct owner *w = &v->waiters[i];
+
+		owner_who(who, w, "", 0);
+		fprintf(out, "  waiting %zu: %s for %s\n", i + 1,
+		    escape_text(safe, sizeof(safe), who, strlen(who)),
+		    duration_format(owner_age_ms(w, v->now_us), text));
+	}
+	if (v != NULL && (size_t)v->waiting > v->nwaiters)
+		fprintf(out, "  waiting: %zu more\n",
+		    (size_t)v->waiting - v->nwaiters);
 }
 
 /* With -v: the tokens, and the view of each server. */
@@ -110,7 +145,9 @@ status_table(FILE *out, const struct status *st)
 	struct table t;
 	size_t row = 1, end;
 
-	table_init(&t, table_wants_colours(), COLUMNS, titles);
+	/* Only -v has the fence: without it the table fits 80 columns. */
+	table_init(&t, table_wants_colours(), q->opt->verbose ? COLUMNS : FENCE,
+	    titles);
 	for (size_t i = 0; i < st->nlocks; i++)
 		show_lock(&t, &st->locks[i]);
 	table_print(out, &t, 0, 1);
@@ -120,8 +157,10 @@ status_table(FILE *out, const struct status *st)
 		end = row + (l->nholders > 0 ? l->nholders : 1);
 		table_print(out, &t, row, end);
 		row = end;
-		if (q->opt->verbose)
-			show_views(out, q, l);
+		if (!q->opt->verbose)
+			continue;
+		show_waiters(out, l);
+		show_views(out, q, l);
 	}
 	table_release(&t);
 }

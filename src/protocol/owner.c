@@ -220,6 +220,15 @@ owner_parse(struct owner *o, const char *value, size_t len)
 	return -1;
 }
 
+bool
+owner_is_unconfirmed(const char *value, size_t len)
+{
+	static const char mark[] = " unconfirmed"; /* common.lua's MARK */
+	const size_t n = sizeof(mark) - 1;
+
+	return len >= n && memcmp(value + len - n, mark, n) == 0;
+}
+
 int64_t
 owner_age_ms(const struct owner *o, int64_t now_us)
 {

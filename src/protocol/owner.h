@@ -65,6 +65,12 @@ char *owner_details(const struct owner *, char buf[OWNER_DETAILS]);
 int owner_parse(struct owner *o, const char *value, size_t len);
 
 /*
+ * Returns whether the value is that of a grant which the waiter has not
+ * confirmed yet; its lease is then short.
+ */
+bool owner_is_unconfirmed(const char *value, size_t len);
+
+/*
  * For how long it has had the lock when the server's clock says now_us; 0 if it
  * has it since a later time.
  */

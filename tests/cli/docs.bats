@@ -185,7 +185,7 @@ section() {
 	# And the man page describes each.
 	diff <(section STATUS |
 		sed -nE 's/^\.It Sy ([A-Z]+) .*/\1/p') \
-	    <(redlock --status | sed -n 1p | tr -s ' ' '\n')
+	    <(redlock --status -v | sed -n 1p | tr -s ' ' '\n')
 }
 
 @test "README's table of past runs has the columns of the program's" {
@@ -238,7 +238,7 @@ section() {
 	grep -qE 'web2> redlock-run: nightly: held by .* \(backup.sh\) for' out
 	grep -q 'web2> (exit status 75' out
 	grep -qE 'web3> redlock-run: nightly: waiting for .* \(backup.sh\)' out
-	grep -qE '^ *nightly +held .* backup.sh .* 1 ' out
+	grep -qE '^ *nightly +held .* backup.sh .* 1$' out
 	grep -q 'web3> upload.sh has its turn' out
 	grep -q 'web3> (exit status 0)' out
 	grep -qE '^ *nightly +free ' out

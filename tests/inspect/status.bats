@@ -36,7 +36,7 @@ status() {
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
 	[ "$(head -n 1 <<<"$output" | tr -s ' ')" = \
-	    'LOCK STATE HOLDER COMMAND HELD LEASE WAITING FENCE' ]
+	    'LOCK STATE HOLDER COMMAND HELD LEASE WAITING' ]
 	[ "$(wc -l <<<"$output")" -eq 4 ]
 	[[ $(line a) == "a held $(id -un)@$(uname -n) pid $bg_pid sh "* ]]
 	[[ $(line cooling) == "cooling cooldown $(id -un)@$(uname -n) true - "* ]]
@@ -48,7 +48,7 @@ status() {
 @test "--status shows how long a lock has been held and the cooldown of its lease" {
 	hold a -t 1h
 	sleep 1.1
-	status -k a
+	status -v -k a
 	[[ $(line a) =~ \ sh\ ([0-9]+)s\ (59m[0-9]*s|1h)\ 0\ ([0-9]+)$ ]]
 	((BASH_REMATCH[1] >= 1))
 	[ "${BASH_REMATCH[3]}" = "$(redis get '{redlock:a}:~fence')" ]
@@ -59,7 +59,75 @@ status() {
 	redlock -k a --min-hold 1h -- true
 	status -k a
 	[ "$status" -eq 0 ]
-	[[ $(line a) =~ ^a\ cooldown\ [^\ ]+@[^\ ]+\ true\ -\ (59m[0-9]*s|1h)\ 0\ [0-9]+$ ]]
+	[[ $(line a) =~ ^a\ cooldown\ [^\ ]+@[^\ ]+\ true\ -\ (59m[0-9]*s|1h)\ 0$ ]]
+}
+
+@test "--status marks a holder with less than half of its lease as overdue" {
+	local value
+	hold a -t 1h
+	status --json
+	json 'd[0]["holders"][0]["overdue"] is False'
+	redis pexpire redlock:a 1700000
+	status
+	[[ $(line a) == *' 28m'*' overdue 0' ]]
+	status --json
+	json 'd[0]["holders"][0]["overdue"] is True'
+	value=$(redis get redlock:a)
+	let_go
+	# Nobody renews these.
+	redis set redlock:a "$value unconfirmed" px 1700000
+	redis set redlock:b "cooldown $value" px 1700000
+	redis set redlock:c somebody px 1700000
+	status
+	[ "$(wc -l <<<"$output")" -eq 4 ]
+	[[ $output != *overdue* ]]
+	status --json
+	json 'not any(l["holders"][0]["overdue"] for l in d)'
+}
+
+@test "--status shows how many slots are taken" {
+	local first
+	hold a --slots 3
+	first=$bg_pid
+	hold a --slots 3
+	status
+	[[ $(line a) == 'a 2/3 slots '* ]]
+	[ "$(wc -l <<<"$output")" -eq 3 ]
+	status --json
+	json 'd[0]["state"] == "held" and d[0]["mode"] == "slots" and d[0]["slots"] == 3'
+	let_go
+	bg_pid=$first
+	redlock_ended 0
+	redlock -k a --slots 3 --min-hold 1h -- true
+	status
+	[[ $(line a) == 'a cooldown '* ]]
+}
+
+queue_is() { [ "$(redis zcard '{redlock:a}:~queue')" -eq "$1" ]; }
+
+@test "--status -v lists those who wait, in their order" {
+	local -a waiter
+	local holder
+	hold a
+	holder=$bg_pid
+	redlock_bg -k a -w inf -m first -- true
+	waiter[1]=$bg_pid
+	eventually queue_is 1
+	redlock_bg -k a -w inf -m 'the second' -- sh -c true
+	waiter[2]=$bg_pid
+	eventually queue_is 2
+	status
+	[[ $output != *waiting* ]]
+	status -v
+	[ "$status" -eq 0 ]
+	[[ $(grep -n . <<<"$output" | grep 'waiting [12]:' | tr '\n' ' ') == \
+	"3:  waiting 1: $(id -un)@$(uname -n) pid ${waiter[1]} (true: first) for "*"4:  waiting 2: $(id -un)@$(uname -n) pid ${waiter[2]} (sh: the second) for "* ]]
+	status --json
+	json '[w["message"] for w in d[0]["waiters"]] == ["first", "the second"]'
+	kill "${waiter[@]}"
+	wait "${waiter[@]}" || true
+	bg_pid=$holder
+	let_go
 }
 
 @test "--status aligns its columns" {

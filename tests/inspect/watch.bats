@@ -104,9 +104,9 @@ watch_over() {
 		hides ^b
 		shows ^a
 		check redis set redlock:c somebody-with-a-long-name
-		shows ^c +held +somebody-with-a-long-name +- +- +- +0 +-$
+		shows ^c +held +somebody-with-a-long-name +- +- +- +0$
 		check redis set redlock:c me
-		shows ^c +held +me +- +- +- +0 +-$
+		shows ^c +held +me +- +- +- +0$
 		see \x1b\[H
 		see \x1b\[H
 		hides (?s)^LOCK.*^LOCK
@@ -149,11 +149,11 @@ watch_over() {
 	watch_dialogue <<-'END'
 		type $watch
 		shows ^l +cooldown.*[0-9]$
-		resize 10 60
+		resize 10 40
 		shows ^\.\.\. and 6 more lines$
 		shows ^f +cooldown .*>$
 		hides ^g
-		resize 9 61
+		resize 9 41
 		shows ^\.\.\. and 7 more lines$
 		resize 24 200
 		shows ^l +cooldown.*[0-9]$
