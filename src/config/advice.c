@@ -11,8 +11,7 @@ advice_password(
     char buf[ADVICE_PASSWORD], const char *config_path, const char *error)
 {
 	buf[0] = '\0';
-	if (strstr(error, "NOAUTH") != NULL ||
-	    strstr(error, "unauthenticated") != NULL) /* of a long request */
+	if (strstr(error, "NOAUTH") != NULL)
 		snprintf(buf, ADVICE_PASSWORD,
 		    "; a password is missing: REDISCLI_AUTH, --password-file "
 		    "or %s gives it",

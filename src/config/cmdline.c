@@ -9,11 +9,14 @@
 #include <unistd.h>
 
 #include "base/die.h"
+#include "base/escape.h"
 #include "base/log.h"
 #include "config/cmdline.h"
 #include "config/help.h"
 #include "config/option_table.h"
 #include "protocol/quorum.h"
+#include "redis/link.h"
+#include "redis/tls.h"
 
 #define GIVEN_MAX 64
 
@@ -32,6 +35,19 @@ is_given(const struct given *g, const char *name)
 	return false;
 }
 
+/* For a bug report, and for whoever wonders whether rediss:// works here. */
+static void
+print_version(void)
+{
+	char why[TLS_WHY], text[4 * TLS_WHY];
+	bool tls = tls_available(why);
+
+	escape_text(text, sizeof(text), why, strlen(why));
+	printf("redlock-run " VERSION "\nhiredis %s\nTLS: %s%s\n"
+	       "Redis: 6.0 or later\n",
+	    link_hiredis_version(), tls ? "yes" : "no: ", tls ? "" : text);
+}
+
 /* Output that was asked for must arrive. */
 static _Noreturn void
 print_and_exit(const struct option_row *o)
@@ -39,7 +55,7 @@ print_and_exit(const struct option_row *o)
 	if (o->letter == 'h')
 		help_print(stdout);
 	else
-		puts("redlock-run " VERSION);
+		print_version();
 	flush_output();
 	exit(0);
 }

@@ -26,13 +26,24 @@ error_denies_command(const char *error)
 		strstr(error, "can't run this command") != NULL);
 }
 
+/* The second is for a request of more than ten words. */
+static bool
+wants_password(const char *error)
+{
+	return strncmp(error, "NOAUTH", 6) == 0 ||
+	    strncmp(error, "ERR Protocol error: unauthenticated", 35) == 0;
+}
+
+const char *
+error_text(const char *text)
+{
+	return wants_password(text) ? "NOAUTH: it requires a password" : text;
+}
+
 enum reply_kind
 error_kind(const char *text)
 {
 	static const char *const denials[] = {
-		"NOAUTH",
-		/* A request of more than ten words, before AUTH. */
-		"ERR Protocol error: unauthenticated",
 		"WRONGPASS",
 		"ERR invalid password",
 		"ERR AUTH",
@@ -43,7 +54,8 @@ error_kind(const char *text)
 	for (size_t i = 0; i < sizeof(denials) / sizeof(denials[0]); i++)
 		if (strncmp(text, denials[i], strlen(denials[i])) == 0)
 			return REPLY_DENIED;
-	return error_denies(text) ? REPLY_DENIED : REPLY_ERROR;
+	return wants_password(text) || error_denies(text) ? REPLY_DENIED :
+							    REPLY_ERROR;
 }
 
 const char *
@@ -68,7 +80,7 @@ error_of_auth(const char *text)
 		    "ERR max number of clients reached" },
 		{ "LOADING", "LOADING: it is still loading its data" },
 		{ "NOPERM", "NOPERM to use the 'auth' command" },
-		{ "NOAUTH", "NOAUTH Authentication required" },
+		{ "NOAUTH", "NOAUTH: it requires a password" },
 		{ "DENIED", "DENIED: it is in protected mode" },
 	};
 

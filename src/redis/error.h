@@ -10,6 +10,12 @@
 enum reply_kind error_kind(const char *text);
 
 /*
+ * The error as people may read it: Redis's text for a missing password depends
+ * on the length of the request.
+ */
+const char *error_text(const char *text);
+
+/*
  * The error with which a server replies to AUTH, in our words: its own may
  * quote the password.
  */

@@ -27,6 +27,16 @@
 #include "redis/tls.h"
 #include "redis/topology.h"
 
+#define TEXT_OF(number) #number
+#define VERSION_TEXT(major, minor, patch)                                      \
+	TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
+
+const char *
+link_hiredis_version(void)
+{
+	return VERSION_TEXT(HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
+}
+
 static void
 set_why(struct link *l, enum reply_kind kind, const char *why)
 {
@@ -178,7 +188,7 @@ hiredis_reply_cb(struct redisAsyncContext *ac, void *value, void *arg)
 	} else if (r->type == REDIS_REPLY_ERROR) {
 		l->heard = true;
 		reply.kind = error_kind(r->str);
-		reply.text = auth ? error_of_auth(r->str) : r->str;
+		reply.text = auth ? error_of_auth(r->str) : error_text(r->str);
 	} else {
 		l->heard = true;
 		reply.kind = REPLY_OK;

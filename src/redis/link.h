@@ -43,6 +43,9 @@ struct link {
 	char why[LINK_WHY];      /* and in words */
 };
 
+/* The version of hiredis that this was built with, as "1.2.0". */
+const char *link_hiredis_version(void);
+
 /*
  * Fills memory that the caller owns.  From inside loop_turn(), reply_cb(arg,
  * ..) is called once for each request, and may take the request's bytes by

@@ -57,6 +57,9 @@ struct tls_module {
  */
 int tls_load(const struct tls_files *, char why[TLS_WHY]);
 
+/* Whether this program has TLS; if not, why. */
+bool tls_available(char why[TLS_WHY]);
+
 /* The loaded module, and its start() with what it shares. */
 const struct tls_module *tls_module(void);
 struct ssl_st *tls_start(struct redisContext *, const char *host,

@@ -92,17 +92,34 @@ find_module(
 	return realpath(TLS_DIR MODULE, real) != NULL;
 }
 
-int
-tls_load(const struct tls_files *files, char why[TLS_WHY])
+/* The module of the program that runs. */
+static bool
+find_own_module(char real[PATH_MAX], char why[TLS_WHY])
 {
-	char program[PATH_MAX], real[PATH_MAX];
+	char program[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	struct stat st = { .st_uid = 0 };
-	void *handle;
 
 	program[len > 0 ? len : 0] = '\0';
 	(void)stat("/proc/self/exe", &st);
-	if (!find_module(program, st.st_uid, real, why))
+	return find_module(program, st.st_uid, real, why);
+}
+
+bool
+tls_available(char why[TLS_WHY])
+{
+	char real[PATH_MAX];
+
+	return find_own_module(real, why);
+}
+
+int
+tls_load(const struct tls_files *files, char why[TLS_WHY])
+{
+	char real[PATH_MAX];
+	void *handle;
+
+	if (!find_own_module(real, why))
 		return -1;
 	if ((handle = dlopen(real, RTLD_NOW | RTLD_LOCAL)) == NULL) {
 		snprintf(why, TLS_WHY, "TLS cannot be used: %s", dlerror());

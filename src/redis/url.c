@@ -277,6 +277,8 @@ address_parse(struct address *a, const char *url)
 			return "has a blank or control character in it";
 	if (strncmp(url, "unix://", 7) == 0)
 		return unix_parse(a, url + 7);
+	if (url[0] == '/')
+		return unix_parse(a, url);
 	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
 		if (len != strlen(schemes[i].scheme) ||
 		    strncmp(url, schemes[i].scheme, len) != 0)

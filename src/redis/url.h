@@ -47,6 +47,7 @@ struct address {
  *	redis+sentinel://[user[:password]@]host[:port][,...]/master[/db]
  *	redis+cluster://[user[:password]@]host[:port][,...]
  *	unix:///path[?db=N]
+ *	/path[?db=N]
  *	host[:port]
  *
  * The first three may begin with rediss, for TLS.  User, password and master

@@ -111,6 +111,19 @@ password() {
 	redlock -V | cmp - <(redlock --version)
 }
 
+@test "--version names hiredis, whether there is TLS, and the oldest Redis" {
+	run -0 --separate-stderr redlock -V
+	((${#lines[@]} == 4))
+	[[ ${lines[1]} =~ ^hiredis\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+	[[ ${lines[3]} == 'Redis: 6.0 or later' ]]
+	if redlock -r rediss://127.0.0.1:1 -k a -- true 2>err ||
+	    ! grep -q 'needs TLS\|TLS cannot be used' err; then
+		[[ ${lines[2]} == 'TLS: yes' ]]
+	else
+		[[ ${lines[2]} == 'TLS: no: '* ]]
+	fi
+}
+
 ## Usage errors
 
 @test "a missing lock or command is a usage error" {
@@ -574,6 +587,12 @@ password() {
 	password s3cret
 	(umask 077 && echo s3cret >"$BATS_TEST_TMPDIR/pw")
 	REDLOCK_PASSWORD_FILE=$BATS_TEST_TMPDIR/pw redlock -k a -- true
+}
+
+@test "-r with the path of a socket is its unix:// URL" {
+	redlock -r "$BATS_FILE_TMPDIR/redis.sock" -k a -- true
+	usage_error twice -r "$BATS_FILE_TMPDIR/redis.sock" \
+	    -r "unix://$BATS_FILE_TMPDIR/redis.sock" -k a -- true
 }
 
 @test "the command line takes precedence over the environment" {

@@ -175,6 +175,7 @@ teardown_file() { redis_stop_all; }
 	redis acl setuser default resetpass '>s3cret'
 	run -77 --separate-stderr redlock -k a -- touch started
 	says redis.sock '; a password is missing: REDISCLI_AUTH, '
+	[[ $stderr == *': NOAUTH: it requires a password; '* ]]
 	run -77 --separate-stderr redlock -k a -r "redis://:no@$tcp" -- \
 	    touch started
 	says "$tcp" '; set the right user and password, in the URL, '

@@ -222,6 +222,9 @@ unix_sockets(void)
 	is_unix("unix:///s", "/s", 0, "unix:///s");
 	is_unix("unix:///a:b@c/d", "/a:b@c/d", 0, "unix:///a:b@c/d");
 	is_unix("unix:////s", "//s", 0, "unix:////s");
+	is_unix(
+	    "/run/redis.sock", "/run/redis.sock", 0, "unix:///run/redis.sock");
+	is_unix("/s?db=7", "/s", 7, "unix:///s?db=7");
 }
 
 static void
@@ -293,7 +296,6 @@ kinds(void)
 	refused("h/3", "redis://");
 	refused("h:6379/3", "redis://");
 	refused("u:p@h", "redis://");
-	refused("/run/redis.sock", "redis://");
 	refused("unix:/run/redis.sock", "redis://");
 	refused("redis:/h", "redis://");
 }
@@ -736,7 +738,8 @@ static const struct tap_test tests[] = {
 	{ "a password may hold any character as it is", rude_passwords },
 	{ "user, password and path are percent-decoded", decoding },
 	{ "a bad percent-encoding is refused, and so is a NUL", bad_encoding },
-	{ "unix:///path[?db=N] names a socket", unix_sockets },
+	{ "unix:///path[?db=N] names a socket, or the path alone",
+	    unix_sockets },
 	{ "a socket needs an absolute path and has no other parameter",
 	    unix_errors },
 	{ "a URL without a host is refused", no_host },
