@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # bats file_tags=timing
 # Several servers: what a run reports while a minority does not hold its lock.
-# shellcheck disable=SC2154,SC2016
+# shellcheck disable=SC2034,SC2154,SC2016
 
 load ../lib/common
 load ../lib/servers
