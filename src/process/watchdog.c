@@ -27,11 +27,6 @@
 #define AGAIN_MS        20  /* between rounds of killing */
 #define ROUNDS          500 /* then what is left cannot be killed */
 
-/* glibc 2.31 has no number for it, but the kernel may know it. */
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-
 /* The last snapshot (0), or the one before (1). */
 static struct tree_snapshot *
 snapshot(const struct tree *t, unsigned int before)

@@ -156,7 +156,8 @@ static void
 describe_holder(const struct lock_state *v, int64_t aged_ms, int64_t usual_ms,
     char *text, size_t size)
 {
-	char who[OWNER_WHO], age[DURATION_TEXT], usual[DURATION_TEXT];
+	char who[OWNER_WHO], what[OWNER_WHAT], age[DURATION_TEXT],
+	    usual[DURATION_TEXT];
 	int64_t now_us = v->now_us + aged_ms * 1000;
 	bool known = usual_ms >= 0;
 	const struct owner *o = &v->owner;
@@ -168,10 +169,10 @@ describe_holder(const struct lock_state *v, int64_t aged_ms, int64_t usual_ms,
 		snprintf(text, size,
 		    "in cooldown for %s (--min-hold) after %s@%s (%s)",
 		    duration_format(v->ttl_ms - aged_ms, age), o->user, o->host,
-		    o->command);
+		    owner_what(what, o));
 	else
 		snprintf(text, size, "behind %s@%s (%s) for %s%s%s", o->user,
-		    o->host, o->command,
+		    o->host, owner_what(what, o),
 		    duration_format(owner_age_ms(o, now_us), age),
 		    known ? ", usually " : "",
 		    known ? duration_format(usual_ms, usual) : "");

@@ -95,6 +95,19 @@ progress_dialogue() {
 	wait
 }
 
+@test "the line has the message of the holder, escaped" {
+	redlock -k b -m $'see\x1b[31m #12' -- \
+	    sh -c 'until test -e over; do sleep 0.02; done' &
+	eventually held b
+	progress_dialogue <<-'END'
+		type TERM=xterm redlock-run -k b -w inf -- echo inside
+		shows ^b: 1st of 1, behind [^ ]+@[^ ]+ \(sh: see\\x1b\[31m #12\) for \d+s$
+		check touch over
+		see inside
+	END
+	wait
+}
+
 @test "a line that is too long for the terminal is cut, also after a resize" {
 	echo 'TERM=xterm exec redlock-run -k a -w inf -- echo inside' >it
 	progress_dialogue <<-'END'
