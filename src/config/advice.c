@@ -1,10 +1,12 @@
 /*
- * What to do about an error of a server.
+ * What to do about an error.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "config/advice.h"
+#include "config/option_table.h"
+#include "config/suggest.h"
 
 char *
 advice_password(
@@ -25,5 +27,50 @@ advice_password(
 	else if (strstr(error, "without any password") != NULL)
 		snprintf(buf, ADVICE_PASSWORD,
 		    "; set that password there, or send none");
+	return buf;
+}
+
+/* Options of flock(1) that have other names here. */
+static const struct {
+	const char *name;
+	const char *ours;
+} namesakes[] = {
+	{ "timeout", "--wait or --max-run" },
+	{ "nb", "--nonblock" },
+};
+
+char *
+advice_option(
+    char buf[ADVICE_OPTION], const char *word, size_t len, bool *ambiguous)
+{
+	const char *all[OPTIONS_MAX], *begun[OPTIONS_MAX], *nearest;
+	char joined[ADVICE_OPTION - 32];
+	size_t n = 0, nbegun = 0;
+
+	*ambiguous = false;
+	buf[0] = '\0';
+	for (size_t i = 0; i < sizeof(namesakes) / sizeof(namesakes[0]); i++)
+		if (strlen(namesakes[i].name) == len &&
+		    strncmp(namesakes[i].name, word, len) == 0) {
+			snprintf(buf, ADVICE_OPTION, " (did you mean %s?)",
+			    namesakes[i].ours);
+			return buf;
+		}
+	for (const struct option_row *o = option_table; o->name != NULL; o++) {
+		if (o->help == NULL)
+			continue;
+		if (len > 0 && strncmp(o->name, word, len) == 0)
+			begun[nbegun++] = o->name;
+		all[n++] = o->name;
+	}
+	*ambiguous = nbegun > 1;
+	if (nbegun == 0) {
+		nearest = suggest_nearest(word, len, all, n);
+		if (nearest == NULL)
+			return buf;
+		begun[nbegun++] = nearest;
+	}
+	suggest_join(joined, sizeof(joined), "--", begun, nbegun);
+	snprintf(buf, ADVICE_OPTION, " (did you mean %s?)", joined);
 	return buf;
 }

@@ -11,18 +11,18 @@
 #include "base/die.h"
 #include "base/escape.h"
 #include "base/log.h"
+#include "config/advice.h"
 #include "config/cmdline.h"
 #include "config/help.h"
 #include "config/option_table.h"
+#include "config/suggest.h"
 #include "protocol/quorum.h"
 #include "redis/link.h"
 #include "redis/tls.h"
 
-#define GIVEN_MAX 64
-
 /* The options of this command line, each once, in their order. */
 struct given {
-	const struct option_row *option[GIVEN_MAX];
+	const struct option_row *option[OPTIONS_MAX];
 	int n;
 };
 
@@ -71,6 +71,23 @@ take(struct options *opt, struct given *g, const struct option_row *o,
 		g->option[g->n++] = o;
 }
 
+/* Reports an option that takes no value, or, if it is NULL, an unknown one. */
+static _Noreturn void
+refuse_long(const struct option_row *o, const char *word)
+{
+	char hint[ADVICE_OPTION];
+	bool ambiguous;
+	/* Masked before it is cut, which may leave half of a URL. */
+	const char *masked = quotable(word);
+	int len = (int)strcspn(masked, "=");
+
+	if (o != NULL)
+		usage_error("'%.*s': this option takes no value", len, masked);
+	advice_option(hint, word + 2, strcspn(word + 2, "="), &ambiguous);
+	usage_error("%s option '%.*s'%s", ambiguous ? "ambiguous" : "unknown",
+	    len, masked, hint);
+}
+
 /*
  * Reads the options at *words, which begin with "--".  Returns the words that
  * follow.  Its value, which may be a password, is in no message.
@@ -81,19 +98,10 @@ take_long(struct options *opt, struct given *g, char **words)
 	char *word = *words++, *value;
 	size_t len = strcspn(word + 2, "=");
 	const struct option_row *o = option_of_word(word + 2, len);
-	const char *masked;
 
 	value = word[2 + len] == '=' ? word + 2 + len + 1 : NULL;
-	if (o == NULL || (o->argument == NULL && value != NULL)) {
-		/* Masked before it is cut, which may leave half of a URL. */
-		masked = quotable(word);
-		len = strcspn(masked, "=");
-		if (o != NULL)
-			usage_error("'%.*s': this option takes no value",
-			    (int)len, masked);
-		usage_error(
-		    "unknown or ambiguous option '%.*s'", (int)len, masked);
-	}
+	if (o == NULL || (o->argument == NULL && value != NULL))
+		refuse_long(o, word);
 	if (o->argument != NULL && value == NULL) {
 		value = *words;
 		if (value == NULL)
@@ -170,19 +178,13 @@ take_options(struct options *opt, struct given *g, char **words)
 static void
 join_modes(char *text, size_t size, unsigned int modes)
 {
-	size_t used = 0;
+	const char *names[OPTIONS_MAX];
+	size_t n = 0;
 
-	for (int mode = MODE_RUN + 1; modes >> mode != 0; mode++) {
-		unsigned int more = modes >> (mode + 1);
-
-		if ((modes >> mode & 1) == 0)
-			continue;
-		used += (size_t)snprintf(text + used, size - used, "--%s%s",
-		    option_of_mode((enum mode)mode),
-		    more == 0                    ? "" :
-			(more & (more - 1)) == 0 ? " or " :
-						   ", ");
-	}
+	for (int mode = MODE_RUN + 1; modes >> mode != 0; mode++)
+		if (modes >> mode & 1)
+			names[n++] = option_of_mode((enum mode)mode);
+	suggest_join(text, size, "--", names, n);
 }
 
 /* Checks that each option is one of the mode. */

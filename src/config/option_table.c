@@ -307,6 +307,9 @@ const struct option_row option_table[] = {
 	{ 0 },
 };
 
+_Static_assert(sizeof(option_table) / sizeof(option_table[0]) <= OPTIONS_MAX,
+    "room for the options");
+
 const struct option_row *
 option_of_letter(char letter)
 {

@@ -23,6 +23,8 @@ struct option_row {
 	const char *group; /* title above the first of a group, else NULL */
 };
 
+#define OPTIONS_MAX 64 /* rows, at most */
+
 extern const struct option_row option_table[];
 
 /* The option of a letter; NULL if there is none. */

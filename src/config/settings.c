@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "config/names.h"
 #include "config/settings.h"
+#include "config/suggest.h"
 #include "protocol/key.h"
 #include "protocol/quorum.h"
 #include "redis/url.h"
@@ -156,11 +157,21 @@ find_key(const char *line)
 static _Noreturn void
 refuse_line(const struct conffile *c, int i)
 {
-	const char *name = c->settings[i].name;
+	const char *name = c->settings[i].name, *nearest;
+	const char *lines[SETTING_KEYS];
+	size_t n = 0;
 
-	if (name[word_len(name)] == '\0' && c->settings[i].value[0] != '\0')
-		usage_error("%s:%d: '%.64s' is no setting", c->path,
-		    c->settings[i].line, name);
+	if (name[word_len(name)] == '\0' && c->settings[i].value[0] != '\0') {
+		for (int key = 0; key < SETTING_KEYS; key++)
+			if (keys[key].line != NULL)
+				lines[n++] = keys[key].line;
+		nearest = suggest_nearest(name, strlen(name), lines, n);
+		usage_error("%s:%d: unknown setting '%.64s'%s%s%s", c->path,
+		    c->settings[i].line, name,
+		    nearest != NULL ? " (did you mean '" : "",
+		    nearest != NULL ? nearest : "",
+		    nearest != NULL ? "'?)" : "");
+	}
 	usage_error("%s:%d: the line has no name of a setting, a blank and a "
 		    "value",
 	    c->path, c->settings[i].line);

@@ -2,10 +2,13 @@
  * Messages that may wake somebody at night: what happened, to which lock and
  * server, and what to do.
  */
+#include <stdbool.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/exitcode.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"
@@ -224,4 +227,17 @@ report_failed(const struct options *opt, const struct lock *l)
 		advice = "; see redlock-run --check";
 	warn("%s: not run: %s%s%s", lock_name(l),
 	    why[0] != '\0' ? why : stood_still, advice, password);
+}
+
+int
+report_no_exec(const struct options *opt, int error)
+{
+	const char *command = opt->command[0];
+	bool found = error != ENOENT;
+	bool line = !found && strpbrk(command, " \t\n") != NULL;
+
+	warn("%s: %s was not run: %s%s", opt->names.joined, command,
+	    strerror(error),
+	    line ? "; a command line in one word needs sh -c" : "");
+	return found ? EXIT_CANNOT_EXEC : EXIT_NOT_FOUND;
 }

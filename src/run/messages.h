@@ -34,6 +34,9 @@ void report_released(const struct lock *, int64_t took_ms);
 /* Reports why the lock was not acquired and, where it helps, what to do. */
 void report_failed(const struct options *, const struct lock *);
 
+/* Reports why COMMAND was not executed; returns the exit status for it. */
+int report_no_exec(const struct options *, int error);
+
 /* Writes why the lock is lost, as the end of a sentence. */
 void report_loss(const struct lock *, char *text, size_t size);
 

@@ -18,6 +18,7 @@
 #include "process/proc.h"
 #include "protocol/key.h"
 #include "protocol/owner.h"
+#include "run/messages.h"
 #include "run/reenter.h"
 
 /* Whether name is one of names, which are separated by newlines. */
@@ -128,9 +129,7 @@ become_command(const struct options *opt, const struct signals *s)
 	signals_discard_pipe();
 	signals_restore(s);
 	execvp(opt->command[0], opt->command);
-	die(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC,
-	    "%s: %s was not run: %s", opt->names.joined, opt->command[0],
-	    strerror(errno));
+	exit(report_no_exec(opt, errno));
 }
 
 void

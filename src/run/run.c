@@ -225,9 +225,7 @@ start(struct run *run, int *status)
 		    opt->command[0], strerror(errno));
 		break;
 	case CHILD_NO_EXEC:
-		*status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
-		warn("%s: %s was not run: %s", opt->names.joined,
-		    opt->command[0], strerror(errno));
+		*status = report_no_exec(opt, errno);
 		break;
 	}
 	return false;

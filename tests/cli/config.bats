@@ -106,9 +106,9 @@ conf_lease() {
 
 @test "an invalid line of the file is quoted with its place" {
 	conf "redis $here" "" "tll 5s"
-	conf_wrong "$PWD/conf:3: 'tll' is no setting"
+	conf_wrong "$PWD/conf:3: unknown setting 'tll' (did you mean 'ttl'?)"
 	conf "redis $here" "config /etc/x"
-	conf_wrong "$PWD/conf:2: 'config' is no setting"
+	conf_wrong "$PWD/conf:2: unknown setting 'config'"
 	conf "ttl"
 	conf_wrong "$PWD/conf:1: ttl has no value"
 	conf "ttl 5s" "redis $here" "ttl 5s"

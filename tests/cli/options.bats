@@ -143,6 +143,22 @@ password() {
 	usage_error "'-Z'" -k a --quiet -Zx -- true
 }
 
+@test "a mistyped option is answered with the one that was meant" {
+	usage_error "unknown option '--slotz' (did you mean --slots?)" --slotz=3
+	usage_error "unknown option '--ttll' (did you mean --ttl?)" -k a --ttll 5s
+	usage_error "unknown option '--zzzzzz'; see" --zzzzzz
+	usage_error "unknown option '--passw' (did you mean --password-file?)" --passw=x
+}
+
+@test "an ambiguous abbreviation is answered with its candidates" {
+	usage_error "ambiguous option '--re' (did you mean --replicas, --redis or --restart-grace?)" --re 3
+}
+
+@test "an option of flock(1) is answered with ours" {
+	usage_error "unknown option '--timeout' (did you mean --wait or --max-run?)" --timeout 5
+	usage_error "unknown option '--nb' (did you mean --nonblock?)" --nb
+}
+
 @test "an unknown option that is no ASCII character is a usage error that quotes it" {
 	usage_error "unknown option '-\\x89'" $'-\x89'
 	usage_error "unknown option '-\\x89'" -k a -q$'\x89' -- true

@@ -302,6 +302,16 @@ teardown_file() { redis_stop_all; }
 	free a
 }
 
+@test "127: a command line in one word is answered with sh -c" {
+	run -127 --separate-stderr redlock -k a -- 'echo hi'
+	says 'echo hi was not run' '; a command line in one word needs sh -c'
+	run -127 --separate-stderr redlock -k a -- \
+	    "$REDLOCK_RUN" -k a -- 'echo hi'
+	says '; a command line in one word needs sh -c'
+	run -127 --separate-stderr redlock -k a -- no-such-command
+	[[ $stderr != *'sh -c'* ]]
+}
+
 @test "--min-hold does not keep the lock after 126 or 127" {
 	run -127 redlock -k a --min-hold 1h -- no-such-command
 	free a

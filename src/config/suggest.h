@@ -1,0 +1,18 @@
+/* Which of the words that there are somebody may have meant. */
+#ifndef SUGGEST_H
+#define SUGGEST_H
+
+#include <stddef.h>
+
+/*
+ * The word that is nearest to the first len bytes of typed, if it is a likely
+ * slip of the fingers; else NULL.
+ */
+const char *suggest_nearest(
+    const char *typed, size_t len, const char *const words[], size_t n);
+
+/* Writes "--a, --b or --c", each behind the prefix "--".  Returns text. */
+char *suggest_join(char *text, size_t size, const char *prefix,
+    const char *const words[], size_t n);
+
+#endif
