@@ -100,11 +100,10 @@ _redlock_run()
 		-[kwEtm] | --key | --wait | --conflict-exit-code | --message | \
 		    --ttl | --min-hold | --max-run | --kill-after | --on-loss | \
 		    --node-timeout | --restart-grace | --slots | --replicas | \
-		    --token | --log | --since | --rows | \
-		    --max-age)
+		    --token | --log | --since | --rows | --max-age)
 			((++i == n)) && option=${words[i - 1]}
 			;;
-		--status | --history | --break | --check)
+		--status | --history | --break | --check | --metrics)
 			asks=${words[i]}
 			;;
 		-?*) ;;
@@ -165,7 +164,7 @@ _redlock_run()
 		    --restart-grace --password-file --tls-ca --tls-cert
 		    --tls-key --tls-server-name --config
 		    --status --watch --history --since --failed --rows --max-age
-		    --break --token --check --json --log -q --quiet -v --verbose -h --help -V --version' \
+		    --break --token --check --metrics --json --log -q --quiet -v --verbose -h --help -V --version' \
 		    -- "$value")
 	elif [[ -z $asks ]]; then
 		_redlock_run_command "${at[n]}"

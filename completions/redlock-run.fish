@@ -20,9 +20,9 @@ function __redlock_run_command
                     --max-run --kill-after --on-loss -r --redis --prefix \
                     --node-timeout --restart-grace --password-file --slots \
                     --replicas --tls-ca --tls-cert --tls-key --tls-server-name \
-                    --config --token --log
+                    --config --token --log --since --rows --max-age
                 set -e words[1]
-            case --status --history --break --check
+            case --status --history --break --check --metrics
                 set no_command 2
             case '-*'
             case '*'
@@ -118,6 +118,7 @@ __redlock_run_option -l max-age -x -d 'With --history: check that the last succe
 __redlock_run_option -l break -d 'Take the lock away from a dead holder'
 __redlock_run_option -l token -x -d 'With --break: which holder that is'
 __redlock_run_option -l check -d 'Look whether the servers are fit for locks'
+__redlock_run_option -l metrics -d 'Print gauges for Prometheus'
 __redlock_run_option -l json -d 'The same for programs'
 __redlock_run_option -l log -x -a 'stderr syslog' -d 'Where messages go'
 __redlock_run_option -s q -l quiet -d 'Errors only'

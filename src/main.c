@@ -7,6 +7,7 @@
 #include "inspect/break.h"
 #include "inspect/check.h"
 #include "inspect/history.h"
+#include "inspect/metrics.h"
 #include "inspect/status.h"
 #include "inspect/watch.h"
 #include "process/signals.h"
@@ -27,6 +28,8 @@ run_query_mode(const struct options *opt)
 		return break_run(opt);
 	case MODE_CHECK:
 		return check_run(opt);
+	case MODE_METRICS:
+		return metrics_run(opt);
 	case MODE_RUN:
 		break;
 	}

@@ -285,7 +285,8 @@ check_prefix(const struct options *opt)
 {
 	const char *prefix = opt->settings.prefix;
 
-	if ((opt->mode == MODE_STATUS || opt->mode == MODE_HISTORY) &&
+	if ((opt->mode == MODE_STATUS || opt->mode == MODE_HISTORY ||
+		opt->mode == MODE_METRICS) &&
 	    opt->names.n == 0 && prefix[0] == '\0')
 		usage_error("--%s with an empty prefix needs a NAME: every "
 			    "key would be a lock",

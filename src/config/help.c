@@ -15,6 +15,7 @@ static const char head[] =
     "       redlock-run --history NAME --max-age DURATION\n"
     "       redlock-run --break NAME [--token TOKEN]\n"
     "       redlock-run --check [--json]\n"
+    "       redlock-run --metrics [NAME]...\n"
     "\n"
     "Runs COMMAND while holding the lock NAME in Redis, or says who holds it.\n";
 

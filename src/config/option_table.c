@@ -12,8 +12,8 @@
 #include "protocol/owner.h"
 
 #define IN(mode) (1u << MODE_##mode)
-#define ALL      (IN(RUN) | IN(STATUS) | IN(HISTORY) | IN(BREAK) | IN(CHECK))
-#define NAMED    (IN(RUN) | IN(STATUS) | IN(HISTORY) | IN(BREAK))
+#define NAMED    (IN(RUN) | IN(STATUS) | IN(HISTORY) | IN(BREAK) | IN(METRICS))
+#define ALL      (NAMED | IN(CHECK))
 
 /* The member of *opt that an option sets. */
 static void *
@@ -294,6 +294,8 @@ const struct option_row option_table[] = {
 	    "which one that is", NULL },
 	{ "check", 0, NULL, ALL, set_mode, MODE_CHECK,
 	    "look whether the servers are fit for locks", NULL },
+	{ "metrics", 0, NULL, ALL, set_mode, MODE_METRICS,
+	    "print the state of locks and servers for Prometheus", NULL },
 	{ "json", 0, NULL, IN(STATUS) | IN(HISTORY) | IN(CHECK), set_flag,
 	    TO(json), "the same for programs", NULL },
 	{ "log", 0, "stderr|syslog", ALL, set_setting, SETTING_LOG,

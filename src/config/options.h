@@ -10,7 +10,14 @@
 #include "config/settings.h"
 #include "protocol/mode.h"
 
-enum mode { MODE_RUN, MODE_STATUS, MODE_HISTORY, MODE_BREAK, MODE_CHECK };
+enum mode {
+	MODE_RUN,
+	MODE_STATUS,
+	MODE_HISTORY,
+	MODE_BREAK,
+	MODE_CHECK,
+	MODE_METRICS
+};
 
 struct options {
 	enum mode mode;

@@ -251,10 +251,17 @@ void
 status_read(struct status *st)
 {
 	static const char *const wanted[] = { "", NULL };
-	struct query *q = &st->query;
 
 	forget_locks(st);
-	scan_locks(q, wanted);
+	scan_locks(&st->query, wanted);
+	status_read_listed(st);
+}
+
+void
+status_read_listed(struct status *st)
+{
+	struct query *q = &st->query;
+
 	st->nlocks = q->nlocks;
 	st->locks = xcalloc(st->nlocks + 1, sizeof(*st->locks));
 	for (size_t i = 0; i < st->nlocks; i++) {

@@ -74,6 +74,9 @@ struct status {
 void status_init(struct status *, const struct options *opt);
 void status_read(struct status *);
 
+/* The same for the locks on the list of the query, before any status_read(). */
+void status_read_listed(struct status *);
+
 /*
  * Sorts the locks by what matters: the longest queue first, then held, shared,
  * in cooldown, unknown and free ones; held ones by age, the rest by name.

@@ -7,29 +7,19 @@
 #include "base/escape.h"
 #include "base/exitcode.h"
 #include "inspect/max_age.h"
-#include "inspect/run_list.h"
 
 #define LINE (4 * (QUERY_WHY + OWNER_FIELD))
 
-/* The last success, and what came after it. */
-struct record {
-	const struct past_run *success; /* NULL: none */
-	int failed;
-};
-
-static struct record
-read_record(const struct lock_runs *l)
+/* Counts the failed runs that began after the last success, if any. */
+static int
+count_failed(const struct runs *runs, const struct past_run *success)
 {
-	struct record r = { 0 };
+	size_t end = success == NULL ? runs->n : (size_t)(success - runs->run);
+	int n = 0;
 
-	for (size_t i = 0; i < l->runs.n && r.success == NULL; i++) {
-		const struct past_run *run = &l->runs.run[i];
-
-		if (run->ending == ENDED_EXITED && run->status == 0)
-			r.success = run;
-		r.failed += run_failed(run);
-	}
-	return r;
+	for (size_t i = 0; i < end; i++)
+		n += run_failed(&runs->run[i]);
+	return n;
 }
 
 /* Names the first server that has failed. */
@@ -52,7 +42,8 @@ max_age_check(const struct history *h)
 {
 	const struct options *opt = h->query.opt;
 	const struct lock_runs *l = &h->locks[0];
-	struct record r = read_record(l);
+	const struct past_run *success = runs_last_success(&l->runs);
+	int failed = count_failed(&l->runs, success);
 	char name[LINE], host[4 * OWNER_FIELD], age[DURATION_TEXT];
 	int64_t age_ms;
 	bool fresh;
@@ -64,20 +55,20 @@ max_age_check(const struct history *h)
 		printf("%s: no runs recorded in the last 30 days\n", name);
 		return EXIT_TOO_OLD;
 	}
-	if (r.success == NULL) {
-		printf("%s: no success recorded; %d failed\n", name, r.failed);
+	if (success == NULL) {
+		printf("%s: no success recorded; %d failed\n", name, failed);
 		return EXIT_TOO_OLD;
 	}
-	age_ms = l->now_ms - r.success->since_ms;
+	age_ms = l->now_ms - success->since_ms;
 	fresh = age_ms <= opt->max_age_ms;
 	if (fresh && opt->quiet)
 		return 0;
 	printf("%s: last success %s ago on %s", name,
 	    duration_format(age_ms > 0 ? age_ms : 0, age),
-	    escape_text(host, sizeof(host), r.success->owner.host,
-		strlen(r.success->owner.host)));
-	if (r.failed > 0)
-		printf("; since then %d failed", r.failed);
+	    escape_text(host, sizeof(host), success->owner.host,
+		strlen(success->owner.host)));
+	if (failed > 0)
+		printf("; since then %d failed", failed);
 	putchar('\n');
 	return fresh ? 0 : EXIT_TOO_OLD;
 }

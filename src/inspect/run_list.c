@@ -5,25 +5,6 @@
 #include "base/xalloc.h"
 #include "inspect/run_list.h"
 
-bool
-run_failed(const struct past_run *run)
-{
-	switch (run->ending) {
-	case ENDED_UNKNOWN:
-	case ENDED_RUNNING:
-		return false;
-	case ENDED_EXITED:
-		return run->status != 0;
-	case ENDED_KILLED:
-	case ENDED_MAX_RUN:
-	case ENDED_LOST:
-	case ENDED_NOT_RUN:
-	case ENDED_DIED:
-		break;
-	}
-	return true;
-}
-
 static bool
 is_wanted(const struct options *opt, const struct lock_runs *l,
     const struct past_run *run)

@@ -24,7 +24,4 @@ struct run_list {
 void run_list_select(struct run_list *, const struct history *);
 void run_list_release(struct run_list *);
 
-/* Returns whether the run has ended, and not with status 0. */
-bool run_failed(const struct past_run *);
-
 #endif

@@ -182,6 +182,45 @@ runs_judge(struct runs *runs, int nservers, int quorum, int nsilent)
 		qsort(runs->run, runs->n, sizeof(*runs->run), compare_runs);
 }
 
+bool
+run_failed(const struct past_run *run)
+{
+	switch (run->ending) {
+	case ENDED_UNKNOWN:
+	case ENDED_RUNNING:
+		return false;
+	case ENDED_EXITED:
+		return run->status != 0;
+	case ENDED_KILLED:
+	case ENDED_MAX_RUN:
+	case ENDED_LOST:
+	case ENDED_NOT_RUN:
+	case ENDED_DIED:
+		break;
+	}
+	return true;
+}
+
+const struct past_run *
+runs_last_success(const struct runs *runs)
+{
+	for (size_t i = 0; i < runs->n; i++)
+		if (runs->run[i].ending == ENDED_EXITED &&
+		    runs->run[i].status == 0)
+			return &runs->run[i];
+	return NULL;
+}
+
+const struct past_run *
+runs_last_ended(const struct runs *runs)
+{
+	for (size_t i = 0; i < runs->n; i++)
+		if (runs->run[i].ending != ENDED_RUNNING &&
+		    runs->run[i].ending != ENDED_UNKNOWN)
+			return &runs->run[i];
+	return NULL;
+}
+
 void
 runs_release(struct runs *runs)
 {

@@ -69,6 +69,13 @@ void runs_holds(struct runs *, int server, const char *token);
  */
 void runs_judge(struct runs *, int nservers, int quorum, int nsilent);
 
+/* Returns whether the run has ended, and not with status 0. */
+bool run_failed(const struct past_run *);
+
+/* The newest run that ended with status 0, or at all, after runs_judge(). */
+const struct past_run *runs_last_success(const struct runs *);
+const struct past_run *runs_last_ended(const struct runs *);
+
 void runs_release(struct runs *);
 
 #endif

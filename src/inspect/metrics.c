@@ -1,0 +1,315 @@
+/*
+ * Reads the runs and the state of all locks and prints a gauge at a time, as
+ * the format wants it.  What is not known has no sample: a wrong 0 would be
+ * worse.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/die.h"
+#include "base/escape.h"
+#include "base/exitcode.h"
+#include "base/xalloc.h"
+#include "inspect/lockinfo.h"
+#include "inspect/metrics.h"
+#include "inspect/run_list.h"
+#include "inspect/runlog.h"
+#include "protocol/key.h"
+
+#define SIGNAL_STATUS 128 /* as a shell has it: this plus the signal */
+#define TEXT          (ADDRESS_TEXT + LOCK_NAME) /* room for either */
+#define LABEL         (16 * TEXT + 1)
+
+struct metrics {
+	struct history history;
+	struct status status;
+	int64_t *sent_us; /* when each server's TIME was sent */
+	int64_t *rtt_us;  /* -1: unknown */
+};
+
+/* What the gauges of a lock are made of. */
+struct gauge_lock {
+	const struct lock_info *info;
+	const struct past_run *ended;   /* the last one that has; NULL: none */
+	const struct past_run *success; /* the last one with status 0 */
+};
+
+/* Stores the value and returns true, or returns false if it is unknown. */
+typedef bool gauge_value_fn(const struct gauge_lock *, int64_t *value);
+
+static bool
+holders_value(const struct gauge_lock *s, int64_t *value)
+{
+	*value = (int64_t)s->info->nholders;
+	return s->info->state != STATE_UNKNOWN;
+}
+
+static bool
+waiters_value(const struct gauge_lock *s, int64_t *value)
+{
+	if (s->info->sample == NULL)
+		return false;
+	*value = s->info->sample->waiting;
+	return true;
+}
+
+static bool
+lease_value(const struct gauge_lock *s, int64_t *value)
+{
+	*value = s->info->ttl_ms;
+	return s->info->nholders > 0 && *value >= 0;
+}
+
+static bool
+held_value(const struct gauge_lock *s, int64_t *value)
+{
+	if (s->info->nholders == 0)
+		return false;
+	*value = holder_age_ms(s->info, &s->info->holders[0]);
+	return *value >= 0;
+}
+
+static bool
+start_value(const struct gauge_lock *s, int64_t *value)
+{
+	*value = s->ended == NULL ? -1 : s->ended->since_ms;
+	return *value >= 0;
+}
+
+static bool
+duration_value(const struct gauge_lock *s, int64_t *value)
+{
+	*value = s->ended == NULL ? -1 : s->ended->ran_ms;
+	return *value >= 0;
+}
+
+static bool
+status_value(const struct gauge_lock *s, int64_t *value)
+{
+	if (s->ended == NULL)
+		return false;
+	switch (s->ended->ending) {
+	case ENDED_MAX_RUN:
+		*value = EXIT_MAX_RUN;
+		return true;
+	case ENDED_LOST:
+		*value = EXIT_LOST;
+		return true;
+	case ENDED_DIED:
+		*value = -1;
+		return true;
+	case ENDED_EXITED:
+	case ENDED_KILLED:
+	case ENDED_NOT_RUN:
+		break;
+	case ENDED_UNKNOWN:
+	case ENDED_RUNNING:
+		return false;
+	}
+	*value = s->ended->signal >= 0 ? SIGNAL_STATUS + s->ended->signal :
+					 s->ended->status;
+	return *value >= 0;
+}
+
+static bool
+success_value(const struct gauge_lock *s, int64_t *value)
+{
+	*value = s->success == NULL ? -1 : s->success->since_ms;
+	return *value >= 0;
+}
+
+static const struct gauge {
+	const char *name;
+	const char *help;
+	bool seconds; /* the value is in ms */
+	gauge_value_fn *value;
+} gauges[] = {
+	{ "redlock_lock_holders", "Runs that hold the lock.", false,
+	    holders_value },
+	{ "redlock_lock_waiters", "Runs that wait for the lock.", false,
+	    waiters_value },
+	{ "redlock_lock_lease_seconds", "What is left of the lease.", true,
+	    lease_value },
+	{ "redlock_lock_held_seconds",
+	    "For how long the oldest holder has held the lock.", true,
+	    held_value },
+	{ "redlock_last_run_start_timestamp_seconds",
+	    "When the last run that has ended began.", true, start_value },
+	{ "redlock_last_run_duration_seconds", "For how long that run ran.",
+	    true, duration_value },
+	{ "redlock_last_run_status",
+	    "Its exit status; 128 plus the signal that killed it; -1 if it "
+	    "never reported its end.",
+	    false, status_value },
+	{ "redlock_last_success_timestamp_seconds",
+	    "When the last run that ended with status 0 began.", true,
+	    success_value },
+};
+
+/*
+ * Writes text as a label's value.  Backslashes are doubled before the rest is
+ * escaped, so different names have different labels.
+ */
+static char *
+escape_label(char label[LABEL], const char *text)
+{
+	char doubled[2 * TEXT + 1], safe[8 * TEXT + 1];
+	size_t n = 0;
+
+	for (; *text != '\0' && n + 2 < sizeof(doubled); text++) {
+		if (*text == '\\')
+			doubled[n++] = '\\';
+		doubled[n++] = *text;
+	}
+	escape_text(safe, sizeof(safe), doubled, n);
+	n = 0;
+	for (const char *p = safe; *p != '\0' && n + 2 < LABEL; p++) {
+		if (*p == '\\' || *p == '"')
+			label[n++] = '\\';
+		label[n++] = *p;
+	}
+	label[n] = '\0';
+	return label;
+}
+
+static void
+print_head(const char *name, const char *help)
+{
+	printf("# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+}
+
+static void
+print_servers(const struct metrics *m)
+{
+	const struct query *q = &m->status.query;
+	char label[LABEL];
+
+	print_head("redlock_server_up", "Whether the server replied.");
+	for (int i = 0; i < q->nservers; i++)
+		printf("redlock_server_up{server=\"%s\"} %d\n",
+		    escape_label(label, q->servers[i].conn.address.text),
+		    q->servers[i].failure == REPLY_OK);
+	print_head("redlock_server_round_trip_seconds",
+	    "The time from a request to its reply.");
+	for (int i = 0; i < q->nservers; i++)
+		if (m->rtt_us[i] >= 0)
+			printf("redlock_server_round_trip_seconds"
+			       "{server=\"%s\"} %" PRId64 ".%06" PRId64 "\n",
+			    escape_label(
+				label, q->servers[i].conn.address.text),
+			    m->rtt_us[i] / 1000000, m->rtt_us[i] % 1000000);
+}
+
+static void
+print_gauge(const struct gauge *g, const struct gauge_lock locks[], size_t n)
+{
+	char label[LABEL];
+	int64_t value;
+
+	print_head(g->name, g->help);
+	for (size_t i = 0; i < n; i++) {
+		if (!g->value(&locks[i], &value))
+			continue;
+		printf("%s{lock=\"%s\"} ", g->name,
+		    escape_label(label, locks[i].info->name));
+		if (g->seconds)
+			printf("%" PRId64 ".%03" PRId64 "\n", value / 1000,
+			    value % 1000);
+		else
+			printf("%" PRId64 "\n", value);
+	}
+}
+
+static void
+print_locks(const struct metrics *m)
+{
+	size_t n = m->status.nlocks;
+	struct gauge_lock *locks = xcalloc(n + 1, sizeof(*locks));
+
+	for (size_t i = 0; i < n; i++) {
+		const struct runs *runs = &m->history.locks[i].runs;
+
+		locks[i].info = &m->status.locks[i];
+		locks[i].success = runs_last_success(runs);
+		locks[i].ended = runs_last_ended(runs);
+	}
+	for (size_t g = 0; g < sizeof(gauges) / sizeof(gauges[0]); g++)
+		print_gauge(&gauges[g], locks, n);
+	free(locks);
+}
+
+static int
+send_time(struct query_server *s, size_t i)
+{
+	const char *const argv[] = { "TIME" };
+	struct metrics *m = s->query->arg;
+
+	m->sent_us[s - s->query->servers] = clock_now_us();
+	return conn_command(&s->conn, (int)i, 1, argv);
+}
+
+static bool
+time_replied(struct query_server *s, size_t i, const struct reply *a)
+{
+	struct metrics *m = s->query->arg;
+	int server = (int)(s - s->query->servers);
+
+	(void)i;
+	if (!query_server_error(s, a))
+		m->rtt_us[server] = clock_now_us() - m->sent_us[server];
+	return false;
+}
+
+static void
+read_servers(struct metrics *m)
+{
+	struct query *q = &m->status.query;
+
+	m->sent_us = xcalloc((size_t)q->nservers, sizeof(*m->sent_us));
+	m->rtt_us = xcalloc((size_t)q->nservers, sizeof(*m->rtt_us));
+	for (int i = 0; i < q->nservers; i++)
+		m->rtt_us[i] = -1;
+	q->arg = m;
+	query_send(q, 1, send_time, time_replied);
+	q->arg = &m->status;
+}
+
+/* The locks of the history are all there are, held ones too. */
+static void
+read_locks(struct metrics *m)
+{
+	struct query *q = &m->status.query;
+
+	for (size_t i = 0; i < m->history.nlocks; i++) {
+		const struct lock_runs *l = &m->history.locks[i];
+
+		query_add_lock(q, NULL, l->name, strlen(l->name), l->slots);
+	}
+	status_read_listed(&m->status);
+}
+
+int
+metrics_run(const struct options *opt)
+{
+	struct metrics m = { 0 };
+
+	query_init(&m.history.query, opt);
+	m.history.query.arg = &m.history;
+	status_init(&m.status, opt);
+	history_read(&m.history);
+	read_servers(&m);
+	read_locks(&m);
+	print_servers(&m);
+	if (query_status(&m.history.query) == 0 &&
+	    query_status(&m.status.query) == 0)
+		print_locks(&m);
+	flush_output();
+	free(m.sent_us);
+	free(m.rtt_us);
+	status_release(&m.status);
+	history_release(&m.history);
+	return 0;
+}

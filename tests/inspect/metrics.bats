@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# --metrics: gauges for Prometheus.
+# shellcheck disable=SC2154,SC2016
+
+load ../lib/common
+
+setup_file() { redis_start; }
+
+setup() {
+	redis_reset
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+teardown() { nothing_left; }
+teardown_file() { redis_stop_all; }
+
+metrics() {
+	run --separate-stderr redlock --metrics "$@"
+}
+
+# gauge NAME [LABEL]: its value; NAME without "redlock_".
+gauge() {
+	awk -v name="redlock_$1" -v label="${2-a}" '
+	index($0, name "{") == 1 && index($0, "=\"" label "\"}") { print $NF }' \
+	    <<<"$output"
+}
+
+# about VALUE LEAST MOST
+about() {
+	awk -v v="$1" -v least="$2" -v most="$3" \
+	    'BEGIN { exit !(v ~ /^[0-9.]+$/ && v >= least && v <= most) }'
+}
+
+@test "--metrics shows holders, waiters, lease and age of a lock" {
+	local holder
+	hold a -t 1h
+	holder=$bg_pid
+	redlock_bg -k a -w inf -- true
+	queue_is() { [ "$(redis zcard '{redlock:a}:~queue')" -eq 1 ]; }
+	eventually queue_is
+	metrics
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(gauge lock_holders)" = 1 ]
+	[ "$(gauge lock_waiters)" = 1 ]
+	about "$(gauge lock_lease_seconds)" 3000 3600
+	about "$(gauge lock_held_seconds)" 0 60
+	[ -z "$(gauge last_run_status)" ]
+	[ "$(gauge server_up "unix://$BATS_FILE_TMPDIR/redis.sock")" = 1 ]
+	about "$(gauge server_round_trip_seconds "unix://$BATS_FILE_TMPDIR/redis.sock")" 0 5
+	kill "$bg_pid"
+	wait "$bg_pid" || true
+	bg_pid=$holder
+	let_go
+}
+
+@test "--metrics shows the last run that ended and the last success" {
+	local before success
+	before=$(date +%s)
+	redlock -k a -- sleep 0.1
+	metrics
+	[ "$(gauge lock_holders)" = 0 ]
+	[ -z "$(gauge lock_lease_seconds)$(gauge lock_held_seconds)" ]
+	[ "$(gauge last_run_status)" = 0 ]
+	about "$(gauge last_run_duration_seconds)" 0.1 60
+	success=$(gauge last_success_timestamp_seconds)
+	about "$success" "$((before - 1))" "$((before + 60))"
+	[ "$(gauge last_run_start_timestamp_seconds)" = "$success" ]
+	redlock -k a -- sh -c 'exit 3' || true
+	metrics
+	[ "$(gauge last_run_status)" = 3 ]
+	[ "$(gauge last_success_timestamp_seconds)" = "$success" ]
+	redlock -k a -- sh -c 'kill -KILL $$' || true
+	metrics a
+	[ "$(gauge last_run_status)" = 137 ]
+	redlock -k a --max-run 100ms -- sleep 1000 || true
+	metrics -k a
+	[ "$(gauge last_run_status)" = 124 ]
+	# One that runs has not ended.
+	hold a
+	metrics
+	[ "$(gauge last_run_status)" = 124 ]
+	kill -KILL "$bg_pid"
+	wait "$bg_pid" || true
+	redis del redlock:a >/dev/null
+	metrics
+	[ "$(gauge last_run_status)" = -1 ]
+}
+
+@test "--metrics exits with 0 and shows an outage as redlock_server_up 0" {
+	redlock -k a -- true
+	metrics -r "$REDLOCK_REDIS" -r unix:///nowhere -r unix:///nowhere2
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(gauge server_up unix:///nowhere)" = 0 ]
+	[ -z "$(gauge server_round_trip_seconds unix:///nowhere)" ]
+	[ "$(gauge server_up "$REDLOCK_REDIS")" = 1 ]
+	[[ $output != *redlock_l* ]]
+	run -64 redlock --metrics --prefix ''
+	run -64 redlock --metrics --json
+	run -64 redlock --metrics -w 1s
+}
+
+@test "--metrics passes promtool check metrics, whatever the names" {
+	command -v promtool ||
+		skip "promtool (Debian's prometheus) is not installed"
+	redis set 'redlock:"quoted" \ back' somebody
+	redis set $'redlock:\x01\x1b[31m\n\xff' somebody
+	redis set 'redlock:\x01\x1b[31m' somebody
+	redis set 'redlock:€😀{}=,' somebody px 60000
+	redlock -k a -- true
+	metrics
+	[ "$status" -eq 0 ]
+	clean
+	promtool check metrics <<<"$output"
+	[ "$(grep -c '^redlock_lock_holders{' <<<"$output")" -eq 5 ]
+}
+
+@test "--metrics gives different locks different labels and escapes them" {
+	redis set $'redlock:\x01' somebody
+	redis set 'redlock:\x01' somebody
+	redis set 'redlock:"' somebody
+	metrics
+	clean
+	grep -qxF 'redlock_lock_holders{lock="\\x01"} 1' <<<"$output"
+	grep -qxF 'redlock_lock_holders{lock="\\\\x01"} 1' <<<"$output"
+	grep -qxF 'redlock_lock_holders{lock="\""} 1' <<<"$output"
+}
+
+@test "--metrics reads a thousand locks with pipelined requests" {
+	local i
+	for i in {1..1000}; do
+		echo "SET redlock:lock-$i somebody PX 600000"
+	done | redis >/dev/null
+	redis config resetstat
+	metrics
+	[ "$(grep -c '^redlock_lock_holders{' <<<"$output")" -eq 1000 ]
+	# Two scripts a lock; a reply for each would be as many reads.
+	[ "$(redis info commandstats | sed -n 's/^cmdstat_eval:calls=\([0-9]*\).*/\1/p')" -eq 2000 ]
+	(($(redis info stats | sed -n 's/^total_reads_processed:\([0-9]*\).*/\1/p') < 1900))
+}
