@@ -409,7 +409,9 @@ nagios() {
 		echo "XADD $runs * end \"${owner/=x/=t$i} waited=0 ran=$i ended=exited status=0\""
 	done | redis >/dev/null
 	redlock -k a -- true
-	[ "$(redis xlen "$runs")" = 200 ]
+	local kept
+	kept=$(redis xlen "$runs")
+	((kept >= 200 && kept < 400)) # Redis drops them a block at a time
 	history --json -k a --rows 1000
 	json 'len(d) == 100 and all(r["ended"] == "exited" for r in d)'
 	redis xtrim "$runs" maxlen 3 >/dev/null
