@@ -126,7 +126,7 @@ $B/lua/lock.lua: $(LOCK_PARTS:%=$(LUA)/%.lua) $B/flags
 
 $B/scripts.h: Makefile $(SCRIPTS:%=$B/lua/%.lua)
 	$(call say,make)echo '#pragma once' >$@; \
-	sed -n 's/^local \(GRANT_MS\) =/#define \1/p' \
+	sed -n 's/^local \(GRANT_MS\|HANDOVER_MS\) =/#define \1/p' \
 		$(LUA)/common.lua >>$@; \
 	for s in $(SCRIPTS); do \
 		echo "static const struct script script_$$s = {"; \

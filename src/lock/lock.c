@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "lock/lock.h"
+#include "lock/server_grant.h"
 #include "protocol/quorum.h"
 
 #define STRAGGLE_MS 50  /* for a release where there were answers */
@@ -119,6 +120,21 @@ int64_t
 lock_fence(const struct lock *l)
 {
 	return l->lease.fence;
+}
+
+int64_t
+lock_grant_ms(const struct lock *l)
+{
+	return l->lease.nservers == 1 ? l->servers[0].grant.length_ms : 0;
+}
+
+void
+lock_drop_grant(struct lock *l)
+{
+	l->lease.phase = PHASE_ACQUIRE;
+	l->lease.held = false;
+	grant_drop(&l->servers[0]);
+	server_ask_anew(&l->servers[0]);
 }
 
 bool

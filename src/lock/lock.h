@@ -128,6 +128,14 @@ void lock_start(struct lock *);
 /* The fence of this tenure, once it is held. */
 int64_t lock_fence(const struct lock *);
 
+/*
+ * The length of a grant that came with the wake while it is not confirmed; 0:
+ * there is none.  lock_drop_grant() gives it up before anything was started
+ * under it, and the lock has to be acquired again.
+ */
+int64_t lock_grant_ms(const struct lock *);
+void lock_drop_grant(struct lock *);
+
 /* Whether lock_begin() was given a time to wait. */
 bool lock_waits(const struct lock *);
 

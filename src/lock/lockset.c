@@ -179,6 +179,22 @@ locks_acquire(struct locks *ls, const struct owner *owner, int64_t wait_end_ms,
 	return outcome;
 }
 
+/* It came with the wake for the last one. */
+int64_t
+locks_grant_ms(const struct locks *ls)
+{
+	return lock_grant_ms(&ls->lock[ls->n - 1]);
+}
+
+void
+locks_drop_grant(struct locks *ls)
+{
+	lock_drop_grant(&ls->lock[ls->n - 1]);
+	ls->begun = ls->n - 1;
+	for (int i = 0; i < ls->n; i++)
+		ls->lock[i].lease.started = false;
+}
+
 void
 locks_cancel(struct locks *ls)
 {

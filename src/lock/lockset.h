@@ -53,6 +53,15 @@ void locks_connect(struct locks *);
 enum lock_outcome locks_acquire(struct locks *, const struct owner *,
     int64_t wait_end_ms, locks_waiting_cb *waiting_cb, void *waiting_arg);
 
+/*
+ * The length of a grant under which they are held but which is not confirmed
+ * yet, and which ends sooner than a lease; 0: there is none.  If nothing has
+ * been started, locks_drop_grant() gives it up: locks_acquire() has to be called
+ * again.
+ */
+int64_t locks_grant_ms(const struct locks *);
+void locks_drop_grant(struct locks *);
+
 /* Ends locks_acquire() at its next turn.  For callbacks. */
 void locks_cancel(struct locks *);
 

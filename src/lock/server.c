@@ -13,6 +13,8 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "lock/server.h"
+#include "lock/server_grant.h"
 #include "lock/server_send.h"
 #include "protocol/quorum.h"
 
@@ -87,6 +89,7 @@ give_back(struct server *s, bool leave)
 	    CLOCK_NEVER; /* the next request has a time of its own */
 	s->key.state = KEY_NONE;
 	s->valid_ms = s->key.untrusted_since_ms = 0;
+	s->grant.nonce = 0;
 	s->try++;
 }
 
@@ -111,6 +114,7 @@ server_restart(struct server *s)
 	if (s->key.state == KEY_OURS)
 		s->key.state = KEY_MAYBE;
 	s->valid_ms = s->key.untrusted_since_ms = 0;
+	s->grant.nonce = 0;
 	s->try++;
 	s->vote = VOTE_PENDING;
 	s->pace.next_ms = clock_now_ms();
@@ -138,6 +142,15 @@ note_failure(struct server *s, const char *why)
 		conn_explain(&s->conn, why, s->why);
 }
 
+/* Until when we wait for the answer to what is sent at that time. */
+static int64_t
+answer_end_ms(const struct server *s, int64_t sent_ms)
+{
+	return s->grant.length_ms != 0 && s->lease->phase == PHASE_HOLD ?
+	    grant_give_up_ms(s, sent_ms) :
+	    sent_ms + s->lease->node_timeout_ms;
+}
+
 /*
  * Whether the silence was our own: when the time for the answer was over, we
  * had yet to send the request, or to read what came before the answer.  The
@@ -146,12 +159,10 @@ note_failure(struct server *s, const char *why)
 static bool
 excused(struct server *s)
 {
-	const struct lease *l = s->lease;
-
 	if (s->in_flight.excused_ms != 0 ||
 	    s->conn.link.active_ms < s->in_flight.give_up_ms)
 		return false;
-	s->in_flight.give_up_ms = s->conn.link.active_ms + l->node_timeout_ms;
+	s->in_flight.give_up_ms = answer_end_ms(s, s->conn.link.active_ms);
 	s->in_flight.excused_ms = s->in_flight.give_up_ms;
 	return true;
 }
@@ -192,7 +203,9 @@ server_unanswered(struct server *s)
 static int64_t
 reopen_after_ms(const struct server *s)
 {
-	int64_t ttl_ms = s->lease->ttl_ms, retry_ms = lease_retry_ms(ttl_ms);
+	int64_t ttl_ms = s->lease->ttl_ms;
+	int64_t retry_ms = lease_retry_ms(
+	    s->grant.length_ms != 0 ? s->grant.length_ms : ttl_ms);
 
 	if (s->conn.failure == REPLY_DENIED)
 		return lease_renewal_ms(ttl_ms);
@@ -237,8 +250,9 @@ server_down(struct server *s, int64_t now)
 void
 server_open(struct server *s, int64_t now)
 {
-	int64_t limit = s->lease->node_timeout_ms;
+	int64_t limit = answer_end_ms(s, now) - now;
 
+	s->grant.nonce = 0; /* its proof is for one connection */
 	/* Several addresses share the time that there is. */
 	s->in_flight.give_up_ms =
 	    now + limit / (s->conn.untried > 1 ? s->conn.untried : 1);
@@ -349,7 +363,7 @@ server_step(struct server *s, int64_t now)
 	if (r.kind == REQUEST_WAIT)
 		s->in_flight.give_up_ms = s->pace.next_ms;
 	else if (conn_connected(&s->conn))
-		s->in_flight.give_up_ms = now + s->lease->node_timeout_ms;
+		s->in_flight.give_up_ms = answer_end_ms(s, now);
 	return s->in_flight.give_up_ms;
 }
 
@@ -386,6 +400,7 @@ server_again(struct server *s)
 		conn_close(&s->conn, NULL);
 	}
 	s->try++;
+	s->grant.nonce = s->grant.length_ms = 0;
 	s->vote = s->release.vote = VOTE_PENDING;
 	if (s->key.state == KEY_OURS)
 		s->key.state = KEY_MAYBE;

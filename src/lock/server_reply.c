@@ -11,16 +11,22 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "lock/server.h"
+#include "lock/server_grant.h"
 #include "protocol/quorum.h"
 #include "protocol/state.h"
 #include "redis/error.h"
 #include "scripts.h"
 
-#define REFRESH_MS     5000 /* of our place in a queue, give or take a tenth */
-#define WAIT_RETRY_MS  500  /* after an error, while we wait */
-#define LATE_MS        100  /* BLPOP's timeout comes that late */
-#define FOREIGN_MS     25   /* at first, under a holder that wakes nobody */
-#define FOREIGN_MAX_MS 250
+/*
+ * We refresh our place in a queue that often, give or take a tenth; more often
+ * at its head, so that a grant is young when it comes.
+ */
+#define REFRESH_MS      4000
+#define HEAD_REFRESH_MS 1000
+#define WAIT_RETRY_MS   500 /* after an error, while we wait */
+#define LATE_MS         100 /* BLPOP's timeout comes that late */
+#define FOREIGN_MS      25  /* at first, under a holder that wakes nobody */
+#define FOREIGN_MAX_MS  250
 
 void
 server_failed(struct server *s, enum vote vote, const char *why)
@@ -38,7 +44,8 @@ retry_after_ms(const struct server *s)
 {
 	const struct lease *l = s->lease;
 
-	int64_t retry_ms = lease_retry_ms(l->ttl_ms);
+	int64_t retry_ms = lease_retry_ms(
+	    s->grant.length_ms != 0 ? s->grant.length_ms : l->ttl_ms);
 
 	return l->phase == PHASE_ACQUIRE && retry_ms > WAIT_RETRY_MS ?
 	    WAIT_RETRY_MS :
@@ -52,31 +59,12 @@ server_malformed(struct server *s, const struct reply *a)
 	s->pace.next_ms = a->sent_ms + retry_after_ms(s);
 }
 
-bool
-server_queues(const struct server *s)
-{
-	return !s->in_flight.heals &&
-	    (s->lease->quorum > 1 || s->lease->wait_end_ms != 0);
-}
-
 void
 server_may_hold(struct server *s)
 {
 	if (s->key.state == KEY_NONE)
 		s->key.state = KEY_MAYBE;
 	s->queue.maybe = s->queue.maybe || server_queues(s);
-}
-
-/* Whether it has been up for as long as any lease lasts. */
-static bool
-past_restart_grace(const struct server *s)
-{
-	int64_t grace_ms = s->lease->grace_ms;
-
-	/* Its own account is in whole seconds. */
-	return grace_ms == 0 ||
-	    (s->conn.info.born_ms != 0 &&
-		clock_now_ms() - s->conn.info.born_ms >= grace_ms + 1000);
 }
 
 /* Whether it goes by another name as well, under which it votes already. */
@@ -100,7 +88,7 @@ vote_trusted(const struct server *s)
 	const struct server *duplicate = s->duplicate;
 
 	return s->key.untrusted_since_ms == 0 ||
-	    (past_restart_grace(s) && !is_duplicate(s, duplicate) &&
+	    (server_past_restart_grace(s) && !is_duplicate(s, duplicate) &&
 		(duplicate == NULL || duplicate->valid_ms <= clock_now_ms()) &&
 		(s->lease->phase == PHASE_ACQUIRE ||
 		    s->lease->confirmed_ms > s->key.untrusted_since_ms));
@@ -118,6 +106,7 @@ server_granted(struct server *s, const struct reply *a)
 	s->key.state = KEY_OURS;
 	s->replicas = 0;
 	s->vote = VOTE_GRANTED;
+	s->grant.length_ms = 0;
 	s->key.confirmed_ms = a->sent_ms;
 	s->pace.next_ms = l->phase == PHASE_ACQUIRE && l->contest ?
 	    now + clock_jitter(POLL_MS) :
@@ -151,6 +140,9 @@ await_turn(struct server *s)
 	int64_t ends =
 	    now + (v->best_ms == PTTL_FREE ? GRANT_MS : v->best_ms) + 1;
 	bool wakes = v->owner.token[0] != '\0';
+	int64_t refresh_ms = server_takes_grants(s) && !s->queue.waiter_ahead ?
+	    HEAD_REFRESH_MS :
+	    REFRESH_MS;
 
 	s->pace.block_ms = 0;
 	s->pace.next_ms = now + clock_jitter(POLL_MS);
@@ -172,8 +164,8 @@ await_turn(struct server *s)
 		return;
 	}
 	s->pace.poll_ms = 0;
-	s->pace.block_ms = now + REFRESH_MS - REFRESH_MS / 10 +
-	    clock_wall_us() % (REFRESH_MS / 5);
+	s->pace.block_ms = now + refresh_ms - refresh_ms / 10 +
+	    clock_wall_us() % (refresh_ms / 5);
 	s->pace.next_ms = s->pace.block_ms + LATE_MS + l->node_timeout_ms;
 	if ((!s->queue.waiter_ahead || v->queued || v->best_ms == PTTL_FREE) &&
 	    v->best_ms != PTTL_NONE && ends < s->pace.next_ms)
@@ -190,6 +182,7 @@ server_refused(struct server *s, const struct reply *a)
 		    s->conn.address.text);
 	s->key.state = KEY_NONE;
 	s->vote = VOTE_REFUSED;
+	s->grant.length_ms = 0;
 	s->valid_ms = s->key.untrusted_since_ms = 0;
 	if (l->phase == PHASE_ACQUIRE)
 		await_turn(s);
@@ -262,6 +255,7 @@ acquire_answered(struct server *s, const struct reply *a)
 	s->numbers.ahead_us = st.now_us - a->sent_ms * 1000;
 	s->queue.waiter_ahead = st.ahead;
 	if (!st.granted) {
+		grant_expect(s, a->sent_ms);
 		server_refused(s, a);
 		return;
 	}
@@ -269,7 +263,7 @@ acquire_answered(struct server *s, const struct reply *a)
 	if (l->nservers == 1)
 		s->queue.maybe = false;
 	s->slot = st.slot;
-	if (!past_restart_grace(s) ||
+	if (!server_past_restart_grace(s) ||
 	    (made && (s->in_flight.heals || duplicate != NULL)))
 		s->key.untrusted_since_ms = clock_now_ms();
 	if (made && duplicate != NULL && l->phase == PHASE_HOLD)
@@ -277,8 +271,19 @@ acquire_answered(struct server *s, const struct reply *a)
 		    l->name, s->conn.address.text,
 		    duplicate->conn.address.text);
 	server_granted(s, a);
-	if (l->phase == PHASE_ACQUIRE && !past_restart_grace(s))
+	if (l->phase == PHASE_ACQUIRE && !server_past_restart_grace(s))
 		say_young(s);
+}
+
+/* We are woken, or it is time to refresh our place in the queue. */
+static void
+wait_answered(struct server *s, const struct reply *a)
+{
+	size_t len = 0;
+	const char *element = reply_string(a, 1, &len);
+
+	if (!grant_take(s, element, len))
+		s->pace.next_ms = 0;
 }
 
 static void
@@ -407,7 +412,7 @@ server_reply_cb(void *arg, const struct reply *a)
 		acquire_answered(s, a);
 		break;
 	case REQUEST_WAIT:
-		s->pace.next_ms = 0;
+		wait_answered(s, a);
 		break;
 	case REQUEST_REPLICAS:
 		replicas_answered(s, a);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "lock/server_grant.h"
 #include "lock/server_send.h"
 #include "protocol/key.h"
 #include "scripts.h"
@@ -73,16 +74,18 @@ int
 server_send_release(struct server *s, bool leave)
 {
 	const struct lease *l = s->lease;
-	char rest[24], end[RECORD] = "";
+	char rest[24], fence[24], proposal[24], end[RECORD] = "";
 	const char *const args[] = { rest, leave ? "1" : "0", only_server(s),
-		end, l->started ? l->details : "" };
+		end, l->started ? l->details : "", fence, proposal };
 
 	snprintf(rest, sizeof(rest), "%" PRId64, l->cooldown_ms);
+	snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
+	snprintf(proposal, sizeof(proposal), "%" PRId64, clock_wall_us());
 	if (l->end_record[0] != '\0')
 		record(l, l->end_record, end);
 	else if (!l->started && starts_run(s))
 		record(l, " ended=not-run", end);
-	return send_script(s, "release", 5, args);
+	return send_script(s, "release", 7, args);
 }
 
 /* To be woken, or to be told that it is time to ask again. */
@@ -122,8 +125,10 @@ send_acquire(struct server *s)
 {
 	const struct lease *l = s->lease;
 	char ttl[24], fence[24], ticket[24], heartbeat[24], start[RECORD] = "";
+	char nonce[24] = "";
 	const char *const args[] = { l->details, ttl, fence, ticket, heartbeat,
-		only_server(s), start };
+		only_server(s), start, nonce };
+	int64_t new_nonce = grant_new_nonce(s);
 	int64_t beat_ms = l->wait_end_ms != 0 ?
 	    HEARTBEAT_MS :
 	    BEAT_TIMEOUTS * l->node_timeout_ms;
@@ -138,28 +143,34 @@ send_acquire(struct server *s)
 	snprintf(ticket, sizeof(ticket), "%" PRId64, l->ticket);
 	snprintf(heartbeat, sizeof(heartbeat), "%" PRId64,
 	    server_queues(s) ? beat_ms : 0);
+	if (new_nonce != 0)
+		snprintf(nonce, sizeof(nonce), "%" PRId64, new_nonce);
 	if (starts_run(s)) {
 		record(l, "", start);
 		s->recorded = true;
 	}
-	return send_script(s, "acquire", 7, args);
+	return send_script(s, "acquire", 8, args);
 }
 
-/* Once in a run it says that this has started; an answer may be lost. */
+/*
+ * Once in a run it says that this has started; an answer may be lost.  The
+ * confirmation of a grant says so each time, and the script writes it once.
+ */
 static int
 send_renew(struct server *s)
 {
 	const struct lease *l = s->lease;
 	char ttl[24], fence[24], start[RECORD] = "";
-	bool starts = l->started && !s->recorded;
-	const char *const args[] = { ttl, fence, start };
+	bool granted = s->grant.length_ms != 0;
+	bool starts = l->started && (granted || !s->recorded);
+	const char *const args[] = { ttl, fence, start, granted ? "1" : "0" };
 
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
 	if (starts)
 		record(l, "", start);
-	if (send_script(
-		s, s->in_flight.leaves ? "confirm" : "renew", 3, args) == -1)
+	if ((s->in_flight.leaves ? send_script(s, "confirm", 4, args) :
+				   send_script(s, "renew", 3, args)) == -1)
 		return -1;
 	s->recorded = s->recorded || starts;
 	return 0;
@@ -183,6 +194,7 @@ server_send(struct server *s, enum request_kind kind)
 		return send_renew(s);
 	case REQUEST_LEAVE:
 		sent = server_send_release(s, true);
+		s->grant.nonce = 0;
 		s->try++;
 		return sent;
 	case REQUEST_RELEASE:

@@ -2,7 +2,7 @@
 #ifndef SERVER_SEND_H
 #define SERVER_SEND_H
 
-#include "lock/server.h"
+#include "lock/server_state.h"
 
 /*
  * Sends a request of that kind for what is wanted now.  Returns 0, or -1 if the

@@ -126,6 +126,7 @@ struct tally
 count_votes(const struct lock *l, int64_t now)
 {
 	const struct lease *w = &l->lease;
+	int64_t grant_ms = lock_grant_ms(l);
 	struct tally t = { .quorum = w->quorum,
 		.minority = w->nservers - w->quorum,
 		.contested = contested(l),
@@ -135,8 +136,8 @@ count_votes(const struct lock *l, int64_t now)
 		.over = loop_seen_ms(l->loop) >= l->phase_end_ms,
 		.extended = l->contest.extended,
 		.has_ticket = w->ticket != 0,
-		.half_left =
-		    lock_deadline_ms(l) - now >= lease_start_ms(w->ttl_ms),
+		.half_left = lock_deadline_ms(l) - now >=
+		    lease_start_ms(grant_ms != 0 ? grant_ms : w->ttl_ms),
 		.stale = grant_is_stale(l, now) };
 
 	for (int i = 0; i < w->nservers; i++) {

@@ -69,6 +69,14 @@ lease_kill_after_ms(int64_t ttl_ms, int64_t kill_after_ms)
 	return at_most(kill_after_ms, ttl_ms / 3);
 }
 
+int64_t
+lease_grant_kill_after_ms(
+    int64_t length_ms, int64_t ttl_ms, int64_t kill_after_ms)
+{
+	return at_most(
+	    lease_kill_after_ms(ttl_ms, kill_after_ms), length_ms / 10);
+}
+
 /* A tenth of the lease, from 50 ms to 3 s. */
 int64_t
 lease_node_timeout_ms(int64_t ttl_ms)

@@ -11,6 +11,10 @@
  *	start	COMMAND starts if at least TTL/2 are left until D
  *	SIGKILL	margin before D: TTL/50 + 5 ms, at most 100 ms
  *	SIGTERM	before that: --kill-after, at most TTL/3
+ *
+ * A grant that came with the wake is a lease of the length L, which is at most
+ * the TTL, until it is confirmed: v_i, start and retry are those of L, and from
+ * SIGTERM to SIGKILL it is at most L/10.
  */
 #ifndef QUORUM_H
 #define QUORUM_H
@@ -44,6 +48,8 @@ int64_t lease_start_ms(int64_t ttl_ms);
  */
 int64_t lease_margin_ms(int64_t ttl_ms);
 int64_t lease_kill_after_ms(int64_t ttl_ms, int64_t kill_after_ms);
+int64_t lease_grant_kill_after_ms(
+    int64_t length_ms, int64_t ttl_ms, int64_t kill_after_ms);
 
 /* The default of --node-timeout. */
 int64_t lease_node_timeout_ms(int64_t ttl_ms);

@@ -141,16 +141,12 @@ wait_end_ms(const struct run *run)
 }
 
 /*
- * Takes all locks.  Returns whether they are held; if not, *status is our exit
- * status, -N for signal N.
+ * Begins to connect, and readies meanwhile what is needed later.  Returns 0, or
+ * our exit status.
  */
-static bool
-acquire(struct run *run, int *status)
+static int
+prepare(struct run *run)
 {
-	enum lock_outcome outcome;
-	int64_t now, end_ms, waited_ms;
-	char text[DURATION_TEXT];
-
 	run->asked_ms = clock_now_ms();
 	locks_connect(&run->locks);
 	owner_init(&run->owner, run->opt->command[0], run->opt->capacity);
@@ -162,13 +158,25 @@ acquire(struct run *run, int *status)
 	    -1) {
 		warn(
 		    "%s: not run: %s", run->opt->names.joined, strerror(errno));
-		*status = EXIT_OS;
-		return false;
+		return EXIT_OS;
 	}
-	end_ms = wait_end_ms(run);
-	waiting_begin(&run->waiting, run->asked_ms, end_ms);
-	outcome = locks_acquire(
-	    &run->locks, &run->owner, end_ms, waiting_cb, &run->waiting);
+	waiting_begin(&run->waiting, run->asked_ms, wait_end_ms(run));
+	return 0;
+}
+
+/*
+ * Takes all locks, or the last one once more.  Returns whether they are held; if
+ * not, *status is our exit status, -N for signal N.
+ */
+static bool
+acquire(struct run *run, int *status)
+{
+	enum lock_outcome outcome;
+	int64_t now, waited_ms;
+	char text[DURATION_TEXT];
+
+	outcome = locks_acquire(&run->locks, &run->owner, wait_end_ms(run),
+	    waiting_cb, &run->waiting);
 	waited_ms = waiting_end(&run->waiting);
 	if (outcome != LOCK_HELD) {
 		*status = not_acquired(run, outcome, waited_ms);
@@ -180,10 +188,26 @@ acquire(struct run *run, int *status)
 	now = clock_now_ms();
 	run->deadline_ms = locks_deadline_ms(&run->locks);
 	run->acquired_ms = now;
-	run->voted_ms =
+	/* A grant that came with the wake counts from the start of COMMAND. */
+	run->voted_ms = locks_grant_ms(&run->locks) != 0 ?
+	    now :
 	    run->deadline_ms - lease_valid_ms(run->opt->settings.ttl_ms);
 	for (int i = 0; i < locks_count(&run->locks); i++)
 		report_acquired(locks_at(&run->locks, i), now - run->asked_ms);
+	return true;
+}
+
+/*
+ * A grant that came with the wake is short.  Returns whether too little of it is
+ * left to start anything; it is then given up.
+ */
+static bool
+grant_has_passed(struct run *run)
+{
+	if (locks_grant_ms(&run->locks) == 0 ||
+	    clock_now_ms() < run_stop_ms(run))
+		return false;
+	locks_drop_grant(&run->locks);
 	return true;
 }
 
@@ -196,7 +220,6 @@ start(struct run *run, int *status)
 {
 	const struct options *opt = run->opt;
 
-	forward_signals(run); /* one that arrived until now still cancels */
 	if (run->cancelled != 0) {
 		*status = -run->cancelled;
 		return false;
@@ -313,6 +336,23 @@ release(struct run *run, int status)
 	return released(run, result, status);
 }
 
+/* Acquires, starts, supervises, releases.  Returns our exit status. */
+static int
+run_locked(struct run *run)
+{
+	int status;
+
+	do {
+		if (!acquire(run, &status))
+			return status;
+		/* One that arrived until now still cancels. */
+		forward_signals(run);
+	} while (run->cancelled == 0 && grant_has_passed(run));
+	if (start(run, &status))
+		status = supervise(run);
+	return release(run, status);
+}
+
 int
 run_job(const struct options *opt, const struct signals *signals)
 {
@@ -320,11 +360,9 @@ run_job(const struct options *opt, const struct signals *signals)
 	int status;
 
 	init(&run, opt, signals);
-	if (acquire(&run, &status)) {
-		if (start(&run, &status))
-			status = supervise(&run);
-		status = release(&run, status);
-	}
+	status = prepare(&run);
+	if (status == 0)
+		status = run_locked(&run);
 	finish(&run);
 	return status;
 }

@@ -35,8 +35,20 @@ run_margin_ms(const struct run *run)
 static int64_t
 short_kill_after_ms(const struct run *run)
 {
-	return lease_kill_after_ms(
-	    run->opt->settings.ttl_ms, run->opt->settings.kill_after_ms);
+	int64_t kill_after_ms = run->opt->settings.kill_after_ms;
+	int64_t grant_ms = locks_grant_ms(&run->locks);
+
+	return grant_ms != 0 ?
+	    lease_grant_kill_after_ms(
+		grant_ms, run->opt->settings.ttl_ms, kill_after_ms) :
+	    lease_kill_after_ms(run->opt->settings.ttl_ms, kill_after_ms);
+}
+
+int64_t
+run_stop_ms(const struct run *run)
+{
+	return run->deadline_ms - run_margin_ms(run) -
+	    (run->opt->warn_on_loss ? 0 : short_kill_after_ms(run));
 }
 
 /* The guard kills at the same moment as we do. */

@@ -12,6 +12,9 @@
 /* Returns how long before D SIGKILL is sent. */
 int64_t run_margin_ms(const struct run *);
 
+/* When COMMAND is stopped unless D is put off. */
+int64_t run_stop_ms(const struct run *);
+
 /*
  * Turns the loop until COMMAND, which has just started, and all of its
  * processes are gone.  Returns our exit status; -N: die of signal N.

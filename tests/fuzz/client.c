@@ -13,6 +13,7 @@
 #include "inspect/runlog.h"
 #include "lock/lockset.h"
 #include "run/messages.h"
+#include "run/waiting.h"
 #include "inspect/history.h"
 #include "inspect/lockinfo.h"
 #include "inspect/status.h"
@@ -119,13 +120,16 @@ static void
 run_locked(const struct options *opt, const struct owner *owner)
 {
 	char text[OWNER_WHO + LOCK_WHY];
+	struct waiting waiting;
 	int64_t wait_end_ms =
 	    opt->wait_ms == 0 ? 0 : world.now_ms + opt->wait_ms;
 
 	locks_connect(&locks);
 	world.turn_cb = judge_locks;
 	world.cancel_cb = cancel_locks;
-	switch (locks_acquire(&locks, owner, wait_end_ms, report_waiting)) {
+	waiting_begin(&waiting, world.now_ms, wait_end_ms);
+	switch (
+	    locks_acquire(&locks, owner, wait_end_ms, waiting_cb, &waiting)) {
 	case LOCK_HELD:
 		report_acquired(locks.about, 1);
 		hold_locks(world.now_ms + 2 * opt->settings.ttl_ms);
@@ -137,7 +141,7 @@ run_locked(const struct options *opt, const struct owner *owner)
 		report_released(locks.about, 1);
 		break;
 	case LOCK_BUSY:
-		report_busy(locks.about);
+		report_busy(locks.about, waiting_end(&waiting));
 		break;
 	case LOCK_UNDECIDED:
 		abort();

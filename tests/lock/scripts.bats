@@ -39,17 +39,18 @@ script_run() {
 # The scripts as owner $1 sends them, in its attempt $2.
 acquire() {
 	script_run acquire "redlock-run/2 token=$1 try=$2 " "$1" "$details" 60000 \
-	    "${3:-1000}" "${4:-0}" "${5:-0}" "${6:-0}" "${7:-}"
+	    "${3:-1000}" "${4:-0}" "${5:-0}" "${6:-0}" "${7:-}" "${8:-}"
 }
 renew() {
 	script_run renew "redlock-run/2 token=$1 try=$2 " "$1" 60000 "$3" "${4:-}"
 }
 confirm() {
-	script_run confirm "redlock-run/2 token=$1 try=$2 " "$1" 60000 "$3" "${4:-}"
+	script_run confirm "redlock-run/2 token=$1 try=$2 " "$1" 60000 "$3" "${4:-}" \
+	    "${5:-0}"
 }
 release() {
 	script_run release "redlock-run/2 token=$1 try=$2" "$1" "${3:-0}" 1 \
-	    "${4:-0}" "${5:-}" "${6:-}"
+	    "${4:-0}" "${5:-}" "${6:-}" "${7:-0}" "${8:-0}"
 }
 
 value() { redis get "$lock"; }
@@ -209,7 +210,7 @@ readers='{redlock:a}:~readers'
 	limit=0
 	acquire one 1
 	script_run acquire "redlock-run/2 token=two try=1 " two "$details" \
-	    5000 1000 0 0 0 ''
+	    5000 1000 0 0 0 '' ''
 	(($(redis pttl "$lock") > 50000 && $(redis pttl "$readers") > 50000))
 	release one '1 '
 	(($(redis pttl "$lock") <= 5000 && $(redis pttl "$lock") > 0))
@@ -429,6 +430,85 @@ end,$one ended=killed" ]
 	[ "$(limit=0 acquire me 1 1000 100 60000 1 ' waited=2' | field granted fence ahead slot)" = '1 1001 0 1' ]
 	[[ $(redis hget "$readers" me) != *unconfirmed* ]]
 	[ "$(written)" = "start,$one waited=2" ]
+}
+
+wake='{redlock:a}:~wake:me'
+
+@test "hand-over: the grant goes with the wake, with nonce, next fence and length" {
+	acquire you 1 5000 0 0 1 ''
+	acquire me 1 1000 100 60000 1 '' 77
+	release you '1 ' 0 1 '' '' 5000 1
+	[ "$(redis lrange "$wake" 0 -1)" = '77 5001 5000' ]
+	[ "$(counter)" = 5001 ]
+	[[ $(value) == *'token=me '*' unconfirmed' && $(value) != *nonce* ]]
+	(($(redis pttl "$lock") > 4000 && $(redis pttl "$lock") <= 5000))
+	# Its place lasts as long, not longer.
+	(($(redis hget "$beat" me | cut -d ' ' -f 1) < $(now_us) + 5000001))
+	[ "$(confirm me 1 5001 ' waited=4' 1 | paste -sd ' ')" = '1 5001' ]
+	[ "$(value)" = "$(value | sed 's/ unconfirmed//')" ]
+	(($(redis pttl "$lock") > 50000))
+	[ "$(redis exists "$queue" "$beat" "$wake")" = 0 ]
+	# Once more, since its reply was lost.
+	[ "$(confirm me 1 5001 ' waited=4' 1 | first)" = 1 ]
+	[ "$(written)" = "start,$one waited=4" ]
+}
+
+@test "hand-over: the next fence is above the counter, the last fence and the proposal" {
+	local now
+	acquire you 1 5000 0 0 1 ''
+	acquire me 1 1000 100 60000 1 '' 77
+	# The counter was evicted.
+	redis del "$fence"
+	release you '1 ' 0 1 '' '' 9000 8000
+	[ "$(counter)" = 9001 ]
+	acquire me 1 1000 100 60000 1 ''
+	acquire you 1 1000 200 60000 1 '' 78
+	now=$(now_us)
+	release me '1 ' 0 1 '' '' 9002 9000000000000000
+	(($(counter) > now && $(counter) < now + 120000000))
+}
+
+@test "hand-over: whoever has written no nonce, or shares the lock, is woken to ask" {
+	acquire you 1 5000 0 0 1 ''
+	acquire me 1 1000 100 60000 1 ''
+	release you '1 ' 0 1 '' '' 5000 1
+	[ "$(redis lrange "$wake" 0 -1)" = 1 ]
+	[ "$(counter)" = 5000 ]
+	(($(redis pttl "$lock") <= 2000))
+	redis del "$lock" "$queue" "$beat" "$wake"
+	acquire you 1 5000 0 0 1 ''
+	limit=0 acquire me 1 1000 100 60000 1 '' 77
+	release you '1 ' 0 1 '' '' 5001 1
+	[ "$(redis lrange "$wake" 0 -1)" = 1 ]
+	limit=0 release me '1 ' 0 1
+	redis del "$lock" "$queue" "$beat" "$wake"
+	limit=2 slot=1 acquire you 1 5000 0 0 1 ''
+	acquire me 1 1000 100 60000 1 '' 77
+	limit=2 slot=1 release you '1 ' 0 1 '' '' 5002 1
+	[ "$(redis lrange "$wake" 0 -1)" = 1 ]
+}
+
+@test "hand-over: the grant replaces an older wake; a taken key, or one that cannot be set, brings none" {
+	acquire you 1 5000 0 0 1 ''
+	acquire me 1 1000 100 60000 1 '' 77
+	redis lpush "$wake" 1
+	release you '1 ' 0 1 '' '' 5000 1
+	[ "$(redis lrange "$wake" 0 -1)" = '77 5001 5000' ]
+	release me '1 ' 0 1
+	redis set "$lock" foreign
+	acquire me 1 1000 100 60000 1 '' 78
+	[ "$(release you '1 ' 0 1 '' '' 5000 1 | first)" = 0 ]
+	[ "$(redis exists "$wake")" = 0 ]
+	[ "$(counter)" = 5001 ]
+}
+
+@test "hand-over: a run that ends before it has confirmed its grant is written down whole" {
+	acquire you 1 5000 0 0 1 ''
+	acquire me 1 1000 100 60000 1 '' 77
+	release you '1 ' 0 1 '' '' 5000 1
+	release me '1 ' 0 1 ' waited=4 ran=5 ended=exited status=0' "$details"
+	[ "$(written)" = "start,$one waited=4
+end,$one waited=4 ran=5 ended=exited status=0" ]
 }
 
 @test "on one server every grant raises the fence" {

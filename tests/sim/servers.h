@@ -23,9 +23,15 @@
 #define EVENTS   512
 #define FOREVER  INT64_C(1000000000)
 
+#define ELEMENT 96
+
 #define SECOND_US INT64_C(1000000)
 
-/* NO, OTHER and QUEUED refuse for three owners, the last one in the queue. */
+/*
+ * NO, OTHER and QUEUED refuse for three owners, the last one in the queue.  A
+ * waiter is woken to ask, or with a grant: for the nonce that it has sent last
+ * or, if that is stale, for one before.
+ */
 enum word {
 	YES,
 	NO,
@@ -36,12 +42,15 @@ enum word {
 	DENIED,
 	GARBAGE,
 	LOST,
-	SILENT
+	SILENT,
+	WOKEN,
+	GRANTED,
+	STALE
 };
 
 static const char *const words[] = { "yes", "no", "other", "queued", "free",
-	"error", "denied", "garbage", "lost", "silent", "now", "refused",
-	"never" };
+	"error", "denied", "garbage", "lost", "silent", "woken", "granted",
+	"stale", "now", "refused", "never" };
 
 /* A word of a plan: "yes!=7+40". */
 struct step {
@@ -93,6 +102,9 @@ struct made_up {
 	int replicas; /* that had the lock when we asked */
 	struct waiter us, candidate;
 	char waiting_id[OWNER_ID]; /* what our value would be */
+	int64_t beat_nonce;        /* which our beat says */
+	int64_t nonce;             /* the last that was sent */
+	char element[ELEMENT];     /* a grant that wakes us; empty: to ask */
 	int woken;                 /* so many words wait on our list */
 	int blocked;               /* the request that waits for one; 0: none */
 	int64_t rival_ms;          /* until when the rival counts on it */
@@ -117,7 +129,7 @@ struct request {
 	int slot;    /* 0: any */
 	int64_t at_ms;
 	char id[OWNER_ID];
-	char args[7][64]; /* those behind the token */
+	char args[8][64]; /* those behind the token */
 };
 
 /* What reply_int() and the others look into. */
@@ -153,6 +165,7 @@ struct event {
 static struct request requests[REQUESTS];
 static struct event events[EVENTS];
 static char texts[SERVERS][OWNER_ID];
+static char elements[SERVERS][ELEMENT]; /* that are on their way */
 
 static struct {
 	int64_t now_ms;
@@ -353,12 +366,31 @@ refusal(const struct made_up *m, const struct holding *key, const char *value)
 	return r;
 }
 
+/* What a wait gets; of a grant the fence is what the plan says. */
+static struct made_reply
+wakened(const struct made_up *m, const struct step *s)
+{
+	const int server = (int)(m - world.servers);
+	long long nonce = (long long)m->nonce - (s->word == STALE);
+
+	snprintf(elements[server], ELEMENT, "1");
+	if (s->word == GARBAGE)
+		snprintf(elements[server], ELEMENT, "%lld 1000", nonce);
+	else if (s->word != WOKEN)
+		snprintf(elements[server], ELEMENT, "%lld %d %d", nonce,
+		    s->number != 0 ? s->number : 1000, HANDOVER_MS);
+	return (struct made_reply){ 2, { 0 }, elements[server] };
+}
+
 static struct made_reply
 reply_in_words(
     const struct made_up *m, const struct step *s, enum request_kind kind)
 {
 	const int server = (int)(m - world.servers);
 	struct made_reply r = refusal(m, &m->key[0], NULL);
+
+	if (kind == REQUEST_WAIT)
+		return wakened(m, s);
 
 	if (kind == REQUEST_ACQUIRE)
 		r.count = FIELD_TICKET + 1;
@@ -469,6 +501,7 @@ execute_acquire(struct made_up *m, const struct request *r, struct holding *key,
 	struct made_reply answer;
 
 	snprintf(m->waiting_id, sizeof(m->waiting_id), "%s", r->id);
+	m->beat_nonce = atoll(r->args[7]);
 	if (heartbeat && (value != NULL || ticket_us > 0)) {
 		if (ticket_us > 0 || us->ticket_us == 0)
 			us->ticket_us =
@@ -586,6 +619,19 @@ attempt_over(struct made_up *m, const struct request *r)
 	return false;
 }
 
+/* What waits on our list is taken from it. */
+static struct made_reply
+taken_element(struct made_up *m)
+{
+	const int server = (int)(m - world.servers);
+
+	snprintf(elements[server], ELEMENT, "%s",
+	    m->element[0] != '\0' ? m->element : "1");
+	m->element[0] = '\0';
+	m->woken = 0;
+	return (struct made_reply){ 2, { 0 }, elements[server] };
+}
+
 /* What the scripts do.  Somebody else may hold the key for a while. */
 static struct made_reply
 execute(struct made_up *m, const struct request *r)
@@ -614,8 +660,7 @@ execute(struct made_up *m, const struct request *r)
 		m->replicas = chance(3);
 		return (struct made_reply){ 1, { m->replicas }, NULL };
 	case REQUEST_WAIT:
-		m->woken = 0;
-		return (struct made_reply){ 0 };
+		return taken_element(m);
 	case REQUEST_RELEASE:
 	case REQUEST_LEAVE:
 	case REQUEST_NONE:
@@ -717,7 +762,21 @@ wake(struct made_up *m)
 	answer =
 	    happens(world.now_ms + chance(15), REPLY, (int)(m - world.servers));
 	answer->request = m->blocked;
-	m->blocked = m->woken = 0;
+	answer->reply = taken_element(m);
+	m->blocked = 0;
+}
+
+/* The grant goes with the wake. */
+static void
+pass_on(struct made_up *m, struct holding *key)
+{
+	int64_t fence = m->fence + 1;
+
+	key->until_ms = world.now_ms + HANDOVER_MS;
+	m->us.beat_us = server_us(m) + HANDOVER_MS * 1000;
+	m->fence = fence > server_us(m) ? fence : server_us(m);
+	snprintf(m->element, ELEMENT, "%lld %lld %d", (long long)m->beat_nonce,
+	    (long long)m->fence, HANDOVER_MS);
 }
 
 /*
@@ -737,6 +796,8 @@ handed_over(struct made_up *m)
 	if (world.lock.lease.nservers == 1) {
 		snprintf(key->value, sizeof(key->value), "%s", m->waiting_id);
 		key->until_ms = world.now_ms + GRANT_MS;
+		if (m->beat_nonce != 0 && chance(4) != 0)
+			pass_on(m, key);
 	}
 	wake(m);
 }
@@ -1128,8 +1189,9 @@ trace_send(const struct request *r, const char *const args[])
 	switch (r->kind) {
 	case REQUEST_ACQUIRE:
 		trace_request("%s acquire ttl=%s fence=%s ticket=%s "
-			      "heartbeat=%s only=%s start=%s",
-		    head, args[1], args[2], args[3], args[4], args[5], args[6]);
+			      "heartbeat=%s only=%s start=%s%s%s",
+		    head, args[1], args[2], args[3], args[4], args[5], args[6],
+		    args[7][0] != '\0' ? " nonce=" : "", args[7]);
 		break;
 	case REQUEST_RENEW:
 		trace_request("%s renew ttl=%s fence=%s leave=%s start=%s",
@@ -1255,9 +1317,9 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	CHECK(script == &script_lock);
 	CHECK(argc ==
 	    8 +
-		(kind == REQUEST_ACQUIRE      ? 7 :
-			kind == REQUEST_RENEW ? 3 :
-						5));
+		(kind == REQUEST_ACQUIRE      ? 8 :
+			kind == REQUEST_RENEW ? 3 + leaves :
+						7));
 	*r = (struct request){ .server = n->address.at[0].port,
 		.connection = m->connection,
 		.tag = tag,
@@ -1268,6 +1330,10 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	snprintf(r->id, sizeof(r->id), "%s", argv[2]);
 	for (int i = 7; i < argc - 1; i++)
 		snprintf(r->args[i - 7], sizeof(r->args[0]), "%s", argv[i]);
+	if (kind == REQUEST_ACQUIRE && r->args[7][0] != '\0') {
+		CHECK(atoll(r->args[7]) > m->nonce);
+		m->nonce = atoll(r->args[7]);
+	}
 	trace_send(r, argv + 7);
 	check_numbers(r);
 	check_given_back(m, r);
@@ -1289,7 +1355,9 @@ reply_string(const struct reply *a, size_t i, size_t *len)
 {
 	const struct made_reply *r = a->value;
 
-	if (r == NULL || i != FIELD_VALUE || i >= r->count || r->text == NULL)
+	/* What wakes us is the second of two. */
+	if (r == NULL || r->text == NULL || i >= r->count ||
+	    i != (r->count == 2 ? 1 : FIELD_VALUE))
 		return NULL;
 	*len = strlen(r->text);
 	return r->text;
@@ -1381,7 +1449,8 @@ acquire_until(int64_t wait_end_ms)
 	    &world.locks, &world.owner, wait_end_ms, ignore_wait_cb, NULL);
 }
 
-static enum lock_outcome
+/* Not all tests do. */
+__attribute__((unused)) static enum lock_outcome
 acquire(void)
 {
 	return acquire_until(0);

@@ -13,6 +13,7 @@
 #define warn info
 
 #include "../../src/lock/server_reply.c"
+#include "../../src/lock/server_grant.c"
 #include "../../src/lock/server_send.c"
 #include "../../src/lock/server.c"
 #include "../../src/lock/lock.c"

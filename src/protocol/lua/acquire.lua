@@ -1,10 +1,11 @@
 -- acquire: rest of the value, TTL in ms, fence proposal in us, ticket in us (0:
 -- none yet), heartbeat in ms (0: do not queue), 1 if this is the only server
--- (among several a vote does not leave the queue), and how the run starts, if
--- it does with this lock.
+-- (among several a vote does not leave the queue), how the run starts, if it
+-- does with this lock, and a nonce, if we could take a grant with the wake.
 -- Repeating it is harmless.
 local details, ttl, ticket, heartbeat = ARGV[6], ARGV[7], tonumber(ARGV[9]), tonumber(ARGV[10])
 local only, start = ARGV[11] == '1', ARGV[12]
+local nonce = ARGV[13] ~= '' and ' nonce=' .. ARGV[13] or ''
 local SWEEP = 64
 
 -- The ticket of a newcomer: the time, but later than the last in the queue, so
@@ -23,7 +24,7 @@ local function join()
 	else
 		attempt('ZADD', queue, 'NX', string.format('%.0f', next_ticket()), token)
 	end
-	attempt('HSET', beat, token, lasting(heartbeat, mode .. ' ' .. capacity .. ' ' .. id .. details))
+	attempt('HSET', beat, token, lasting(heartbeat, mode .. ' ' .. capacity .. ' ' .. id .. details .. nonce))
 	local ms = math.max(2 * heartbeat, call('PTTL', queue))
 	redis.pcall('PEXPIRE', queue, ms)
 	redis.pcall('PEXPIRE', beat, ms)

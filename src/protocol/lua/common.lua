@@ -4,8 +4,10 @@
 -- lie in the same slot of a Redis Cluster:
 --	fence	the counter
 --	queue	waiter to ticket
---	beat	waiter to "DEADLINE_US MODE CAPACITY ID DETAILS"
---	wake:T	the list on which the waiter T blocks
+--	beat	waiter to "DEADLINE_US MODE CAPACITY ID DETAILS nonce=NONCE", the
+--		last word only of those that can take a grant with the wake
+--	wake:T	the list on which the waiter T blocks, with one element: "1", it
+--		has to ask, or "NONCE FENCE MS", it has the lock for MS
 --	readers	shared holder to "DEADLINE_US VALUE"
 --	runs	the history, see record()
 --	2, 3 ..	the further slots; slot 1 is the lock itself
@@ -44,6 +46,9 @@ local PTTL_NONE, PTTL_FREE = -1, -2
 -- waiter that was stopped may be out of the queue by then.
 local SHARED, FOREIGN, MARK = '~shared', '?', ' unconfirmed'
 local GRANT_MS = 2000
+-- How long a grant lasts that comes with the wake, so that COMMAND starts under
+-- it before it is confirmed.
+local HANDOVER_MS = 5000
 local THIRTY_DAYS_MS = '2592000000'
 
 local function slot_key(n)

@@ -1,6 +1,8 @@
--- confirm: a renewal that leaves the queue, with the same arguments.
+-- confirm: a renewal that leaves the queue, with the same arguments, and 1 if
+-- we took a grant with the wake.  That may be repeated: the start is written
+-- down when the mark is taken off.
 if ours then
-	local reply = renewed(ARGV[6], ARGV[7], ARGV[8])
+	local reply = renewed(ARGV[6], ARGV[7], (ARGV[9] == '0' or unconfirmed) and ARGV[8] or '')
 	leave(token)
 	pass_on(false)
 	return reply

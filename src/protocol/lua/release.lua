@@ -1,11 +1,12 @@
--- release: ms of cooldown, or 0, 1 to leave the queue, 1 if this is
--- the only server, how the run ended, if that is to be written down, and the
--- rest of the value, if it is so even when the lock is not ours any more.
+-- release: ms of cooldown, or 0, 1 to leave the queue, 1 if this is the only
+-- server, how the run ended, if that is to be written down, the rest of the
+-- value, if COMMAND ran and it is so even when the lock is not ours any more, our
+-- fence, and our proposal for the next one in us.
 -- Replies with a grant up to GRANTED, or a refusal.
 -- A lock in cooldown has a value that is no longer our id, so that a renewal
 -- which comes late cannot prolong it.
 local cooldown, leaving, only = tonumber(ARGV[6]), ARGV[7] == '1', ARGV[8] == '1'
-local ending, details = ARGV[9], ARGV[10]
+local ending, details, our_fence, proposal = ARGV[9], ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
 if ours and only and not leaving then
 	-- A waiter gives back an attempt, and asks again: it has its turn.
 	local ms = math.min(call('PTTL', lock), GRANT_MS)
@@ -32,13 +33,16 @@ if ours and shared then
 end
 local function go()
 	if leaving and leave(token) or ours then
-		pass_on(ours and leaving and only)
+		pass_on(ours and leaving and only, our_fence, proposal)
 	end
 end
 if ours then
 	pcall(go) -- the lock is given back already, whatever is wrong here
 else
 	go()
+end
+if ours and unconfirmed and details ~= '' then
+	record('start', mine, ending:match('^ waited=%d+') or '')
 end
 if ending ~= '' and ours then
 	record('end', mine, ending)

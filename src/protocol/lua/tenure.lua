@@ -34,15 +34,21 @@ local function value_of(its_id, details, since_us)
 	return string.format('%ssince=%.0f %s', its_id, math.floor((since_us or now_us()) / 1000), details)
 end
 
+-- Raises the counter for a new tenure: above the last fence, and to the proposal,
+-- our wall clock, unless that is too far ahead of the server's.  An empty counter
+-- takes one of up to a day ahead.
+local function fence_next(last, proposal)
+	local most = now_us() + (last == 0 and 864e8 or 6e7)
+	return fence_raise(last, math.max(last + 1, math.min(proposal, most)))
+end
+
 -- The reply of a grant to its, which starts a run unless start is empty.  A new
 -- tenure raises the counter.  So does each grant of a single server, which may
--- skip numbers: COMMAND has not begun while the reply is on its way.  An empty
--- counter takes a proposal of up to a day ahead of the server's clock.
+-- skip numbers: COMMAND has not begun while the reply is on its way.
 local function granted(its, proposal, raises, start, ahead)
 	local last = fence()
 	if raises or last == 0 then
-		local most = now_us() + (last == 0 and 864e8 or 6e7)
-		last = fence_raise(last, math.max(last + 1, math.min(proposal, most)))
+		last = fence_next(last, proposal)
 	end
 	if start ~= '' then
 		record('start', its, start)

@@ -1,0 +1,133 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/log.h"
+#include "base/number.h"
+#include "lock/server_grant.h"
+#include "protocol/quorum.h"
+#include "protocol/state.h"
+
+struct grant {
+	int64_t nonce;
+	int64_t fence;
+	int64_t length_ms;
+};
+
+bool
+server_takes_grants(const struct server *s)
+{
+	const struct lease *l = s->lease;
+
+	return l->phase == PHASE_ACQUIRE && l->nservers == 1 &&
+	    l->mode == LOCK_EXCLUSIVE && l->last && l->replicas == 0 &&
+	    l->wait_end_ms != 0;
+}
+
+int64_t
+grant_new_nonce(struct server *s)
+{
+	int64_t us = clock_now_ms() * 1000;
+
+	s->grant.nonce = 0;
+	if (!server_takes_grants(s))
+		return 0;
+	if (us <= s->grant.sent_nonce)
+		us = s->grant.sent_nonce + 1;
+	return s->grant.sent_nonce = us;
+}
+
+void
+grant_expect(struct server *s, int64_t sent_ms)
+{
+	if (!server_takes_grants(s))
+		return;
+	s->grant.nonce = s->grant.sent_nonce;
+	s->grant.sent_ms = sent_ms;
+}
+
+/* Reads one number, which ends with the character end or, if that is 0, here. */
+static int
+take_number(const char **p, size_t *len, char end, int64_t max, int64_t *number)
+{
+	const char *blank = end != '\0' ? memchr(*p, end, *len) : *p + *len;
+	size_t n;
+
+	if (blank == NULL)
+		return -1;
+	n = (size_t)(blank - *p);
+	if (number_parse(*p, n, max, number) == -1)
+		return -1;
+	*p += n + (end != '\0');
+	*len -= n + (end != '\0');
+	return 0;
+}
+
+static int
+grant_parse(struct grant *g, const char *text, size_t len)
+{
+	return take_number(&text, &len, ' ', INT64_MAX, &g->nonce) == 0 &&
+		take_number(&text, &len, ' ', FENCE_END - 1, &g->fence) == 0 &&
+		take_number(
+		    &text, &len, '\0', DURATION_MAX_MS, &g->length_ms) == 0 &&
+		g->fence > 0 ?
+	    0 :
+	    -1;
+}
+
+bool
+grant_take(struct server *s, const char *element, size_t len)
+{
+	int64_t now = clock_now_ms(), nonce = s->grant.nonce, valid_ms;
+	struct grant g;
+
+	s->grant.nonce = 0;
+	if (nonce == 0 || element == NULL || !server_takes_grants(s) ||
+	    !server_past_restart_grace(s) ||
+	    grant_parse(&g, element, len) == -1 || g.nonce != nonce)
+		return false;
+	if (g.length_ms > s->lease->ttl_ms)
+		g.length_ms = s->lease->ttl_ms;
+	valid_ms = s->grant.sent_ms + lease_valid_ms(g.length_ms);
+	if (valid_ms - now < lease_start_ms(g.length_ms))
+		return false;
+	s->grant.length_ms = g.length_ms;
+	s->key.state = KEY_OURS;
+	s->key.granted_ms = now;
+	s->key.confirmed_ms = s->grant.sent_ms;
+	s->key.untrusted_since_ms = 0;
+	s->queue.maybe = true;
+	s->queue.waiter_ahead = false;
+	s->recorded = false;
+	s->fence = g.fence;
+	s->slot = 1;
+	s->vote = VOTE_GRANTED;
+	s->valid_ms = valid_ms;
+	/* The confirmation leaves the queue, and so is due when it is held. */
+	s->pace.next_ms = now + lease_retry_ms(g.length_ms);
+	info("%s: %s: passed on to us for %" PRId64 "ms", s->lease->name,
+	    s->conn.address.text, g.length_ms);
+	return true;
+}
+
+void
+grant_drop(struct server *s)
+{
+	s->grant.length_ms = 0;
+	s->valid_ms = 0;
+	if (s->key.state == KEY_OURS)
+		s->key.state = KEY_MAYBE;
+}
+
+int64_t
+grant_give_up_ms(const struct server *s, int64_t now)
+{
+	int64_t length_ms = s->grant.length_ms;
+	int64_t left_ms = s->valid_ms - lease_margin_ms(s->lease->ttl_ms) -
+	    lease_retry_ms(length_ms) - now;
+	int64_t ms = left_ms > 4 ? left_ms / 4 : 1;
+
+	return now +
+	    (ms < s->lease->node_timeout_ms ? ms : s->lease->node_timeout_ms);
+}
