@@ -103,7 +103,8 @@ _redlock_run()
 		    --token | --log | --since | --rows | --max-age)
 			((++i == n)) && option=${words[i - 1]}
 			;;
-		--status | --history | --break | --check | --metrics)
+		--status | --history | --break | --check | --metrics | \
+		    --show-config)
 			asks=${words[i]}
 			;;
 		-?*) ;;
@@ -121,7 +122,7 @@ _redlock_run()
 		option=${value%%=*}
 		value=${value#*=}
 	fi
-	[[ -z $asks || $asks == --check || $option || $value == -* ]] ||
+	[[ $asks != --@(status|history|break|metrics) || $option || $value == -* ]] ||
 		option=-k
 	case $option in
 	-k | --key)
@@ -164,7 +165,8 @@ _redlock_run()
 		    --restart-grace --password-file --tls-ca --tls-cert
 		    --tls-key --tls-server-name --config
 		    --status --watch --history --since --failed --rows --max-age
-		    --break --token --check --metrics --json --log -q --quiet -v --verbose -h --help -V --version' \
+		    --break --token --check --metrics --show-config --json --log
+		    -q --quiet -v --verbose -h --help -V --version' \
 		    -- "$value")
 	elif [[ -z $asks ]]; then
 		_redlock_run_command "${at[n]}"

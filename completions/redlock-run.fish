@@ -22,7 +22,7 @@ function __redlock_run_command
                     --replicas --tls-ca --tls-cert --tls-key --tls-server-name \
                     --config --token --log --since --rows --max-age
                 set -e words[1]
-            case --status --history --break --check --metrics
+            case --status --history --break --check --metrics --show-config
                 set no_command 2
             case '-*'
             case '*'
@@ -71,6 +71,7 @@ function __redlock_run_complete_command
     if test $status = 2
         string match -q -- '-*' (commandline -ct)
         or contains -- --check (commandline -opc)
+        or contains -- --show-config (commandline -opc)
         or __redlock_run_names
         return
     end
@@ -119,6 +120,7 @@ __redlock_run_option -l break -d 'Take the lock away from a dead holder'
 __redlock_run_option -l token -x -d 'With --break: which holder that is'
 __redlock_run_option -l check -d 'Look whether the servers are fit for locks'
 __redlock_run_option -l metrics -d 'Print gauges for Prometheus'
+__redlock_run_option -l show-config -d 'Show the settings in force'
 __redlock_run_option -l json -d 'The same for programs'
 __redlock_run_option -l log -x -a 'stderr syslog' -d 'Where messages go'
 __redlock_run_option -s q -l quiet -d 'Errors only'

@@ -4,6 +4,7 @@
 #include "base/die.h"
 #include "base/exitcode.h"
 #include "config/cmdline.h"
+#include "config/show_config.h"
 #include "inspect/break.h"
 #include "inspect/check.h"
 #include "inspect/history.h"
@@ -15,7 +16,7 @@
 #include "run/reenter.h"
 #include "run/run.h"
 
-/* Runs an option that queries the servers.  Returns the exit status. */
+/* Runs an option that starts no COMMAND.  Returns the exit status. */
 static int
 run_query_mode(const struct options *opt)
 {
@@ -30,6 +31,10 @@ run_query_mode(const struct options *opt)
 		return check_run(opt);
 	case MODE_METRICS:
 		return metrics_run(opt);
+	case MODE_SHOW_CONFIG:
+		show_config(stdout, opt);
+		flush_output();
+		return 0;
 	case MODE_RUN:
 		break;
 	}

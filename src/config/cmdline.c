@@ -142,9 +142,9 @@ take_letters(struct options *opt, struct given *g, char **words)
 static void
 take_name(struct options *opt, char *word)
 {
-	if (opt->mode == MODE_CHECK)
-		usage_error("'%s': --check is about servers and takes no lock",
-		    quotable(word));
+	if (opt->mode == MODE_CHECK || opt->mode == MODE_SHOW_CONFIG)
+		usage_error("'%s': --%s takes no lock", quotable(word),
+		    option_of_mode(opt->mode));
 	names_add(&opt->names, word);
 }
 

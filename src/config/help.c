@@ -16,6 +16,7 @@ static const char head[] =
     "       redlock-run --break NAME [--token TOKEN]\n"
     "       redlock-run --check [--json]\n"
     "       redlock-run --metrics [NAME]...\n"
+    "       redlock-run --show-config\n"
     "\n"
     "Runs COMMAND while holding the lock NAME in Redis, or says who holds it.\n";
 

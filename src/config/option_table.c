@@ -13,7 +13,7 @@
 
 #define IN(mode) (1u << MODE_##mode)
 #define NAMED    (IN(RUN) | IN(STATUS) | IN(HISTORY) | IN(BREAK) | IN(METRICS))
-#define ALL      (NAMED | IN(CHECK))
+#define ALL      (NAMED | IN(CHECK) | IN(SHOW_CONFIG))
 
 /* The member of *opt that an option sets. */
 static void *
@@ -296,6 +296,8 @@ const struct option_row option_table[] = {
 	    "look whether the servers are fit for locks", NULL },
 	{ "metrics", 0, NULL, ALL, set_mode, MODE_METRICS,
 	    "print the state of locks and servers for Prometheus", NULL },
+	{ "show-config", 0, NULL, ALL, set_mode, MODE_SHOW_CONFIG,
+	    "show the settings in force, and where each is from", NULL },
 	{ "json", 0, NULL, IN(STATUS) | IN(HISTORY) | IN(CHECK), set_flag,
 	    TO(json), "the same for programs", NULL },
 	{ "log", 0, "stderr|syslog", ALL, set_setting, SETTING_LOG,

@@ -16,7 +16,8 @@ enum mode {
 	MODE_HISTORY,
 	MODE_BREAK,
 	MODE_CHECK,
-	MODE_METRICS
+	MODE_METRICS,
+	MODE_SHOW_CONFIG
 };
 
 struct options {

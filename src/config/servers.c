@@ -33,6 +33,7 @@ servers_add(struct servers *servers, const char *origin, const char *url)
 			usage_error("%s: '%s' is named twice; each server has "
 				    "one vote",
 			    origin, quotable(url));
+	servers->own_password[servers->n] = a->password[0] != '\0';
 	servers->origin[servers->n++] = origin;
 }
 
@@ -104,21 +105,29 @@ read_password(struct setting file, char *password)
 	memcpy(password, buf, strlen(buf) + 1);
 }
 
-/* The password for URLs without one; empty if there is none. */
+void
+servers_find_password(
+    const struct settings *s, struct setting *file, struct setting *word)
+{
+	*file = settings_above_file(s, SETTING_PASSWORD_FILE);
+	*word = settings_above_file(s, SETTING_PASSWORD);
+	if (file->value != NULL || word->value != NULL)
+		return;
+	*file = settings_in_file(s, SETTING_PASSWORD_FILE);
+	*word = settings_in_file(s, SETTING_PASSWORD);
+	if (file->value != NULL && word->value != NULL)
+		usage_error("%s: there is a password-file as well; one of them "
+			    "is enough",
+		    word->name);
+}
+
+/* Reads the password for URLs without one; empty if there is none. */
 static void
 find_password(const struct settings *s, char *password)
 {
-	struct setting file = settings_above_file(s, SETTING_PASSWORD_FILE);
-	struct setting word = settings_above_file(s, SETTING_PASSWORD);
+	struct setting file, word;
 
-	if (file.value == NULL && word.value == NULL) {
-		file = settings_in_file(s, SETTING_PASSWORD_FILE);
-		word = settings_in_file(s, SETTING_PASSWORD);
-		if (file.value != NULL && word.value != NULL)
-			usage_error("%s: there is a password-file as well; "
-				    "one of them is enough",
-			    word.name);
-	}
+	servers_find_password(s, &file, &word);
 	password[0] = '\0';
 	if (file.value != NULL)
 		read_password(file, password);

@@ -14,6 +14,7 @@
 struct servers {
 	struct address *address;
 	const char *origin[LOCK_SERVERS]; /* of each, for messages */
+	bool own_password[LOCK_SERVERS];  /* its URL has one */
 	int n;
 	bool is_default;         /* nobody named one: */
 	char hint[SERVERS_HINT]; /* follows its errors, or empty */
@@ -28,6 +29,13 @@ void servers_add(struct servers *, const char *origin, const char *url);
  * Exits for any mistake in a value that is used.
  */
 void servers_read(struct servers *, const struct settings *);
+
+/*
+ * The settings that have the password for URLs without one: a file or, if there
+ * is none, a word.  Exits if the configuration file has both.
+ */
+void servers_find_password(
+    const struct settings *, struct setting *file, struct setting *word);
 
 /*
  * Writes the fingerprint of servers and prefix, in hexadecimal.  The order of

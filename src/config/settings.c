@@ -71,6 +71,12 @@ settings_find(const struct settings *s, enum setting_key key)
 	return above.value != NULL ? above : settings_in_file(s, key);
 }
 
+const char *
+setting_word(enum setting_key key)
+{
+	return keys[key].line != NULL ? keys[key].line : "config";
+}
+
 int64_t
 setting_duration(struct setting s, int64_t fallback_ms, int64_t least_ms)
 {

@@ -79,6 +79,9 @@ settings_check_grace(const struct settings *, const char *name, int64_t ms);
 
 void settings_release(struct settings *);
 
+/* The name that a setting has in the configuration file. */
+const char *setting_word(enum setting_key);
+
 /* The value in ms, or fallback_ms; exits if it is none, or below least_ms. */
 int64_t setting_duration(struct setting, int64_t fallback_ms, int64_t least_ms);
 

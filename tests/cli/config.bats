@@ -340,3 +340,49 @@ conf_lease() {
 		grep -q "k: redis://redis$i.example.com:6379: connected" err
 	done
 }
+
+@test "--show-config shows every setting, its value and its origin" {
+	conf "redis $here" "kill-after 1h30m" "node-timeout 1s"
+	run -0 --separate-stderr env REDLOCK_PREFIX=app: REDISCLI_AUTH=s3cret \
+	    REDLOCK_NODE_TIMEOUT=2s REDLOCK_CONFIG="$PWD/conf" \
+	    "$REDLOCK_RUN" --node-timeout 3s --show-config
+	[ -z "$stderr" ]
+	diff <(tr -s ' ' <<<"$output") - <<-END
+		SETTING VALUE ORIGIN
+		config $PWD/conf REDLOCK_CONFIG
+		redis $here $PWD/conf:1
+		prefix app: REDLOCK_PREFIX
+		ttl 1m default
+		kill-after 1h30m $PWD/conf:2
+		node-timeout 3s --node-timeout
+		restart-grace 0ms default
+		log stderr default
+		password-file - default
+		password *** REDISCLI_AUTH
+		tls-ca - default
+		tls-cert - default
+		tls-key - default
+		tls-server-name - default
+	END
+}
+
+@test "--show-config shows no password, wherever it comes from" {
+	conf "redis redis://u:s3cret@h:1/2" "redis redis://:s3cret@i" \
+	    "redis redis://j" "password s3cret"
+	chmod 600 conf
+	run -0 redlock --config "$PWD/conf" --show-config
+	[[ $output != *s3cret* ]]
+	[[ $output == *"redis://u:***@h:1/2 "*"redis://:***@i:6379 "*"redis://j:6379 "* ]]
+	[[ $output == *'password '*'***'*"$PWD/conf:4"* ]]
+	run -0 redlock -r redis://u:s3cret@h --show-config
+	[[ $output == *'redis://u:***@h:6379 '*' -r'* && $output != *s3cret* ]]
+}
+
+@test "--show-config takes no lock, needs no server and refuses what a run refuses" {
+	conf "redis unix:///nonexistent"
+	run -0 redlock --show-config
+	run -64 redlock --show-config a
+	run -64 redlock --show-config -k a
+	run -64 redlock --show-config --ttl soon
+	[[ $output == *"--ttl: 'soon' is not a duration"* ]]
+}
