@@ -154,7 +154,7 @@ $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS))
 
 # A unit test includes the .c that it is about, the rest is in the archive.
 $B/unit.a: $(filter-out $B/main.o,$(OBJS))
-	$(call say,make)rm -f $@; ar rcs $@ $^
+	$(call say,make)rm -f $@; $(AR) rcs $@ $^
 
 link_test = $(call say,compile)$(COMPILE) -MF $@.d -MT $@ $(LDFLAGS) -o $@ \
 	$< $B/unit.a $(LDLIBS)
