@@ -236,7 +236,7 @@ owner='redlock-run/2 token=x try=1 since=1 pid=1 host=h user=u command=c'
 
 # past LOCK MS SECONDS STATUS: LOCK has run for MS that many SECONDS ago.
 past() {
-	redis xadd "{redlock:$1}:~runs" "$((($(date +%s) - $3) * 1000 + $2))-*" \
+	redis xadd "{redlock:$1}:~runs" "$((($(date +%s) - $3) * 1000 + $2))-0" \
 	    end "${owner/=x/=$1$3} waited=0 ran=$2 ended=exited status=$4" >/dev/null
 }
 
