@@ -1,8 +1,8 @@
 /*
- * All moments of this program are milliseconds on CLOCK_BOOTTIME:
- * CLOCK_MONOTONIC stands still while a machine is suspended, but the lease on
- * the server does not.  The wall clock is read for fence proposals, and to be
- * compared with that of a server.
+ * Every time of this program is in milliseconds of CLOCK_BOOTTIME:
+ * CLOCK_MONOTONIC stops while a machine is suspended, but the lease on the
+ * server does not.  Only fence proposals, and the comparison with a server's
+ * clock, read the wall clock.
  */
 #include <time.h>
 

@@ -1,15 +1,15 @@
-/* The clock that leases are measured on. */
+/* The clock that measures leases. */
 #ifndef CLOCK_H
 #define CLOCK_H
 
 #include <stdint.h>
 
-#define CLOCK_NEVER INT64_MAX /* a moment that does not come */
+#define CLOCK_NEVER INT64_MAX /* a time that never comes */
 
-/* Milliseconds on CLOCK_BOOTTIME, which goes on while the machine sleeps. */
+/* Milliseconds of CLOCK_BOOTTIME, which runs while the machine sleeps. */
 int64_t clock_now_ms(void);
 
-/* The same clock in microseconds, for how long something took. */
+/* The same clock in microseconds, to measure how long something took. */
 int64_t clock_now_us(void);
 
 /*
@@ -18,7 +18,7 @@ int64_t clock_now_us(void);
  */
 int64_t clock_wall_us(void);
 
-/* From ms to twice that, so that several clients do not act as one. */
+/* A random time from ms to twice ms, so that clients do not act in step. */
 static inline int64_t
 clock_jitter(int64_t ms)
 {

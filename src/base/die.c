@@ -1,5 +1,5 @@
 /*
- * Ends that take more than exit().
+ * Exits that exit(3) cannot do.
  */
 #include <errno.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ die_of_signal(int signo)
 {
 	sigset_t set;
 
-	/* A core limit of 0 does not hold for a core_pattern with a pipe. */
+	/* A core_pattern with a pipe ignores a core limit of 0. */
 	prctl(PR_SET_DUMPABLE, 0);
 	signal(signo, SIG_DFL);
 	sigemptyset(&set);

@@ -30,9 +30,9 @@ struct number {
 };
 
 /*
- * By hand rather than with strtod(), which takes blanks, signs, hexadecimal,
- * "inf" and "nan", and which counts in the user's locale.  Returns what follows
- * the number, or NULL if there is none.
+ * Parsed by hand: strtod() accepts blanks, signs, hexadecimal, "inf" and "nan",
+ * and depends on the locale.  Returns what follows the number, or NULL if there
+ * is none.
  */
 static const char *
 take_number(const char *p, struct number *n)
@@ -54,7 +54,7 @@ take_number(const char *p, struct number *n)
 	return digits ? p : NULL;
 }
 
-/* The index of the unit that the len bytes name; UNITS: none. */
+/* Returns the index of the unit that the len bytes name, or UNITS. */
 static size_t
 find_unit(const char *name, size_t len)
 {
@@ -67,7 +67,7 @@ find_unit(const char *name, size_t len)
 	return i;
 }
 
-/* Adds n units of unit_ms to *total; -1 if that is too much. */
+/* Adds n units of unit_ms to *total.  Returns -1 if that is too much. */
 static int
 add(int64_t *total, const struct number *n, int64_t unit_ms)
 {

@@ -1,6 +1,6 @@
 /*
- * Lock values, key names and server errors are whatever a stranger wrote.
- * Nothing of them may move a cursor, set a title or end a JSON string.
+ * Anybody can write lock values, key names and server errors.  None of them may
+ * move a cursor, set a title or end a JSON string.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,8 +10,8 @@
 
 /*
  * Decodes one character of at most len bytes at s into *cp.  Returns its
- * length, or 0 if there is no well-formed one (overlong forms, surrogates and
- * what lies beyond U+10FFFF included).
+ * length, or 0 if it is not well-formed (overlong forms, surrogates and values
+ * beyond U+10FFFF included).
  */
 static size_t
 utf8_decode(const char *s, size_t len, uint32_t *cp)
@@ -45,7 +45,7 @@ utf8_decode(const char *s, size_t len, uint32_t *cp)
 	return n;
 }
 
-/* Controls, and what turns the direction of the text around it. */
+/* Control characters, and those that change the direction of text. */
 static bool
 unprintable(uint32_t cp)
 {

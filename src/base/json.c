@@ -1,6 +1,6 @@
 /*
- * A writer of JSON.  The objects of the outermost array are on a line each, so
- * that grep(1) finds the whole of one.
+ * A writer of JSON.  Each object of the outermost array is on one line, so that
+ * grep(1) prints it whole.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/escape.h"
 #include "base/json.h"
 
-/* Writes what comes before a value: comma and name. */
+/* Writes the comma and the name before a value. */
 static void
 begin_value(struct json *j, const char *name)
 {
@@ -22,7 +22,7 @@ begin_value(struct json *j, const char *name)
 	putc(':', j->out);
 }
 
-/* Whether the next value is in an array that is in no other. */
+/* Whether the next value is an element of the outermost array. */
 static bool
 in_outer_array(const struct json *j)
 {

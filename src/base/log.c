@@ -1,10 +1,10 @@
 /*
- * One write(2) a line, so that the lines of several processes do not mix; and
- * none where it would block (a full pipe that nobody reads, a terminal after
- * ^S, a syslog that stands still): a lease cannot wait for a reader.  That is
- * why syslog(3), which waits, is not for us.  Each line has a socket of its
- * own: nothing to be inherited, nothing to be reopened after a restart.
- * The level and the place are the only state that is not in struct run.
+ * Each line is one write(2), so that lines of several processes do not mix.  A
+ * write that would block (a full pipe, a terminal after ^S, a stalled syslog)
+ * is left out, because a lease cannot wait for a reader; syslog(3) would wait.
+ * Each line to syslog has a socket of its own: COMMAND inherits none, and a
+ * restart of syslogd needs no reopening.  Level and place are the only state
+ * outside of struct run.
  */
 #include <errno.h>
 #include <limits.h>
@@ -26,7 +26,7 @@
 #include "base/progress.h"
 
 #define STALL_MS 10              /* how long a line waits for room */
-#define LOG_TEXT (PIPE_BUF - 16) /* and what stands around it */
+#define LOG_TEXT (PIPE_BUF - 16) /* without prefix and time */
 
 static enum log_level level = LOG_NORMAL;
 static enum log_place place = LOG_TO_STDERR;
@@ -63,7 +63,10 @@ to_stderr(const char *text)
 		(void)!write(STDERR_FILENO, line, (size_t)len);
 }
 
-/* As RFC 3164 has it.  Returns 0, or -1 if it was not taken. */
+/*
+ * Sends a line in the form of RFC 3164.  Returns 0, or -1 if syslog did not
+ * take it.
+ */
 static int
 to_syslog(int priority, const char *text)
 {

@@ -1,6 +1,6 @@
 /*
- * poll(2)'s own time-out counts on CLOCK_MONOTONIC, which stands still in a
- * suspended machine; so the only time-out is a timerfd on CLOCK_BOOTTIME.
+ * A timerfd on CLOCK_BOOTTIME is the only timeout, because that of poll(2)
+ * counts on CLOCK_MONOTONIC, which stops in a suspended machine.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -12,12 +12,12 @@
 #include "base/clock.h"
 #include "base/loop.h"
 
-#define UNKNOWN  ((int64_t)-1) /* no moment: what the timer is set to */
-#define PAUSE_MS 10            /* where poll or the timer fails */
+#define UNKNOWN  ((int64_t)-1) /* armed_ms after an error */
+#define PAUSE_MS 10            /* after an error of poll or the timer */
 
 /*
- * Readable when somebody sets the wall clock: NTP, or a hypervisor that had
- * paused us, which CLOCK_BOOTTIME does not see.  Without it only that stays
+ * Readable when somebody sets the wall clock: NTP, or a hypervisor after a
+ * pause that CLOCK_BOOTTIME does not see.  Without it only such a pause goes
  * unnoticed.
  */
 static void
@@ -75,8 +75,8 @@ loop_remove(struct loop *l, struct loop_watch *w)
 }
 
 /*
- * Sets the timer; false if the kernel refuses.  A moment that has passed fires
- * at once; 0 would disarm the timer.
+ * Sets the timer.  Returns false if the kernel refuses.  A time in the past
+ * fires at once; 0 would disarm the timer.
  */
 static bool
 arm(struct loop *l, int64_t wake_ms)

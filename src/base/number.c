@@ -1,5 +1,5 @@
 /*
- * By hand rather than with strtol(), which takes blanks, signs and no length.
+ * Parsed by hand: strtol() accepts blanks and signs and takes no length.
  */
 #include <stdbool.h>
 

@@ -6,19 +6,19 @@
 #include <stdint.h>
 
 /*
- * Reads the len bytes of text, all of them digits.  Returns 0, or -1 if they
- * are anything else, none at all or more than max or than fits; *number is then
- * untouched.
+ * Reads the len bytes of text as a number of digits alone.  Returns 0, or -1
+ * for anything else, for no digits, and for more than max or INT64_MAX; *number
+ * is then untouched.
  */
 int number_parse(const char *text, size_t len, int64_t max, int64_t *number);
 
 /*
- * Reads the digits with which the len bytes of text begin.  Returns how many
- * there are; *number is what they mean, or INT64_MAX if that is more.
+ * Reads the digits that the len bytes of text begin with.  Returns how many
+ * there are; *number is their value, at most INT64_MAX.
  */
 size_t number_prefix(const char *text, size_t len, int64_t *number);
 
-/* The value of a hexadecimal digit; -1 if c is none. */
+/* Returns the value of a hexadecimal digit, or -1 if c is none. */
 int number_hex(char c);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * Plain ECMA-48 and what every terminal of today has beside it: the alternate
- * screen, and switches for the cursor and for the wrapping of lines.  A frame
- * is one write: it goes over the last one line by line and clears only what is
- * behind each, so that nothing flickers.  It never waits for a terminal that
- * does not read: q and signals must work.  So there is no ^S.
+ * Plain ECMA-48 and three common extensions: the alternate screen, and switches
+ * for the cursor and for line wrapping.  A frame is one write that overwrites
+ * the last frame line by line and clears only the end of each line, so nothing
+ * flickers.  It never waits for a terminal that does not read, because q and
+ * signals must work; hence there is no ^S.
  *
- * The modes to go back to are read once each time that the terminal is taken,
- * and nothing is changed while another process group has it.
+ * The terminal's modes are read each time that it is taken, and nothing changes
+ * while another process group owns it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,14 +22,14 @@
 #include "base/screen.h"
 #include "base/table.h"
 
-#define PATIENCE_MS 200 /* for a terminal that is to be given back */
+#define PATIENCE_MS 200 /* when the terminal is given back */
 
-/* The alternate screen, no cursor; and back. */
+/* Shows the alternate screen without a cursor; and back. */
 static const char enter[] = "\033[?1049h\033[?25l\033[2J";
 static const char leave[] = "\033[0m\033[?7h\r\n\033[?25h\033[?1049l";
-static const char cancel[] = "\030"; /* a sequence that was cut off */
+static const char cancel[] = "\030"; /* ends a sequence that was cut off */
 
-static struct screen *taken; /* what exit(3) has to give back */
+static struct screen *taken; /* for exit(3) to give back */
 
 static void
 exit_cb(void)
@@ -38,7 +38,7 @@ exit_cb(void)
 		screen_give_back(taken);
 }
 
-/* Sends what is left of the frame, as far as there is room. */
+/* Writes the rest of the frame, as far as there is room. */
 static void
 send_frame(struct screen *s)
 {
@@ -63,7 +63,7 @@ room_cb(void *arg, short revents)
 		loop_remove(s->loop, &s->out);
 }
 
-/* Like write(2), and waits a little for room if there is none. */
+/* As write(2), but waits a little for room. */
 static void
 send_all(const struct screen *s, const char *text)
 {
@@ -88,7 +88,10 @@ screen_init(struct screen *s, struct loop *loop)
 		.fd = -1, .events = POLLOUT, .ready_cb = room_cb, .arg = s
 	};
 	s->colours = table_wants_colours();
-	/* Of its own: whoever shares ours need not expect O_NONBLOCK. */
+	/*
+	 * A description of our own: processes that share ours do not expect
+	 * O_NONBLOCK.
+	 */
 	s->fd = open(
 	    "/proc/self/fd/1", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 	if (s->fd == -1)
@@ -105,7 +108,10 @@ screen_release(struct screen *s)
 	free(s->frame);
 }
 
-/* 1: we are, or nobody has it; 0: another group is; -1: it is gone. */
+/*
+ * Returns 1 if we own the terminal or nobody does, 0 if another group does, -1
+ * if it is gone.
+ */
 static int
 in_foreground(void)
 {
@@ -164,7 +170,7 @@ screen_give_back(struct screen *s)
 	tcsetattr(STDIN_FILENO, TCSANOW, &s->before);
 }
 
-/* Bytes of the character at text, or of the colour that begins there. */
+/* Returns the bytes of the character or colour sequence at text. */
 static size_t
 step(const char *text, size_t len)
 {
@@ -190,17 +196,17 @@ width_of(const char *line, size_t len)
 	return width;
 }
 
-/* What a frame is drawn on. */
+/* The frame that is being drawn. */
 struct canvas {
 	FILE *out;
 	int rows;
 	int columns;
-	int row; /* lines that are drawn */
+	int row; /* lines drawn so far */
 };
 
 /*
- * A line, cut to the terminal's width.  What is behind it is cleared, but not
- * behind a full one, whose last column that would be.
+ * Draws a line, cut to the terminal's width, and clears what follows it, but
+ * not behind a full line: that would clear its last column.
  */
 static void
 draw_line(struct canvas *c, const char *line, size_t len, bool dim)
@@ -221,7 +227,10 @@ draw_line(struct canvas *c, const char *line, size_t len, bool dim)
 	fputs(full < c->columns ? "\033[K" : "", c->out);
 }
 
-/* Draws text; if it does not fit, the last line says how much that is. */
+/*
+ * Draws text; if it does not fit, the last line gives the number of lines left
+ * out.
+ */
 static void
 draw_text(struct canvas *c, const char *text, bool dim)
 {

@@ -1,6 +1,6 @@
 /*
- * The terminal on standard input and output, drawn on in place.  It is taken
- * while we are in its foreground, and given back exactly as it was.
+ * The terminal on standard input and output, drawn in place.  It is taken while
+ * we are in its foreground, and given back exactly as it was.
  */
 #ifndef SCREEN_H
 #define SCREEN_H
@@ -14,44 +14,43 @@
 struct screen {
 	struct loop *loop;
 	struct loop_watch out; /* while a frame waits for room */
-	int fd;                /* non-blocking, if it could be had */
+	int fd;                /* non-blocking, if possible */
 	struct termios before;
-	bool taken;   /* to be given back */
-	bool shown;   /* taken, and we are in the foreground */
+	bool taken;   /* given back at the end */
+	bool shown;   /* taken, and in the foreground */
 	bool colours; /* NO_COLOR */
-	char *frame;  /* the last one drawn */
+	char *frame;  /* the last frame */
 	size_t len;
-	size_t sent; /* bytes of it */
+	size_t sent; /* its bytes */
 };
 
 /*
  * Prepares *s, which stays in place until screen_release().  SIGTTOU must be
- * blocked.  Exits if the operating system refuses.  exit(3), too, gives the
- * terminal back.
+ * blocked.  Exits if the operating system refuses. exit(3) gives the terminal
+ * back too.
  */
 void screen_init(struct screen *s, struct loop *);
 void screen_release(struct screen *);
 
 /*
- * Takes the terminal, also when another has changed it meanwhile: keys, ^S
- * among them, come one by one and unseen, the alternate screen is shown.  In
- * the background it does nothing; s->shown says what is so.  Returns 0, or -1
- * if there is no terminal any more.
+ * Takes the terminal, also after another process has changed it: keys, ^S among
+ * them, arrive one by one without echo, and the alternate screen is shown.  In
+ * the background it does nothing and s->shown is false.  Returns 0, or -1 if
+ * the terminal is gone.
  */
 int screen_take(struct screen *s);
 
-/* Whether key, a byte that was read, is the terminal's end-of-file. */
+/* Whether key is the terminal's end-of-file character. */
 bool screen_ends(const struct screen *, char key);
 
-/* Gives it back, for the time being or for good. */
+/* Gives the terminal back, for the time being or for good. */
 void screen_give_back(struct screen *);
 
 /*
- * Draws lines of text in place of what is there: head, then body, which is dim
- * if that is said.  Both are fit for a terminal but may have colours.  Lines
- * that are too long end in ">", and how many do not fit is said below.  Never
- * blocks: while the terminal takes nothing, nothing new is drawn.  May be
- * called from callbacks.
+ * Draws head and body, which may be dim, over the last frame.  Both are escaped
+ * already but may have colours.  Long lines end in ">"; the last line counts
+ * those that do not fit.  Never blocks: while the terminal takes nothing,
+ * nothing is drawn.  Callbacks may call it.
  */
 void screen_draw(struct screen *, const char *head, const char *body, bool dim);
 

@@ -11,7 +11,7 @@
 #include "base/exitcode.h"
 #include "base/table.h"
 
-/* As terminals have them since ECMA-48: "select graphic rendition". */
+/* "Select graphic rendition" of ECMA-48. */
 static const char *const sgr[] = { "", "1", "2", "32", "1;31" };
 
 bool
@@ -49,7 +49,7 @@ table_release(struct table *t)
 size_t
 table_row(struct table *t)
 {
-	/* Twice as much whenever a power of two is full. */
+	/* Doubles when the number of rows reaches a power of two. */
 	if ((t->nrows & (t->nrows - 1)) == 0)
 		t->rows =
 		    realloc(t->rows, (2 * t->nrows + 1) * sizeof(*t->rows));
@@ -59,7 +59,7 @@ table_row(struct table *t)
 	return t->nrows++;
 }
 
-/* A cell has been written: its column may have to be wider. */
+/* Widens the column of a cell that has been written. */
 static void
 widen(struct table *t, size_t row, int column)
 {
@@ -94,7 +94,7 @@ table_style(struct table *t, size_t row, int column, enum style style)
 	t->rows[row].style[column] = style;
 }
 
-/* Without blanks behind the last cell that says anything. */
+/* Prints a row without trailing blanks. */
 static void
 print_row(FILE *out, const struct table *t, const struct row *row)
 {

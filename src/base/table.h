@@ -1,7 +1,7 @@
 /*
- * Rows and columns for people: each column as wide as its widest cell, colours
- * where they are wanted.  A cell is fit for a terminal: what came from outside
- * is put in with table_text().
+ * Rows and columns for people: each column as wide as its widest cell, with
+ * colours on a terminal.  Cells are safe for a terminal; foreign text goes in
+ * with table_text().
  */
 #ifndef TABLE_H
 #define TABLE_H
@@ -28,18 +28,18 @@ struct table {
 	} * rows;
 };
 
-/* Whether standard output is a terminal that is to show colours: NO_COLOR. */
+/* Whether standard output is a terminal that shows colours; see NO_COLOR. */
 bool table_wants_colours(void);
 
-/* A table with these titles and no rows yet.  table_release() frees it. */
+/* Prepares a table with these titles and no rows. table_release() frees it. */
 void table_init(
     struct table *, bool colours, int columns, const char *const titles[]);
 void table_release(struct table *);
 
-/* Adds an empty row and returns its number; exits if there is no memory. */
+/* Adds an empty row and returns its number.  Exits without memory. */
 size_t table_row(struct table *);
 
-/* Writes a cell: as printf(3) does, or len bytes from outside, escaped. */
+/* Write a cell: as printf(3) does, or len foreign bytes, escaped. */
 void table_cell(struct table *, size_t row, int column, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
 void table_text(
@@ -48,9 +48,8 @@ void table_text(
 void table_style(struct table *, size_t row, int column, enum style);
 
 /*
- * Prints rows from (0: the titles) up to, but not including, to.  Call it when
- * all rows are there, since any may widen a column.  Whether the printing
- * worked, ferror() knows.
+ * Prints the rows from (0: the titles) to to, without to.  Call it with all
+ * rows in place, since any may widen a column. ferror() reports a failed write.
  */
 void table_print(FILE *, const struct table *, size_t from, size_t to);
 

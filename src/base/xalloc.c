@@ -1,5 +1,5 @@
 /*
- * Memory, or the end of the program.
+ * Allocations that end the program when memory is short.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,13 @@
-/* Memory, or the end of the program.  Only before COMMAND exists. */
+/*
+ * Allocations that end the program when memory is short.  Only before COMMAND
+ * exists.
+ */
 #ifndef XALLOC_H
 #define XALLOC_H
 
 #include <stddef.h>
 
-/* Each is its namesake of the C library; frees as usual. */
+/* Each does what its namesake of the C library does; free(3) frees. */
 void *xmalloc(size_t size);
 void *xcalloc(size_t n, size_t size);
 void *xreallocarray(void *old, size_t n, size_t size);

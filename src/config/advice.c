@@ -30,7 +30,7 @@ advice_password(
 	return buf;
 }
 
-/* Options of flock(1) that have other names here. */
+/* Options of flock(1) under their names here. */
 static const struct {
 	const char *name;
 	const char *ours;

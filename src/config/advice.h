@@ -9,16 +9,16 @@
 #define ADVICE_OPTION   512
 
 /*
- * Writes what to do about a server's error that has to do with the password, as
- * the end of a sentence; nothing for another error.  config_path is where a
- * password could stand.  Returns buf.
+ * Writes what to do about an error of a server that concerns the password, as
+ * the end of a sentence, or nothing. config_path is where a password could
+ * stand.  Returns buf.
  */
 char *advice_password(
     char buf[ADVICE_PASSWORD], const char *config_path, const char *error);
 
 /*
- * Writes which options the first len bytes of an unknown word may mean, as in
- * " (did you mean --ttl?)", or nothing.  *ambiguous is set if they abbreviate
+ * Writes the options that the first len bytes of an unknown word may mean, as
+ * in " (did you mean --ttl?)", or nothing.  Sets *ambiguous if they abbreviate
  * several.  Returns buf.
  */
 char *advice_option(

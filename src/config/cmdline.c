@@ -1,7 +1,7 @@
 /*
- * The command line.  Values are checked in this room alone, once, with the name
- * under which the user gave them; the rest of the program trusts struct
- * options.
+ * The command line.  This room alone checks values, each once, and reports them
+ * with the name under which the user gave them.  The rest of the program trusts
+ * struct options.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ is_given(const struct given *g, const char *name)
 	return false;
 }
 
-/* For a bug report, and for whoever wonders whether rediss:// works here. */
+/* For bug reports, and for users who want to know whether rediss:// works. */
 static void
 print_version(void)
 {
@@ -48,7 +48,7 @@ print_version(void)
 	    link_hiredis_version(), tls ? "yes" : "no: ", tls ? "" : text);
 }
 
-/* Output that was asked for must arrive. */
+/* Flushed, so that a failed write is reported. */
 static _Noreturn void
 print_and_exit(const struct option_row *o)
 {
@@ -71,7 +71,7 @@ take(struct options *opt, struct given *g, const struct option_row *o,
 		g->option[g->n++] = o;
 }
 
-/* Reports an option that takes no value, or, if it is NULL, an unknown one. */
+/* Reports an option that takes no value; o is NULL for an unknown one. */
 static _Noreturn void
 refuse_long(const struct option_row *o, const char *word)
 {
@@ -89,8 +89,8 @@ refuse_long(const struct option_row *o, const char *word)
 }
 
 /*
- * Reads the options at *words, which begin with "--".  Returns the words that
- * follow.  Its value, which may be a password, is in no message.
+ * Reads the option at *words, which begins with "--".  Returns the words that
+ * follow.  No message quotes its value, which may be a password.
  */
 static char **
 take_long(struct options *opt, struct given *g, char **words)
@@ -112,7 +112,7 @@ take_long(struct options *opt, struct given *g, char **words)
 	return words;
 }
 
-/* The same for a word of letters behind one "-". */
+/* Reads a word of letters behind one "-", likewise. */
 static char **
 take_letters(struct options *opt, struct given *g, char **words)
 {
@@ -187,7 +187,7 @@ join_modes(char *text, size_t size, unsigned int modes)
 	suggest_join(text, size, "--", names, n);
 }
 
-/* Checks that each option is one of the mode. */
+/* Checks that each option belongs to the mode. */
 static void
 check_given(const struct options *opt, const struct given *g)
 {
@@ -213,7 +213,7 @@ check_together(const struct given *g, const char *one, const char *other)
 		usage_error("--%s and --%s do not go together", one, other);
 }
 
-/* --watch draws, and reads keys. */
+/* --watch needs a terminal, to draw and to read keys. */
 static void
 check_terminal(void)
 {
@@ -237,7 +237,7 @@ check_run(const struct options *opt)
 		usage_error("which lock? -k NAME is missing");
 	if (opt->command[0] == NULL)
 		usage_error("which command? COMMAND is missing");
-	/* It would be a name in messages and in Redis. */
+	/* Its base name is shown in messages and stored in Redis. */
 	if (strstr(opt->command[0], "://") != NULL ||
 	    address_has_password(opt->command[0]))
 		usage_error("'%s' is a URL and no command; -r names a server",
@@ -260,7 +260,7 @@ check_query(const struct options *opt)
 		check_terminal();
 }
 
-/* What the options of a command line are together, before any setting. */
+/* Checks the options against each other, before any setting is read. */
 static void
 check_options(struct options *opt, const struct given *g)
 {
@@ -299,7 +299,7 @@ check_prefix(const struct options *opt)
 			    quotable(opt->names.name[i]), prefix);
 }
 
-/* Nothing that a server must remember may last longer than its grace. */
+/* Whatever a server must remember ends before its restart grace. */
 static void
 check_graces(const struct options *opt)
 {
@@ -342,7 +342,7 @@ cmdline_parse(struct options *opt, char **argv)
 		opt->verbose ? LOG_VERBOSE :
 			       LOG_NORMAL);
 	read_settings(opt);
-	/* The user of a query reads its errors where its output is. */
+	/* The user of a query is at the terminal where its output goes. */
 	if (opt->mode != MODE_RUN)
 		log_to(LOG_TO_STDERR);
 	names_join(&opt->names);

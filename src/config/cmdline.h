@@ -6,7 +6,7 @@
 
 /*
  * Fills *opt from argv, the environment and files.  Exits for -h, -V and any
- * usage error; no server has been asked anything then.
+ * usage error, before any request to a server.
  */
 void cmdline_parse(struct options *opt, char **argv);
 

@@ -1,7 +1,6 @@
 /*
- * The configuration file.  Parsing is pure, so that it can be tested and
- * fuzzed on its own.  Blank lines and comments are the only part of a file
- * that is ignored.
+ * The configuration file.  Parsing is pure, so that it can be tested and fuzzed
+ * alone.  It ignores nothing but blank lines and comments.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -119,7 +118,7 @@ conffile_read(const char *path, char *buf, size_t size, struct stat *st)
 	if (fd == -1)
 		return -1;
 	if (fstat(fd, st) == 0)
-		/* A pipe may bring it in pieces. */
+		/* A pipe may deliver it in pieces. */
 		while ((n = read(fd, buf + used, size - 1 - used)) > 0)
 			used += (size_t)n;
 	saved = errno;
@@ -131,7 +130,7 @@ conffile_read(const char *path, char *buf, size_t size, struct stat *st)
 	return (ssize_t)used;
 }
 
-/* Where the i-th setting stands, for messages. */
+/* Writes where the i-th setting stands, for messages. */
 static char *
 place(const struct conffile *c, int i)
 {
@@ -155,7 +154,7 @@ conffile_load(struct conffile *c, const char *named)
 	if (len == -1) {
 		int error = errno;
 
-		/* A link to nowhere is there, and means something. */
+		/* A dangling link is a mistake, not an absent file. */
 		if (error == ENOENT && named == NULL &&
 		    lstat(c->path, &st) == -1)
 			return;

@@ -53,13 +53,15 @@ conffile_read(const char *path, char *buf, size_t size, struct stat *st);
 const char *conffile_distrust(const struct stat *st);
 
 /*
- * Reads c->path into *c; a file that does not exist is empty if it is not
- * needed.  named is how the user named the file, or NULL.  Exits for any
- * mistake but those of names and values.
+ * Reads c->path into *c.  Unless the user named the file, as named says, it
+ * need not exist.  Exits for any mistake but those of names and values.
  */
 void conffile_load(struct conffile *c, const char *named);
 
-/* The value of the first setting of that name; *where is its place.  Or NULL. */
+/*
+ * Returns the value of the first setting of that name, with its place in
+ * *where, or NULL.
+ */
 const char *
 conffile_find(const struct conffile *c, const char *name, const char **where);
 

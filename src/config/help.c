@@ -6,7 +6,7 @@
 #include "config/help.h"
 #include "config/option_table.h"
 
-#define TEXT_COLUMN 28 /* of the sentences about options */
+#define TEXT_COLUMN 28 /* where sentences begin */
 
 static const char head[] =
     "usage: redlock-run [OPTION]... -k NAME [--] COMMAND [ARG]...\n"
@@ -33,7 +33,10 @@ static const char tail[] =
     "75 busy, 77 refused, 79 lock lost, 124 --max-run passed, 126 and 127 COMMAND\n"
     "not executable, not found.  See redlock-run(1).\n";
 
-/* The lines of text in their column, from which the first is at used. */
+/*
+ * Prints the lines of text in their column; used is the width of what stands
+ * before them.
+ */
 static void
 print_lines(FILE *out, int used, const char *text)
 {

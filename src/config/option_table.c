@@ -1,6 +1,6 @@
 /*
- * All options in one table, from which parsing, abbreviations, the checks of
- * what goes together and --help follow.
+ * All options in one table.  Parsing, abbreviations, the checks of what goes
+ * together and --help follow from it.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #define NAMED    (IN(RUN) | IN(STATUS) | IN(HISTORY) | IN(BREAK) | IN(METRICS))
 #define ALL      (NAMED | IN(CHECK) | IN(SHOW_CONFIG))
 
-/* The member of *opt that an option sets. */
+/* Returns the member of *opt that an option sets. */
 static void *
 member(struct options *opt, const struct option_row *o)
 {
@@ -57,7 +57,7 @@ set_period(struct options *opt, const struct option_row *o, char *value)
 	*(int64_t *)member(opt, o) = read_duration(o, value, 1);
 }
 
-/* A duration, or none at all. */
+/* A duration, or "inf". */
 static void
 set_limit(struct options *opt, const struct option_row *o, char *value)
 {
@@ -66,7 +66,7 @@ set_limit(struct options *opt, const struct option_row *o, char *value)
 	    read_duration(o, value, 0);
 }
 
-/* As with timeout(1), 0 is no limit either. */
+/* As for timeout(1), 0 means no limit. */
 static void
 set_max_run(struct options *opt, const struct option_row *o, char *value)
 {
@@ -165,7 +165,7 @@ set_server(struct options *opt, const struct option_row *o, char *value)
 {
 	(void)o;
 	servers_add(&opt->servers, "-r", value);
-	address_wipe(value); /* ps(1) shows it */
+	address_wipe(value); /* ps(1) would show the password */
 }
 
 static void
@@ -186,7 +186,10 @@ set_mode(struct options *opt, const struct option_row *o, char *value)
 	opt->mode = mode;
 }
 
-/* Without this row it would abbreviate --password-file, and be quoted. */
+/*
+ * Without this row --pass would abbreviate --password-file, and an error would
+ * quote the password as the name of a file.
+ */
 static _Noreturn void
 refuse_password(struct options *opt, const struct option_row *o, char *value)
 {

@@ -49,10 +49,10 @@ struct options {
 	const char *message; /* -m: shown with our name; NULL: none */
 };
 
-/* Fills in what holds where nothing is given; settings have none yet. */
+/* Sets the defaults of everything but settings. */
 void options_init(struct options *);
 
-/* Frees what the other functions of this room have allocated. */
+/* Frees what cmdline_parse() allocated. */
 void options_release(struct options *);
 
 #endif

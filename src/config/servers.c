@@ -1,6 +1,6 @@
 /*
- * The servers.  The built-in one is used only if nothing names another: a
- * configuration file that is there but cannot be read has ended the program.
+ * The servers.  The default is used only if nothing names another; an
+ * unreadable configuration file has ended the program before.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -158,7 +158,10 @@ fill_passwords(struct servers *servers, const struct settings *s)
 	}
 }
 
-/* A setting that the TLS module quotes as it is: a URL may have a password. */
+/*
+ * Returns a setting for the TLS module, which quotes it unmasked: a URL, which
+ * may have a password, is refused.
+ */
 static const char *
 tls_setting(const struct settings *settings, enum setting_key key)
 {

@@ -17,22 +17,24 @@ struct servers {
 	bool own_password[LOCK_SERVERS];  /* its URL has one */
 	int n;
 	bool is_default;         /* nobody named one: */
-	char hint[SERVERS_HINT]; /* follows its errors, or empty */
+	char hint[SERVERS_HINT]; /* appended to its errors; else empty */
 };
 
-/* Adds a server.  origin says where it is named.  Exits for a usage error. */
+/*
+ * Adds a server; origin is where the user named it.  Exits for a usage error.
+ */
 void servers_add(struct servers *, const char *origin, const char *url);
 
 /*
  * Fills in what the command line leaves open, from the environment, the
- * configuration file, or as the default: servers, passwords and what TLS needs.
- * Exits for any mistake in a value that is used.
+ * configuration file, or the defaults: servers, passwords and TLS.  Exits for
+ * any mistake in a value that is used.
  */
 void servers_read(struct servers *, const struct settings *);
 
 /*
- * The settings that have the password for URLs without one: a file or, if there
- * is none, a word.  Exits if the configuration file has both.
+ * Finds the password for URLs without one: in a file or, if that is not given,
+ * a word.  Exits if the configuration file has both.
  */
 void servers_find_password(
     const struct settings *, struct setting *file, struct setting *word);

@@ -1,6 +1,6 @@
 /*
- * Settings.  Each value that is used is checked here, once; errors name the
- * place where it stands.
+ * Settings.  Each value that is used is checked here, once; errors name its
+ * origin.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -159,7 +159,9 @@ find_key(const char *line)
 	return (enum setting_key)key;
 }
 
-/* A word by itself, or glued to one, may be a password: it is not quoted. */
+/*
+ * The line is quoted only if it cannot be a password: a word alone may be one.
+ */
 static _Noreturn void
 refuse_line(const struct conffile *c, int i)
 {

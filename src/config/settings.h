@@ -56,14 +56,15 @@ void settings_set(struct settings *, enum setting_key, const char *value);
 void settings_load(struct settings *);
 
 /*
- * Fills in prefix and durations, for so many servers.  Exits for any mistake
- * in a value that is used.
+ * Fills in prefix and durations for this number of servers.  Exits for any
+ * mistake in a value that is used.
  */
 void settings_read(struct settings *, int nservers);
 
 /*
- * The setting in force; the file's alone; or that of command line and
- * environment.  A setting that is not given has the name of its option.
+ * Return the setting in force; only that of the file; or only that of command
+ * line and environment.  A setting that is not given has the name of its
+ * option.
  */
 struct setting settings_find(const struct settings *, enum setting_key);
 struct setting settings_in_file(const struct settings *, enum setting_key);
@@ -79,10 +80,13 @@ settings_check_grace(const struct settings *, const char *name, int64_t ms);
 
 void settings_release(struct settings *);
 
-/* The name that a setting has in the configuration file. */
+/* Returns the name of a setting in the configuration file. */
 const char *setting_word(enum setting_key);
 
-/* The value in ms, or fallback_ms; exits if it is none, or below least_ms. */
+/*
+ * Returns the value in ms, or fallback_ms if there is none.  Exits if it is not
+ * a duration or below least_ms.
+ */
 int64_t setting_duration(struct setting, int64_t fallback_ms, int64_t least_ms);
 
 #endif

@@ -27,7 +27,7 @@ add(struct table *t, const char *name, const char *value, const char *origin)
 	    end != NULL ? (size_t)(end - origin) : strlen(origin));
 }
 
-/* A setting that is not given has the fallback as its value. */
+/* Adds a setting; fallback is its value if it is not given. */
 static void
 add_setting(struct table *t, const struct settings *s, enum setting_key key,
     const char *fallback)
@@ -77,7 +77,7 @@ add_servers(struct table *t, const struct servers *servers)
 		    servers->is_default ? "default" : servers->origin[i]);
 }
 
-/* The password for URLs without one, and where it comes from. */
+/* Adds the password for URLs without one. */
 static void
 add_password(struct table *t, const struct settings *s)
 {

@@ -1,5 +1,5 @@
 /*
- * Which of the words that there are somebody may have meant.
+ * Finds the word that a user may have meant.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +15,8 @@ least(size_t a, size_t b)
 }
 
 /*
- * How many characters of a were left out, added, mistaken, or swapped with
- * their neighbour to make b: the optimal string alignment distance.
+ * The optimal string alignment distance: how many characters of a were left
+ * out, added, mistaken, or swapped with their neighbour to make b.
  */
 static size_t
 distance(const char *a, size_t a_len, const char *b, size_t b_len)
@@ -39,7 +39,7 @@ distance(const char *a, size_t a_len, const char *b, size_t b_len)
 	return d[a_len][b_len];
 }
 
-/* A slip is one character in three. */
+/* A slip is at most one character in three. */
 const char *
 suggest_nearest(
     const char *typed, size_t len, const char *const words[], size_t n)

@@ -1,12 +1,12 @@
-/* Which of the words that there are somebody may have meant. */
+/* Finds the word that a user may have meant. */
 #ifndef SUGGEST_H
 #define SUGGEST_H
 
 #include <stddef.h>
 
 /*
- * The word that is nearest to the first len bytes of typed, if it is a likely
- * slip of the fingers; else NULL.
+ * Returns the word nearest to the first len bytes of typed, or NULL if none is
+ * near enough for a slip.
  */
 const char *suggest_nearest(
     const char *typed, size_t len, const char *const words[], size_t n);
