@@ -54,13 +54,11 @@ lock_step(struct lock *l)
 
 	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
-		int64_t excused_ms = s->in_flight.excused_ms;
 
 		t = server_step(s, now);
 		if (t < wake)
 			wake = t;
-		if (s->in_flight.excused_ms > excused_ms &&
-		    l->lease.phase != PHASE_HOLD &&
+		if (l->lease.phase != PHASE_HOLD &&
 		    s->in_flight.excused_ms > l->phase_end_ms)
 			l->phase_end_ms = s->in_flight.excused_ms;
 	}

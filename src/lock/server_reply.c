@@ -359,13 +359,19 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 {
 	bool moving = a->kind == REPLY_ERROR && s->lease->phase != PHASE_HOLD &&
 	    strncmp(a->text, "TRYAGAIN", 8) == 0;
+	int64_t now = clock_now_ms();
 
 	if (!moving && !error_wants_eval(a))
 		return false;
 	if (kind == REQUEST_RELEASE)
 		s->release.sent--;
 	conn_explain(&s->conn, a->text, s->why);
-	s->pace.next_ms = clock_now_ms() + clock_jitter(POLL_MS);
+	s->pace.next_ms = now + (moving ? clock_jitter(POLL_MS) : 0);
+	/* The script's text has a node timeout of its own, once. */
+	if (!moving && !s->in_flight.resent) {
+		s->in_flight.resent = true;
+		s->in_flight.excused_ms = now + s->lease->node_timeout_ms;
+	}
 	return true;
 }
 

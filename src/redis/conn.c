@@ -127,9 +127,10 @@ take_reply(struct conn *c, struct pending_request *r, const struct reply *reply)
 		c->state = CONN_HANDSHAKE;
 		return;
 	} else if (error_wants_eval(reply)) {
-		c->no_evalsha =
-		    c->no_evalsha || !error_forgot_script(reply->text);
-		c->script = NULL;
+		if (error_forgot_script(reply->text))
+			c->no_script = true;
+		else
+			c->no_evalsha = true;
 	}
 	c->reply_cb(c->arg, reply);
 	if (demoted(c, reply))
@@ -233,8 +234,7 @@ conn_open(struct conn *c)
 	    c->address.kind == ADDRESS_CLUSTER;
 
 	c->why[0] = '\0';
-	c->again = c->established = c->good = false;
-	c->script = NULL;
+	c->again = c->established = c->good = c->no_script = false;
 	if (c->untried > 0)
 		c->untried--;
 	begin_handshake(c, c->address.kind == ADDRESS_SENTINEL);
@@ -338,8 +338,7 @@ conn_sweep(struct conn *c)
 		return;
 	c->redirect.due = false;
 	link_close(&c->link, NULL);
-	c->established = false;
-	c->script = NULL;
+	c->established = c->no_script = false;
 	begin_handshake(c, false);
 	follow_redirect(c);
 }
@@ -370,19 +369,19 @@ int
 conn_eval(struct conn *c, int tag, const struct script *script, int nkeys,
     int argc, const char *const argv[])
 {
-	bool known = c->script == script && !c->no_evalsha;
+	bool whole = c->no_script || c->no_evalsha;
 	const char *words[3 + CONN_ARGS];
 	char keys[16];
 
 	if (argc > CONN_ARGS)
 		return -1;
 	snprintf(keys, sizeof(keys), "%d", nkeys);
-	words[0] = known ? "EVALSHA" : "EVAL";
-	words[1] = known ? script->sha1 : script->text;
+	words[0] = whole ? "EVAL" : "EVALSHA";
+	words[1] = whole ? script->text : script->sha1;
 	words[2] = keys;
 	memcpy(words + 3, argv, (size_t)argc * sizeof(*argv));
 	if (conn_command(c, tag, 3 + argc, words) == -1)
 		return -1;
-	c->script = script;
+	c->no_script = false;
 	return 0;
 }

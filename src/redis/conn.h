@@ -58,8 +58,8 @@ struct conn {
 	bool good;        /* and has replied to a request */
 	struct handshake handshake;
 	struct server_info info;
-	const struct script *script; /* the last one sent on this connection */
-	bool no_evalsha;             /* the server does not permit it */
+	bool no_script;  /* the server does not have the script yet */
+	bool no_evalsha; /* or does not permit EVALSHA; also the owner's wish */
 };
 
 /* reply_cb(arg, ...) is called once for each request. */
@@ -117,15 +117,18 @@ void conn_finish(struct conn *);
 void conn_release(struct conn *);
 
 /*
- * Sends EVAL with script and argc arguments, the first nkeys of them keys; or
- * EVALSHA, if this connection was last sent the same script.  The arguments are
- * copied, the script stays in place.  Returns 0, or -1 if the connection is not
- * ready or PENDING_MAX requests have no reply.  The reply carries tag, which is
- * not negative.
+ * Sends EVALSHA with script and argc arguments, the first nkeys of them keys.
+ * A reply for which error_wants_eval() holds means that nothing was executed;
+ * the next call sends EVAL, so that the owner just sends the request again.  An
+ * owner for whom that would be too late sets no_evalsha after conn_init().
+ * The arguments are copied.  Returns 0, or -1 if the connection is not ready or
+ * PENDING_MAX requests have no reply.  The reply carries tag, which is not
+ * negative.
  *
- * A release that is sent before its acquire has a reply must be short: Redis
- * reads 16 kB at a time, and drops the requests behind them if it cannot write
- * the replies to the first because we are gone.
+ * EVALSHA is not only cheaper.  Redis reads 16 kB at a time, and drops the
+ * requests behind them if it cannot write the replies to the first because we
+ * are gone: a release that is sent before its acquire has a reply would be lost
+ * behind the text of the script.
  */
 int conn_eval(struct conn *, int tag, const struct script *script, int nkeys,
     int argc, const char *const argv[]);

@@ -57,6 +57,7 @@ usual_init(struct usual *u, struct loop *loop, const struct options *opt)
 	u->timeout_ms = opt->settings.node_timeout_ms;
 	u->median_ms = -1;
 	conn_init(&u->conn, loop, &opt->servers.address[0], reply_cb, u);
+	u->conn.no_evalsha = true; /* it is sent once */
 	if (conn_resolve(&u->conn) == -1)
 		u->state = USUAL_DONE;
 }

@@ -583,6 +583,14 @@ run_fence() {
 	[ "$(redis get '{redlock:a}:~fence')" = "$before" ]
 }
 
+@test "a run sends the whole script only to a server that does not have it" {
+	redis script flush
+	redis config resetstat
+	redlock -k a -- true
+	redlock -k b -- true
+	[[ $(redis info commandstats) == *cmdstat_eval:calls=1,* ]]
+}
+
 @test "a renewal sends its script's digest, and the script itself if the server has forgotten it" {
 	run -0 redlock -k a -t 1s -- sh -c "
 		$(cli config resetstat) >/dev/null

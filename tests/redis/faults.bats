@@ -174,6 +174,7 @@ fence_exists() {
 
 	name=$(printf 'a%.0s' {1..512})
 	prefix=redlock:$(printf 'p%.0s' {1..504})
+	redlock -k a -- true # the server knows the script
 	redis_freeze
 	run -69 redlock --prefix "$prefix" -k "$name" -t 1h \
 	    --node-timeout 500ms -- touch started
