@@ -138,6 +138,15 @@ take_letters(struct options *opt, struct given *g, char **words)
 	return words;
 }
 
+/* A URL without its -r would be shown with its password. */
+static void
+refuse_url(const char *word, const char *what)
+{
+	if (strstr(word, "://") != NULL || address_has_password(word))
+		usage_error("'%s' is a URL and no %s; -r names a server",
+		    quotable(word), what);
+}
+
 /* Takes a word behind a query option: the name of a lock. */
 static void
 take_name(struct options *opt, char *word)
@@ -145,6 +154,7 @@ take_name(struct options *opt, char *word)
 	if (opt->mode == MODE_CHECK || opt->mode == MODE_SHOW_CONFIG)
 		usage_error("'%s': --%s takes no lock", quotable(word),
 		    option_of_mode(opt->mode));
+	refuse_url(word, "lock");
 	names_add(&opt->names, word);
 }
 
@@ -237,11 +247,7 @@ check_run(const struct options *opt)
 		usage_error("which lock? -k NAME is missing");
 	if (opt->command[0] == NULL)
 		usage_error("which command? COMMAND is missing");
-	/* Its base name is shown in messages and stored in Redis. */
-	if (strstr(opt->command[0], "://") != NULL ||
-	    address_has_password(opt->command[0]))
-		usage_error("'%s' is a URL and no command; -r names a server",
-		    quotable(opt->command[0]));
+	refuse_url(opt->command[0], "command");
 }
 
 static void
