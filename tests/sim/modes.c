@@ -212,6 +212,47 @@ handed_over_to_us(void)
 	}
 }
 
+/*
+ * A grant comes with the wake, or a part of it is lost: the wake, the
+ * confirmation, a connection; or the server stalls.  judge() compares D with
+ * the server's key in all of it.
+ */
+static void
+grants_in_danger(void)
+{
+	int granted = 0, confirmed = 0;
+
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		struct made_up *m = &world.servers[0];
+		int over_ms;
+
+		begin_numbered(seed, 1, seed % 2 == 0 ? 1000 : 20000, 100, 0);
+		world.model = true;
+		world.cuts = seed % 3 == 0;
+		world.chance = seed;
+		over_ms = 300 + chance(2000);
+		occupy(&m->key[0], "predecessor", 1);
+		m->key[0].until_ms = START + FOREVER;
+		happens(START + over_ms, HAND_OVER, 0);
+		for (int i = chance(3); i > 0; i--) {
+			int64_t at_ms = START + over_ms + chance(300) - 100;
+
+			happens(at_ms, FREEZE, 0)->ms = chance(6000);
+		}
+		if (acquire_until(START + 30000) == LOCK_HELD) {
+			granted += locks_grant_ms(&world.locks) != 0;
+			hold(now() + chance(8000));
+			confirmed += locks_grant_ms(&world.locks) == 0 &&
+			    deadline() > now();
+			released(0);
+		}
+		lock_close(&world.lock);
+	}
+	CHECK(granted > LIVES / 4);
+	CHECK(confirmed > LIVES / 4);
+	CHECK(confirmed < LIVES);
+}
+
 static void
 cooldowns(void)
 {
@@ -242,6 +283,8 @@ static const struct tap_test tests[] = {
 	{ "a waiter gets the lock, with a higher fence, as soon as it is "
 	  "given back",
 	    handed_over_to_us },
+	{ "no grant that comes with the wake counts longer than the server keeps it",
+	    grants_in_danger },
 	{ "a lock in cooldown stays held on every server, by nobody",
 	    cooldowns },
 };

@@ -755,12 +755,13 @@ static void
 wake(struct made_up *m)
 {
 	struct event *answer;
+	int ms;
 
 	m->woken++;
 	if (m->blocked == 0)
 		return;
-	answer =
-	    happens(world.now_ms + chance(15), REPLY, (int)(m - world.servers));
+	ms = !world.calm && chance(4) == 0 ? chance(600) : chance(15);
+	answer = happens(world.now_ms + ms, REPLY, (int)(m - world.servers));
 	answer->request = m->blocked;
 	answer->reply = taken_element(m);
 	m->blocked = 0;
