@@ -25,6 +25,7 @@ static const char no_list[] = "--status and --history need -k";
 static const char no_need[] = ""; /* where there is, it comes first of all */
 static const char no_history[] = "there is no history";
 static const char no_replicas[] = "--replicas cannot be used";
+static const char no_type[] = "a key that is no lock is named without its type";
 static const char no_digest[] =
     "renewals are 30 times as long, and a lock that a stalled server grants "
     "too late can stay until its lease ends";
@@ -43,6 +44,7 @@ const struct right rights[RIGHTS] = {
 	{ "pttl", { "PTTL", "KEY" }, NULL },
 	{ "get", { "GET", "KEY" }, NULL },
 	{ "mget", { "MGET", "KEY" }, NULL },
+	{ "type", { "TYPE", "KEY" }, no_type },
 	{ "set", { "SET", "KEY", "", "?" }, NULL },
 	{ "hget", { "HGET", "KEY", "" }, NULL },
 	{ "hgetall", { "HGETALL", "KEY" }, NULL },

@@ -254,6 +254,10 @@ owner_who(
 	if (o->token[0] != '\0')
 		snprintf(buf, OWNER_WHO, "%s@%s pid %d (%s)", o->user, o->host,
 		    (int)o->pid, owner_what(what, o));
+	else if (len > 2 && memcmp(value, "? ", 2) == 0)
+		snprintf(buf, OWNER_WHO,
+		    "another client (key is a %s, not a lock)",
+		    escape_text(text, sizeof(text), value + 2, len - 2));
 	else
 		snprintf(buf, OWNER_WHO, "another client (%s)",
 		    escape_text(text, sizeof(text), value, len));

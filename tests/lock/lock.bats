@@ -380,6 +380,19 @@ untouched() {
 	untouched d
 }
 
+@test "the message names the type of a key that is not a lock" {
+	redis hset redlock:a f x
+	run -75 --separate-stderr redlock -k a -- true
+	[[ $stderr == *'(key is a hash, not a lock)'* ]]
+	redis rpush redlock:b x
+	run -75 --separate-stderr redlock -k b -w 100ms -- true
+	[[ $stderr == *'(key is a list, not a lock)'* ]]
+	redis acl setuser default -type
+	run -75 --separate-stderr redlock -k a -- true
+	[[ $stderr == *'another client (?)'* ]]
+	redis acl setuser default +type
+}
+
 @test "a large or binary value makes the lock busy" {
 	head -c 3000000 /dev/zero | tr '\0' 'x' |
 		redis -x set redlock:a

@@ -121,6 +121,8 @@ everything() {
 	does -k a -- true
 	redis set redlock:a 'redlock-run/2 token=rival try=1 since=1 x'
 	does_until_blocked -k a -w 1m -- true
+	redis hset redlock:h f x
+	does -k h -- true
 	does --status -k a
 	does --status
 	does --history
@@ -139,7 +141,7 @@ denied() {
 	eventually redlock -k a -t 6s --restart-grace 6s -- true
 	everything 50ms
 	cat said
-	[ "${statuses[*]}" = '0 0 0 75 143 0 0 0 69' ]
+	[ "${statuses[*]}" = '0 0 0 75 143 75 0 0 0 69' ]
 	[ -z "$(denied)" ]
 	for word in "${permitted[@]}"; do
 		[[ $word == +* ]] || continue
@@ -152,8 +154,8 @@ denied() {
 		[ "$(denied)" = "${word#+}" ]
 		# Nor is a history that cannot be written a reason to stop, nor a
 		# script that has to be sent whole, nor a queue that cannot be
-		# left by those who do not get the lock.
-		[[ $word == +xadd || $word == +evalsha || $word == +zrem ]] || grep -q 'the user needs \|release was not' said
+		# left by those who do not get the lock, nor a key without a type.
+		[[ $word == +type || $word == +xadd || $word == +evalsha || $word == +zrem ]] || grep -q 'the user needs \|release was not' said
 	done
 }
 

@@ -95,7 +95,8 @@ if not ours and not refused then
 	if type(held) == 'table' then
 		return held
 	elseif not held then
-		refused, value, values[slot] = true, FOREIGN, FOREIGN
+		value = foreign(lock)
+		refused, values[slot] = true, value
 	end
 end
 if refused then

@@ -61,13 +61,20 @@ end
 if slot > capacity then
 	return redis.error_reply('ERR there is no slot ' .. slot .. ' of ' .. capacity)
 end
+-- What stands for the value of a key of another type: the type, too, where we
+-- may ask for it.
+local function foreign(key)
+	local kind = redis.pcall('TYPE', key).ok
+	return FOREIGN .. (kind and ' ' .. kind or '')
+end
+
 local lock = slot_key(slot > 0 and slot or 1)
 local value = redis.pcall('GET', lock)
 if type(value) == 'table' then
 	if not value.err:find('WRONGTYPE', 1, true) then
 		return value
 	end
-	value = FOREIGN
+	value = foreign(lock)
 end
 local ours = value and id ~= '' and value:sub(1, #id) == id
 local unconfirmed = value and value:sub(-#MARK) == MARK

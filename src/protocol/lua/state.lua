@@ -17,7 +17,7 @@ if mode == 'slots' then
 	-- MGET does not show keys of another type.
 	if #absent > 0 and call('EXISTS', unpack(absent)) > 0 then
 		for n, its in ipairs(values) do
-			values[n] = its or call('EXISTS', keys[n]) == 1 and FOREIGN
+			values[n] = its or call('EXISTS', keys[n]) == 1 and foreign(keys[n])
 		end
 	end
 end
