@@ -44,8 +44,8 @@ add_master(struct scan *scan, const char *host, int port)
 		if (scan->masters[i].port == port &&
 		    strcmp(scan->masters[i].host, host) == 0)
 			return;
-	scan->masters = xreallocarray(scan->masters,
-	    (size_t)(scan->nmasters + 1), sizeof(*scan->masters));
+	scan->masters = xreallocarray(
+	    scan->masters, (size_t)scan->nmasters + 1, sizeof(*scan->masters));
 	to = &scan->masters[scan->nmasters++];
 	to->port = port;
 	snprintf(to->host, sizeof(to->host), "%s", host);

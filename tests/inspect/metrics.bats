@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # --metrics: gauges for Prometheus.
-# shellcheck disable=SC2154,SC2016
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
 load ../lib/common
 

@@ -597,7 +597,7 @@ taken_by() {
 	[ "$(wc -l <<<"$output")" -eq 4 ]
 	who="$(id -un)@$(uname -n) pid"
 	first=$(sed -n 2p <<<"$output" | tr -s ' ')
-	[[ $first =~ ^a\ shared\ $who\ [0-9]+\ sh\ [^\ ]+\ [^\ ]+\ 1\ [0-9]+$ ]]
+	[[ $first =~ ^a\ shared\ $who\ [0-9]+\ sh\ [^\ ]+\ [^\ ]+\ 1$ ]]
 	[ "$(grep -cE "^ +$who [0-9]+ +sh +[^ ]+ +[^ ]+$" <<<"$output")" -eq 2 ]
 	for name in 1 2 3; do
 		grep -qE "$who ${pid[$name]} " <<<"$output"

@@ -457,13 +457,13 @@ slot_exists() {
 		run -0 --separate-stderr redlock --status $args
 		[ -z "$stderr" ]
 		[ "$(wc -l <<<"$output")" -eq 4 ]
-		[[ $(sed -n 2p <<<"$output" | tr -s ' ') == "a held $who "* ]]
+		[[ $(sed -n 2p <<<"$output" | tr -s ' ') == "a 3/3 slots $who "* ]]
 		for name in 1 2 3; do
 			grep -qE "$who ${pid[$name]} +sh " <<<"$output"
 		done
 	done
 	status_holders 3
-	status_is "d['state'] == 'held' and d['mode'] == 'exclusive'"
+	status_is "d['state'] == 'held' and d['mode'] == 'slots' and d['slots'] == 3"
 	status_is "{h['token'] for h in d['holders']} == \
 	    {'$(cat token-1)', '$(cat token-2)', '$(cat token-3)'}"
 	status_is "d['waiting'] == 1 and len(d['waiters']) == 1"
@@ -483,9 +483,9 @@ slot_exists() {
 	slots_taken 2
 	status_holders 1
 	run -0 redlock --status -k a
-	[[ $output == *$'\n'a\ *held* ]]
+	[[ $output == *$'\n'a\ *1/3\ slots* ]]
 	run -0 redlock --status
-	[[ $output == *$'\n'a\ *held* ]]
+	[[ $output == *$'\n'a\ *1/3\ slots* ]]
 	clients_leave 1 2
 	all_over
 }
