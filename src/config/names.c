@@ -75,7 +75,7 @@ names_add(struct names *names, const char *name)
 	if (names->n == LOCKS_MAX)
 		usage_error("-k: more than %d locks", LOCKS_MAX);
 	names->name = xreallocarray(
-	    names->name, (size_t)(names->n + 1), sizeof(*names->name));
+	    names->name, (size_t)names->n + 1, sizeof(*names->name));
 	for (; i > 0 && strcmp(names->name[i - 1], name) >= 0; i--) {
 		if (strcmp(names->name[i - 1], name) == 0)
 			usage_error("-k: '%s' is named twice", quotable(name));

@@ -2,6 +2,7 @@
  * All options in one table.  Parsing, abbreviations, the checks of what goes
  * together and --help follow from it.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -38,9 +39,9 @@ set_text(struct options *opt, const struct option_row *o, char *value)
 static int64_t
 read_duration(const struct option_row *o, const char *value, int64_t least_ms)
 {
-	char name[32] = "--";
+	char name[32];
 
-	strcat(name, o->name);
+	snprintf(name, sizeof(name), "--%s", o->name);
 	return setting_duration((struct setting){ name, value }, 0, least_ms);
 }
 
@@ -201,41 +202,41 @@ refuse_password(struct options *opt, const struct option_row *o, char *value)
 #define TO(member) offsetof(struct options, member)
 
 const struct option_row option_table[] = {
-	{ "key", 'k', "NAME", NAMED, set_name, 0,
+	{ "key", 'k', NAMED, "NAME", set_name, 0,
 	    "the lock; repeat it to take several, all or none", "The lock" },
-	{ "wait", 'w', "DURATION", IN(RUN), set_limit, TO(wait_ms),
+	{ "wait", 'w', IN(RUN), "DURATION", set_limit, TO(wait_ms),
 	    "wait for our turn up to that long, or 'inf' (0)", NULL },
-	{ "nonblock", 'n', NULL, IN(RUN), set_nonblock, 0, "the same as -w 0",
+	{ "nonblock", 'n', IN(RUN), NULL, set_nonblock, 0, "the same as -w 0",
 	    NULL },
-	{ "shared", 's', NULL, IN(RUN), set_shared, 0,
+	{ "shared", 's', IN(RUN), NULL, set_shared, 0,
 	    "share it with others that do so", NULL },
-	{ "slots", 0, "N", IN(RUN), set_slots, 0,
+	{ "slots", 0, IN(RUN), "N", set_slots, 0,
 	    "at most N hold it at a time (1)", NULL },
-	{ "conflict-exit-code", 'E', "N", IN(RUN), set_conflict, 0,
+	{ "conflict-exit-code", 'E', IN(RUN), "N", set_conflict, 0,
 	    "exit status when it is busy (75)", NULL },
-	{ "message", 'm', "TEXT", IN(RUN), set_message, 0,
+	{ "message", 'm', IN(RUN), "TEXT", set_message, 0,
 	    "shown wherever this run is named as the holder", NULL },
-	{ "ttl", 't', "DURATION", ALL, set_setting, SETTING_TTL,
+	{ "ttl", 't', ALL, "DURATION", set_setting, SETTING_TTL,
 	    "the lease, renewed at every third of it (60s)", NULL },
-	{ "min-hold", 0, "DURATION", IN(RUN), set_duration, TO(min_hold_ms),
+	{ "min-hold", 0, IN(RUN), "DURATION", set_duration, TO(min_hold_ms),
 	    "keep the lock for that long at least (0)", NULL },
-	{ "replicas", 0, "N", IN(RUN), set_replicas, 0,
+	{ "replicas", 0, IN(RUN), "N", set_replicas, 0,
 	    "run COMMAND once N replicas have the lock (0)", NULL },
 
-	{ "max-run", 0, "DURATION", IN(RUN), set_max_run, 0,
+	{ "max-run", 0, IN(RUN), "DURATION", set_max_run, 0,
 	    "stop COMMAND after that long, exit 124 (inf)", "The command" },
-	{ "kill-after", 0, "DURATION", ALL, set_setting, SETTING_KILL_AFTER,
+	{ "kill-after", 0, ALL, "DURATION", set_setting, SETTING_KILL_AFTER,
 	    "from SIGTERM to SIGKILL when COMMAND has to be\n"
 	    "stopped (5s)",
 	    NULL },
-	{ "on-loss", 0, "stop|warn", IN(RUN), set_on_loss, 0,
+	{ "on-loss", 0, IN(RUN), "stop|warn", set_on_loss, 0,
 	    "what to do when the lock cannot be held (stop)", NULL },
-	{ "only-command", 'o', NULL, IN(RUN), set_flag, TO(only_command),
+	{ "only-command", 'o', IN(RUN), NULL, set_flag, TO(only_command),
 	    "release when COMMAND itself exits, even if\n"
 	    "processes that it started live on",
 	    NULL },
 
-	{ "redis", 'r', "URL", ALL, set_server, 0,
+	{ "redis", 'r', ALL, "URL", set_server, 0,
 	    "redis://[user[:password]@]host[:port][/db],\n"
 	    "unix:///path[?db=N] or host[:port]\n"
 	    "(" ADDRESS_DEFAULT "); or\n"
@@ -244,73 +245,73 @@ const struct option_row option_table[] = {
 	    "TLS; repeat it (3, 5, ...) for a quorum of\n"
 	    "independent servers",
 	    "The servers" },
-	{ "prefix", 0, "TEXT", ALL, set_setting, SETTING_PREFIX,
+	{ "prefix", 0, ALL, "TEXT", set_setting, SETTING_PREFIX,
 	    "what goes before NAME in the key (redlock:)", NULL },
-	{ "node-timeout", 0, "DURATION", ALL, set_setting, SETTING_NODE_TIMEOUT,
+	{ "node-timeout", 0, ALL, "DURATION", set_setting, SETTING_NODE_TIMEOUT,
 	    "how long a server may take to answer (a tenth\n"
 	    "of the TTL, at least 50ms, at most 3s)",
 	    NULL },
-	{ "restart-grace", 0, "DURATION", ALL, set_setting,
+	{ "restart-grace", 0, ALL, "DURATION", set_setting,
 	    SETTING_RESTART_GRACE,
 	    "with several servers: one that has been up for\n"
 	    "less has no vote (60s)",
 	    NULL },
-	{ "password-file", 0, "FILE", ALL, set_setting, SETTING_PASSWORD_FILE,
+	{ "password-file", 0, ALL, "FILE", set_setting, SETTING_PASSWORD_FILE,
 	    "the password, if the URL has none", NULL },
-	{ "password", 0, "WORD", ALL, refuse_password, 0, NULL, NULL },
-	{ "pass", 0, "WORD", ALL, refuse_password, 0, NULL, NULL },
-	{ "tls-ca", 0, "FILE", ALL, set_setting, SETTING_TLS_CA,
+	{ "password", 0, ALL, "WORD", refuse_password, 0, NULL, NULL },
+	{ "pass", 0, ALL, "WORD", refuse_password, 0, NULL, NULL },
+	{ "tls-ca", 0, ALL, "FILE", set_setting, SETTING_TLS_CA,
 	    "who signs the servers' certificates (those that\n"
 	    "the system trusts)",
 	    NULL },
-	{ "tls-cert", 0, "FILE", ALL, set_setting, SETTING_TLS_CERT,
+	{ "tls-cert", 0, ALL, "FILE", set_setting, SETTING_TLS_CERT,
 	    "our certificate, if a server wants one,", NULL },
-	{ "tls-key", 0, "FILE", ALL, set_setting, SETTING_TLS_KEY,
+	{ "tls-key", 0, ALL, "FILE", set_setting, SETTING_TLS_KEY,
 	    "and its private key", NULL },
-	{ "tls-server-name", 0, "NAME", ALL, set_setting,
+	{ "tls-server-name", 0, ALL, "NAME", set_setting,
 	    SETTING_TLS_SERVER_NAME,
 	    "what a server's certificate names (its host)", NULL },
-	{ "config", 0, "FILE", ALL, set_setting, SETTING_CONFIG,
+	{ "config", 0, ALL, "FILE", set_setting, SETTING_CONFIG,
 	    "these settings, a line each\n"
 	    "(" CONFFILE_DEFAULT ")",
 	    NULL },
 
-	{ "status", 0, NULL, ALL, set_mode, MODE_STATUS,
+	{ "status", 0, ALL, NULL, set_mode, MODE_STATUS,
 	    "show who holds the lock, or all locks", "Asking and telling" },
-	{ "watch", 0, NULL, IN(STATUS), set_flag, TO(watch),
+	{ "watch", 0, IN(STATUS), NULL, set_flag, TO(watch),
 	    "and again every second, until q or ^C", NULL },
-	{ "history", 0, NULL, ALL, set_mode, MODE_HISTORY, "show the last runs",
+	{ "history", 0, ALL, NULL, set_mode, MODE_HISTORY, "show the last runs",
 	    NULL },
-	{ "rows", 0, "N", IN(HISTORY), set_rows, 0,
+	{ "rows", 0, IN(HISTORY), "N", set_rows, 0,
 	    "at most N of them, the newest (50)", NULL },
-	{ "since", 0, "DURATION", IN(HISTORY), set_period, TO(since_ms),
+	{ "since", 0, IN(HISTORY), "DURATION", set_period, TO(since_ms),
 	    "those that began within that time", NULL },
-	{ "failed", 0, NULL, IN(HISTORY), set_flag, TO(failed),
+	{ "failed", 0, IN(HISTORY), NULL, set_flag, TO(failed),
 	    "those that did not end with status 0", NULL },
-	{ "max-age", 0, "DURATION", IN(HISTORY), set_period, TO(max_age_ms),
+	{ "max-age", 0, IN(HISTORY), "DURATION", set_period, TO(max_age_ms),
 	    "exit 0 if the last success began within that time, else\n"
 	    "1; one line for Nagios or cron",
 	    NULL },
-	{ "break", 0, NULL, ALL, set_mode, MODE_BREAK,
+	{ "break", 0, ALL, NULL, set_mode, MODE_BREAK,
 	    "take the lock away from a dead holder", NULL },
-	{ "token", 0, "TOKEN", IN(BREAK), set_text, TO(token),
+	{ "token", 0, IN(BREAK), "TOKEN", set_text, TO(token),
 	    "which one that is", NULL },
-	{ "check", 0, NULL, ALL, set_mode, MODE_CHECK,
+	{ "check", 0, ALL, NULL, set_mode, MODE_CHECK,
 	    "look whether the servers are fit for locks", NULL },
-	{ "metrics", 0, NULL, ALL, set_mode, MODE_METRICS,
+	{ "metrics", 0, ALL, NULL, set_mode, MODE_METRICS,
 	    "print the state of locks and servers for Prometheus", NULL },
-	{ "show-config", 0, NULL, ALL, set_mode, MODE_SHOW_CONFIG,
+	{ "show-config", 0, ALL, NULL, set_mode, MODE_SHOW_CONFIG,
 	    "show the settings in force, and where each is from", NULL },
-	{ "json", 0, NULL, IN(STATUS) | IN(HISTORY) | IN(CHECK), set_flag,
+	{ "json", 0, IN(STATUS) | IN(HISTORY) | IN(CHECK), NULL, set_flag,
 	    TO(json), "the same for programs", NULL },
-	{ "log", 0, "stderr|syslog", ALL, set_setting, SETTING_LOG,
+	{ "log", 0, ALL, "stderr|syslog", set_setting, SETTING_LOG,
 	    "where a run says something (stderr)", NULL },
-	{ "quiet", 'q', NULL, ALL, set_flag, TO(quiet),
+	{ "quiet", 'q', ALL, NULL, set_flag, TO(quiet),
 	    "errors only, not even \"busy\"", NULL },
-	{ "verbose", 'v', NULL, ALL, set_flag, TO(verbose),
+	{ "verbose", 'v', ALL, NULL, set_flag, TO(verbose),
 	    "say what happens and how long it took", NULL },
-	{ "help", 'h', NULL, ALL, NULL, 0, "this text", NULL },
-	{ "version", 'V', NULL, ALL, NULL, 0, "the version", NULL },
+	{ "help", 'h', ALL, NULL, NULL, 0, "this text", NULL },
+	{ "version", 'V', ALL, NULL, NULL, 0, "the version", NULL },
 	{ 0 },
 };
 

@@ -9,8 +9,8 @@
 struct option_row {
 	const char *name;     /* behind "--"; NULL ends the table */
 	char letter;          /* behind "-", or 0 */
-	const char *argument; /* as --help names it; NULL: takes none */
 	unsigned int modes;   /* 1 << enum mode, for each that has it */
+	const char *argument; /* as --help names it; NULL: takes none */
 
 	/*
 	 * Takes the value, which stays in place; exits if it is not valid.

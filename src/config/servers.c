@@ -23,7 +23,7 @@ servers_add(struct servers *servers, const char *origin, const char *url)
 	if (servers->n == LOCK_SERVERS)
 		usage_error("%s: more than %d servers", origin, LOCK_SERVERS);
 	servers->address = xreallocarray(servers->address,
-	    (size_t)(servers->n + 1), sizeof(*servers->address));
+	    (size_t)servers->n + 1, sizeof(*servers->address));
 	a = &servers->address[servers->n];
 	why = address_parse(a, url);
 	if (why != NULL)
