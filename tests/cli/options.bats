@@ -211,8 +211,8 @@ password() {
 }
 
 @test "--check takes no NAME" {
-	usage_error "'a': --check is about servers and takes no lock" --check a
-	usage_error "'a': --check is about servers and takes no lock" --check -- a
+	usage_error "'a': --check takes no lock" --check a
+	usage_error "'a': --check takes no lock" --check -- a
 	usage_error '--key does not go with --check' --check -k a
 }
 
