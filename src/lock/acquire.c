@@ -295,6 +295,8 @@ apply(struct lock *l, enum action action, const struct tally *t, int64_t now)
 		return LOCK_HELD;
 	case END_BUSY:
 		return LOCK_BUSY;
+	case END_OTHERWISE:
+		return LOCK_OTHER_MODE;
 	case END_SLOW:
 		l->slow = true;
 		return LOCK_UNREACHABLE;

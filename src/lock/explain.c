@@ -24,7 +24,8 @@ lock_state(const struct lock *l)
 			s->release.vote != VOTE_REFUSED))
 			continue;
 		refusals++;
-		if (view == NULL || s->view.taken)
+		if (view == NULL ||
+		    (s->view.taken && view->reason == REASON_BUSY))
 			view = &s->view;
 	}
 	/* While it is held, a minority that refuses explains nothing. */

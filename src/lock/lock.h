@@ -36,6 +36,7 @@ enum lock_outcome {
 	LOCK_UNDECIDED,
 	LOCK_HELD,
 	LOCK_BUSY,        /* refusals made a majority impossible */
+	LOCK_OTHER_MODE,  /* it is in use in another mode */
 	LOCK_UNREACHABLE, /* too few servers could be used */
 	LOCK_DENIED,      /* a server refused us */
 	LOCK_SAME_SERVER, /* two addresses lead to one server */

@@ -127,7 +127,8 @@ send_acquire(struct server *s)
 	char ttl[24], fence[24], ticket[24], heartbeat[24], start[RECORD] = "";
 	char nonce[24] = "";
 	const char *const args[] = { l->details, ttl, fence, ticket, heartbeat,
-		only_server(s), start, nonce };
+		only_server(s), start, nonce,
+		l->phase == PHASE_HOLD ? "1" : "0" };
 	int64_t new_nonce = grant_new_nonce(s);
 	int64_t beat_ms = l->wait_end_ms != 0 ?
 	    HEARTBEAT_MS :
@@ -149,7 +150,7 @@ send_acquire(struct server *s)
 		record(l, "", start);
 		s->recorded = true;
 	}
-	return send_script(s, "acquire", 8, args);
+	return send_script(s, "acquire", 9, args);
 }
 
 /*

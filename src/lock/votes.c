@@ -150,6 +150,8 @@ count_votes(const struct lock *l, int64_t now)
 		t.forbidden += vote == VOTE_FORBIDDEN;
 		t.unusable +=
 		    s->vote == VOTE_UNAVAILABLE || vote == VOTE_FORBIDDEN;
+		t.otherwise +=
+		    vote == VOTE_REFUSED && s->view.reason == REASON_MODE;
 		t.firm +=
 		    vote == VOTE_REFUSED && s->view.taken && !s->view.queued;
 	}
@@ -187,6 +189,8 @@ decide(const struct tally *t)
 		return END_SAME_SERVER;
 	if (t->granted >= t->quorum)
 		return decide_majority(t);
+	if (t->otherwise > t->minority)
+		return END_OTHERWISE;
 	if (t->firm > t->minority && t->free_slot != 0)
 		return CHANGE_SLOT;
 	if (excluded && !t->contested && !t->waits)

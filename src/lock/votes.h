@@ -19,6 +19,7 @@ struct tally {
 	int pending;
 	int forbidden;
 	int unusable;   /* cannot be reached, or forbid it */
+	int otherwise;  /* refusals of our mode */
 	int firm;       /* refusals by a holder, not by a candidate */
 	int fenced;     /* grants that have the fence */
 	int64_t fence;  /* the largest among the grants */
@@ -46,6 +47,7 @@ enum action {
 	YIELD_VOTES, /* our votes, to an earlier ticket */
 	HOLD_LOCK,
 	END_BUSY,
+	END_OTHERWISE, /* the lock is used in another mode */
 	END_UNREACHABLE,
 	END_SLOW, /* too little of the lease would be left */
 	END_DENIED,

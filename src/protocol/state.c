@@ -55,8 +55,13 @@ read_holder(const struct reply *a, struct lock_state *st)
 static bool
 read_refusal(const struct reply *a, struct lock_state *st)
 {
+	int reason;
+
 	read_holder(a, st);
 	st->queued = reply_int(a, FIELD_QUEUED) == 1;
+	if (!read_number(a, FIELD_REASON, REASON_BUSY, REASON_MODE, &reason))
+		return false;
+	st->reason = (enum reason)reason;
 	return reply_count(a) > FIELD_BEST_PTTL &&
 	    read_ttl(a, FIELD_PTTL, &st->ttl_ms) &&
 	    read_number(a, FIELD_READERS, 0, INT_MAX, &st->readers) &&

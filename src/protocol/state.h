@@ -36,8 +36,15 @@ enum state_field {
 	FIELD_WAITING,
 	FIELD_TICKET,
 	FIELD_PLACE,
+	FIELD_REASON,
 	FIELD_WAITERS,
 	FIELD_HOLDERS
+};
+
+/* Why a server refuses a lock. */
+enum reason {
+	REASON_BUSY,
+	REASON_MODE /* it is used in another mode, by the owner of value */
 };
 
 /* What a server says of a lock.  What a reply is too short for is 0. */
@@ -48,6 +55,7 @@ struct lock_state {
 	int slot;       /* that this is about */
 	int64_t now_us; /* the server's wall clock */
 	/* Of a refusal. */
+	enum reason reason;
 	char value[LOCK_VALUE];
 	size_t len;
 	bool taken;

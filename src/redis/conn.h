@@ -19,7 +19,7 @@
 #include "redis/topology.h"
 #include "redis/url.h"
 
-#define CONN_ARGS 16 /* keys and arguments of a script, at most */
+#define CONN_ARGS 24 /* keys and arguments of a script, at most */
 #define CONN_WHY  256
 
 enum conn_state {

@@ -120,6 +120,28 @@ report_busy(const struct lock *l, int64_t waited_ms)
 }
 
 void
+report_other_mode(const struct lock *l)
+{
+	const struct lock_state *v = lock_state(l);
+	char theirs[32] = "exclusively", ours[32] = "is exclusive";
+
+	if (v == NULL)
+		return;
+	if (v->owner.slots > 1)
+		snprintf(
+		    theirs, sizeof(theirs), "with --slots %d", v->owner.slots);
+	else if (v->readers > 0)
+		snprintf(theirs, sizeof(theirs), "with --shared");
+	if (lock_mode(l) == LOCK_SLOTTED)
+		snprintf(
+		    ours, sizeof(ours), "uses --slots %d", lock_capacity(l));
+	else if (lock_mode(l) == LOCK_SHARED)
+		snprintf(ours, sizeof(ours), "uses --shared");
+	warn("%s: in use %s by %s@%s pid %d; this run %s", lock_name(l), theirs,
+	    v->owner.user, v->owner.host, (int)v->owner.pid, ours);
+}
+
+void
 report_waiting(const struct lock *l)
 {
 	const struct lock_state *v = lock_state(l);

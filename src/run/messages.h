@@ -15,6 +15,9 @@
  */
 void report_busy(const struct lock *, int64_t waited_ms);
 
+/* Reports who uses the lock in another mode, and in which. */
+void report_other_mode(const struct lock *);
+
 /* Reports whom we wait for.  Not with -q. */
 void report_waiting(const struct lock *);
 

@@ -107,6 +107,9 @@ not_acquired(
 	case LOCK_BUSY:
 		report_busy(l, waited_ms);
 		return run->opt->conflict_status;
+	case LOCK_OTHER_MODE:
+		report_other_mode(l);
+		return EXIT_USAGE;
 	case LOCK_CANCELLED:
 		info("%s: not run: signal %d (%s) ended the wait", lock_name(l),
 		    run->cancelled, strsignal(run->cancelled));

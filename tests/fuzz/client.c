@@ -143,6 +143,9 @@ run_locked(const struct options *opt, const struct owner *owner)
 	case LOCK_BUSY:
 		report_busy(locks.about, waiting_end(&waiting));
 		break;
+	case LOCK_OTHER_MODE:
+		report_other_mode(locks.about);
+		break;
 	case LOCK_UNDECIDED:
 		abort();
 	case LOCK_UNREACHABLE:

@@ -38,8 +38,11 @@ script_run() {
 
 # The scripts as owner $1 sends them, in its attempt $2.
 acquire() {
-	script_run acquire "redlock-run/2 token=$1 try=$2 " "$1" "$details" 60000 \
-	    "${3:-1000}" "${4:-0}" "${5:-0}" "${6:-0}" "${7:-}" "${8:-}"
+	local slots=''
+	((${limit:-1} < 2)) || slots=" slots=$limit"
+	script_run acquire "redlock-run/2 token=$1 try=$2 " "$1" \
+	    "$details$slots" 60000 "${3:-1000}" "${4:-0}" "${5:-0}" \
+	    "${6:-0}" "${7:-}" "${8:-}" "${heals:-0}"
 }
 renew() {
 	script_run renew "redlock-run/2 token=$1 try=$2 " "$1" 60000 "$3" "${4:-}"
@@ -60,7 +63,7 @@ first() { head -n 1; }
 field() {
 	awk -v wanted="$*" 'BEGIN {
 		split("granted fence ahead slot now value pttl readers best " \
-		    "best_pttl queued waiting ticket", names)
+		    "best_pttl queued waiting ticket place reason", names)
 	}
 	{ is[names[NR]] = $0 }
 	END {
@@ -210,7 +213,7 @@ readers='{redlock:a}:~readers'
 	limit=0
 	acquire one 1
 	script_run acquire "redlock-run/2 token=two try=1 " two "$details" \
-	    5000 1000 0 0 0 '' ''
+	    5000 1000 0 0 0 '' '' 0
 	(($(redis pttl "$lock") > 50000 && $(redis pttl "$readers") > 50000))
 	release one '1 '
 	(($(redis pttl "$lock") <= 5000 && $(redis pttl "$lock") > 0))
@@ -673,6 +676,7 @@ dead_waiters() {
 	acquire me 1 1000 100 60000 1
 	release me '' 0 1
 	limit=2 slot=2 acquire two 1 1000 0 0 1
+	limit=2 slot=2 release two '' 0 1
 	limit=0 acquire three 1 1000 0 0 1
 	redis echo end
 	eventually grep -q '"echo" "end"' sent
@@ -697,4 +701,55 @@ dead_waiters() {
 	redis set "$lock" '~shared' px 30000
 	[ "$(acquire me 1 | field granted value)" = '0 ~shared' ]
 	[ "$(limit=1000 slot=1 script_run status '' '' | tail -n 2 | first)" = '~shared' ]
+}
+
+@test "modes: whoever uses the lock, rests on it or waits for it decides the mode" {
+	limit=2 slot=2 acquire two 1
+	[ "$(redis get '{redlock:a}:~slots')" = 2 ]
+	for limit in 0 1 3; do
+		[ "$(slot='' acquire me 1 1000 0 60000 | field granted reason value)" = \
+		    "0 1 $(redis get '{redlock:a}:~2')" ]
+	done
+	[ "$(redis exists "$queue")" = 0 ]
+	# In cooldown, too, and as long as that lasts.
+	limit=2 slot=2 release two '' 30000 1
+	[ "$(limit=1 acquire me 1 | field granted reason)" = '0 1' ]
+	redis del '{redlock:a}:~2'
+	# The values decide: nobody has a slot.
+	[ "$(limit=1 acquire me 1 | first)" = 1 ]
+	[ "$(limit=2 slot=2 acquire two 1 | field granted reason)" = '0 1' ]
+	[ "$(limit=0 acquire two 1 | field granted reason)" = '0 0' ]
+	# A waiter decides it as well, a dead one does not.
+	limit=1 acquire you 1 1000 100 60000 1
+	redis del "$lock"
+	[ "$(limit=2 slot=2 acquire two 1 | field granted reason)" = '0 1' ]
+	redis hset "$beat" you 1
+	[ "$(limit=2 slot=2 acquire two 1 | first)" = 1 ]
+	# Readers do not have slots.
+	limit=2 slot=2 release two '' 0 1
+	[ "$(redis exists '{redlock:a}:~slots')" = 0 ]
+	limit=0 acquire me 1
+	[ "$(limit=2 slot=2 acquire two 1 | field granted readers reason)" = '0 1 1' ]
+}
+
+@test "modes: a run that holds the lock elsewhere is not asked for its mode" {
+	limit=2 slot=2 acquire two 1
+	[ "$(heals=1 limit=1 acquire me 1 | first)" = 1 ]
+	[ "$(limit=1 renew me 1 1000 | first)" = 1 ]
+	[ "$(limit=2 slot=2 renew two 1 1000 | first)" = 1 ]
+}
+
+@test "modes: the number of slots is known for as long as the longest lease" {
+	limit=2
+	slot=2 acquire two 1
+	redis pexpire '{redlock:a}:~slots' 1000
+	slot=1 acquire one 1
+	(($(redis pttl '{redlock:a}:~slots') > 50000))
+	redis del '{redlock:a}:~slots'
+	slot=2 renew two 1 1000
+	[ "$(redis get '{redlock:a}:~slots')" = 2 ]
+	slot=2 release two '' 0 1
+	[ "$(redis get '{redlock:a}:~slots')" = 2 ]
+	slot=1 release one '' 0 1
+	[ "$(redis exists '{redlock:a}:~slots')" = 0 ]
 }

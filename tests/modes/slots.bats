@@ -13,6 +13,45 @@ teardown_file() { redis_stop_all; }
 
 ## How many
 
+# other_mode ARG...: a run with these is refused, whether it waits or not.
+other_mode() {
+	local wait
+	for wait in '' '-w 1m'; do
+		# shellcheck disable=SC2086
+		run -64 --separate-stderr redlock -k a $wait "$@" -- touch started
+	done
+	[ ! -e started ]
+}
+
+@test "a run that uses the lock in another way is refused with 64, also with -w" {
+	permit 1 2
+	clients_started 1
+	other_mode
+	says "a: in use with --slots 2 by $(id -un)@$(uname -n) pid ${pid[1]}; this run is exclusive"
+	other_mode -s
+	says "; this run uses --shared"
+	other_mode --slots 5
+	says "; this run uses --slots 5"
+	run -64 redlock -k a --slots 3 -E 3 -- touch started
+	redlock -k a --slots 2 -- true
+	clients_leave 1
+	all_over
+	hold a
+	other_mode --slots 2
+	says 'a: in use exclusively by '
+	run -75 redlock -k a -s -- touch started
+	let_go
+	hold a -s
+	other_mode --slots 2
+	says 'a: in use with --shared by '
+	let_go
+	redlock -k a --slots 2 --min-hold 1m -- true
+	other_mode
+	says 'a: in use with --slots 2 by '
+	redis del redlock:a '{redlock:a}:~slots'
+	[ ! -e started ]
+}
+
 # bats test_tags=quick
 @test "at most N runs hold the lock; one more without -w gets 75" {
 	local name

@@ -129,7 +129,7 @@ struct request {
 	int slot;    /* 0: any */
 	int64_t at_ms;
 	char id[OWNER_ID];
-	char args[8][64]; /* those behind the token */
+	char args[9][64]; /* those behind the token */
 };
 
 /* What reply_int() and the others look into. */
@@ -1318,7 +1318,7 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	CHECK(script == &script_lock);
 	CHECK(argc ==
 	    8 +
-		(kind == REQUEST_ACQUIRE      ? 8 :
+		(kind == REQUEST_ACQUIRE      ? 9 :
 			kind == REQUEST_RENEW ? 3 + leaves :
 						7));
 	*r = (struct request){ .server = n->address.at[0].port,

@@ -177,11 +177,12 @@ no_views(void)
 		{ FIELD_BEST_PTTL, PTTL_FREE, INT64_MAX },
 		{ FIELD_WAITING, 0, INT_MAX },
 		{ FIELD_TICKET, 0, FENCE_END - 1 },
-		{ FIELD_PLACE, 0, INT_MAX } };
+		{ FIELD_PLACE, 0, INT_MAX },
+		{ FIELD_REASON, REASON_BUSY, REASON_MODE } };
 	struct lock_state v;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct made_reply r = { FIELD_PLACE + 1, { [FIELD_BEST] = 1 },
+		struct made_reply r = { FIELD_REASON + 1, { [FIELD_BEST] = 1 },
 			NULL };
 		struct reply a = { .kind = REPLY_OK, .value = &r };
 		long long *number = &r.ints[rows[i].field];

@@ -1,10 +1,11 @@
 -- acquire: rest of the value, TTL in ms, fence proposal in us, ticket in us (0:
 -- none yet), heartbeat in ms (0: do not queue), 1 if this is the only server
 -- (among several a vote does not leave the queue), how the run starts, if it
--- does with this lock, and a nonce, if we could take a grant with the wake.
+-- does with this lock, a nonce, if we could take a grant with the wake, and 1 if
+-- the run holds the lock already, elsewhere.
 -- Repeating it is harmless.
 local details, ttl, ticket, heartbeat = ARGV[6], ARGV[7], tonumber(ARGV[9]), tonumber(ARGV[10])
-local only, start = ARGV[11] == '1', ARGV[12]
+local only, start, heals = ARGV[11] == '1', ARGV[12], ARGV[14] == '1'
 local nonce = ARGV[13] ~= '' and ' nonce=' .. ARGV[13] or ''
 local SWEEP = 64
 
@@ -67,10 +68,58 @@ local function sweep()
 	return n, place
 end
 
+-- Modes must agree: a lock is shared and exclusive, or it has N slots.  Returns
+-- the value of somebody who holds it, rests on it or waits for it in another
+-- way, and whether that is a reader.  The values decide; where there were
+-- slots, the key "slots" tells how many to look at.
+local function used_otherwise()
+	local wanted = mode == 'slots' and capacity or 1
+	local function differs(its)
+		return token_of(its and its:gsub('^cooldown ', '')) and
+			(tonumber(its:match(' slots=(%d+)')) or 1) ~= wanted
+	end
+	if differs(values[1]) then
+		return values[1]
+	elseif values[1] == SHARED and wanted > 1 then
+		choose(1)
+		return (sharing()), true
+	end
+	local n = tonumber(redis.pcall('GET', KEYS[2] .. 'slots'))
+	if n and n ~= wanted and n <= 1000 then
+		local keys = {}
+		for i = 1, n do
+			keys[i] = slot_key(i)
+		end
+		for _, other in ipairs(call('MGET', unpack(keys))) do
+			if differs(other) then
+				return other
+			end
+		end
+	end
+	for waiter, said in waiters() do
+		if waiter ~= token then
+			if (said.slots and said.capacity or 1) ~= wanted then
+				return value_of(said.id, said.details, call('ZSCORE', queue, waiter)), said.shares
+			end
+			return nil
+		end
+	end
+end
+
 -- What an attempt of ours that is over has left is ours to replace; what was
 -- sent for it and comes late gets nothing.
 local function try_of(its)
 	return tonumber(its:match(' try=(%d+) '))
+end
+if not mine and not heals then
+	local its, shares = used_otherwise()
+	if its then
+		local reply = refusal()
+		reply[VALUE], reply[READERS] = its, shares and math.max(reply[READERS], 1) or 0
+		reply[QUEUED], reply[WAITING], reply[TICKET], reply[PLACE] = 0, 0, 0, 0
+		reply[REASON] = USED_OTHERWISE
+		return reply
+	end
 end
 local over = mine and try_of(mine) > try_of(id)
 local left = mine and not ours and not over and slot_of[token]
@@ -115,7 +164,7 @@ if refused then
 	reply[QUEUED] = (n > 0 and queued == n or owner and call('ZSCORE', queue, owner)) and 1 or 0
 	reply[WAITING] = waiting - (ticket_here and 1 or 0)
 	reply[TICKET] = tonumber(ticket_here or next_ticket())
-	reply[PLACE] = place
+	reply[PLACE], reply[REASON] = place, BUSY
 	return reply
 end
 if only then

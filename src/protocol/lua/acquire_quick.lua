@@ -1,6 +1,6 @@
 -- acquire, see there: where the lock is free and nobody waits for it, there are
 -- no others to look after.
-if not value and length == 0 and mode == 'exclusive' and
+if not value and not others and mode == 'exclusive' and
 	(ARGV[11] == '1' or ARGV[10] == '0') then
 	local its = value_of(id, ARGV[6])
 	local done = redis.pcall('SET', lock, its, 'NX', 'PX', ARGV[7])

@@ -9,8 +9,8 @@ end
 for n, its in ipairs(values) do
 	if has_it(its) then
 		choose(n)
-		call('DEL', lock)
-		value, broken = false, true
+		free_slot()
+		broken = true
 		break
 	end
 end
@@ -25,4 +25,5 @@ end
 -- A waiter that was handed the lock is in the queue yet, and first.
 leave(token)
 pass_on(only)
+forget_slots()
 return {1}

@@ -11,13 +11,14 @@
 --	readers	shared holder to "DEADLINE_US VALUE"
 --	runs	the history, see record()
 --	2, 3 ..	the further slots; slot 1 is the lock itself
+--	slots	how many slots there are, for as long as one of them is held
 -- ARGV: our id, our token, the mode ("exclusive", "shared" or "slots"), the
 -- capacity (how many slots there are; else 1) and the slot we mean (0: any).
 local id, token, mode, capacity, slot = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local shared, call = mode == 'shared', redis.call
 
 -- The reply of all scripts has one shape, and ends behind the last field that
--- its reader needs: a grant behind NOW, a refusal behind BEST_PTTL or PLACE.
+-- its reader needs: a grant behind NOW, a refusal behind BEST_PTTL or REASON.
 --	GRANTED		1 or 0
 --	FENCE		the counter; 0 in a refusal
 --	AHEAD		1: a living waiter comes before us
@@ -32,10 +33,14 @@ local shared, call = mode == 'shared', redis.call
 --	WAITING		how many others wait
 --	TICKET		ours, or the one that we would get
 --	PLACE		ours in the queue, from 1; 0: unknown
+--	REASON		of the refusal: BUSY, or USED_OTHERWISE (then VALUE is whose mode
+--			is another)
 --	WAITERS		of --status: their values
 --	HOLDERS		of --status: their values, each with its PTTL
-local FENCE, AHEAD, QUEUED, WAITING, TICKET, PLACE, WAITERS, HOLDERS = 2, 3, 11, 12, 13, 14, 15, 16
+local FENCE, AHEAD, VALUE, READERS = 2, 3, 6, 8
+local QUEUED, WAITING, TICKET, PLACE, REASON, WAITERS, HOLDERS = 11, 12, 13, 14, 15, 16, 17
 local PTTL_NONE, PTTL_FREE = -1, -2
+local BUSY, USED_OTHERWISE = 0, 1
 
 -- A value is the id of its owner ("redlock-run/2 token=UUID try=N "), then the
 -- server's time at the taking, then who that is.  The id alone is compared.
@@ -78,6 +83,15 @@ if type(value) == 'table' then
 end
 local ours = value and id ~= '' and value:sub(1, #id) == id
 local unconfirmed = value and value:sub(-#MARK) == MARK
+
+-- One of the slots is held for ms, with that value: for the longest such time
+-- their number is known.
+local function keep_slots(its, ms)
+	local n, key = mode == 'slots' and its:match(' slots=(%d+)'), KEYS[2] .. 'slots'
+	if n and call('PTTL', key) < tonumber(ms) then
+		call('SET', key, n, 'PX', ms)
+	end
+end
 
 -- The fence as it stands; what is no number a fence can be counts as none.
 local function fence()

@@ -51,6 +51,7 @@ local function prolong(ms)
 		call('HSET', readers, token, lasting(ms, mine))
 	else
 		call('PEXPIRE', lock, ms)
+		keep_slots(mine, ms)
 		if unconfirmed then
 			call('SET', lock, mine, 'XX', 'KEEPTTL')
 		end
@@ -66,6 +67,7 @@ local function hold(who, shares, its, ms)
 			return done
 		end
 		value = shares and SHARED or its
+		keep_slots(its, ms)
 		if shares then
 			call('DEL', readers)
 		end

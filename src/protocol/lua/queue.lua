@@ -63,8 +63,9 @@ end
 -- The living waiters and what their beats say, in their turn; the dead are
 -- dropped.  Behind too many dead it finds nobody: a living waiter there is
 -- passed over, so that no call blocks the server for long.
+local drops = DROPS
 local function waiters()
-	local n, drops = 0, DROPS
+	local n = 0
 	return function()
 		while drops > 0 and n < length do
 			local waiter = call('ZRANGE', queue, n, n)[1]

@@ -17,6 +17,7 @@ if ours and only and not leaving then
 	end
 elseif ours and cooldown > 0 then
 	call('PEXPIRE', lock, cooldown)
+	keep_slots(mine, cooldown)
 	if shared then
 		call('HSET', readers, token, lasting(cooldown, 'cooldown ' .. mine))
 	else
@@ -25,8 +26,7 @@ elseif ours and cooldown > 0 then
 elseif ours and shared then
 	call('HDEL', readers, token)
 elseif ours then
-	call('DEL', lock)
-	value = false
+	free_slot()
 end
 if ours and shared then
 	share_until_last()
@@ -35,6 +35,7 @@ local function go()
 	if leaving and leave(token) or ours then
 		pass_on(ours and leaving and only, our_fence, proposal)
 	end
+	forget_slots()
 end
 if ours then
 	pcall(go) -- the lock is given back already, whatever is wrong here

@@ -1,6 +1,6 @@
 -- release, see there: where nobody waits for the lock, there is nobody to hand
 -- it to.
-if ours and not shared and not unconfirmed and length == 0 and
+if ours and mode == 'exclusive' and not unconfirmed and not others and
 	ARGV[6] == '0' and ARGV[7] == '1' then
 	call('DEL', lock)
 	if ARGV[9] ~= '' then

@@ -57,6 +57,19 @@ if slot == 0 then
 	choose((best_slot()))
 end
 
+-- The slot that is meant is free from now on.
+local function free_slot()
+	call('DEL', lock)
+	value, values[slot], free = false, false, free + 1
+end
+
+-- Where no slot is held, nobody has to look for them.
+local function forget_slots()
+	if mode == 'slots' and not value and free == capacity then
+		call('DEL', KEYS[2] .. 'slots')
+	end
+end
+
 -- The last of the living readers, how many they are, how many of them are in
 -- the queue, and until when the last holds.  Drops some of the dead, but not
 -- for a query.

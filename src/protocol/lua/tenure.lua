@@ -56,6 +56,8 @@ local function granted(its, proposal, raises, start, ahead)
 	return {1, last, ahead, slot, now_us()}
 end
 
--- How many are in the queue, the dead included.
+-- How many are in the queue, the dead included; and whether somebody may wait
+-- for the lock, or hold another slot of it.
 local queue = KEYS[2] .. 'queue'
-local length = tonumber(redis.pcall('ZCARD', queue)) or 1
+local others = call('EXISTS', queue, KEYS[2] .. 'slots') > 0
+local length = others and tonumber(redis.pcall('ZCARD', queue)) or others and 1 or 0
