@@ -122,7 +122,7 @@ $B/lua/lock.lua: $(LOCK_PARTS:%=$(LUA)/%.lua) $B/flags
 		*" $$s "*) cat $(LUA)/$$s.lua ;; \
 		*) echo "if ARGV[#ARGV] == '$${s%_quick}' then"; cat $(LUA)/$$s.lua; \
 			echo end ;; \
-		esac; done; echo 'return refusal()'; } | $(strip_lua) >$@
+		esac; done; echo 'return loss()'; } | $(strip_lua) >$@
 
 $B/scripts.h: Makefile $(SCRIPTS:%=$B/lua/%.lua)
 	$(call say,make)echo '#pragma once' >$@; \

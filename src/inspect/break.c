@@ -32,6 +32,7 @@
 struct revocation {
 	const struct options *opt;
 	struct owner owner;     /* only its token */
+	char by[OWNER_DETAILS]; /* who revokes it */
 	int sent[LOCK_SERVERS]; /* requests to each server */
 	int replies;
 	int revoked; /* servers where it was revoked */
@@ -235,12 +236,12 @@ send_revocation(struct query_server *s, size_t i)
 	char key[LOCK_KEY], aux[LOCK_KEY], id[OWNER_ID], slots[12];
 	const char *const argv[] = { key, aux, owner_id(&r->owner, 0, id),
 		r->owner.token, "slots", slots, "1",
-		s->query->nservers == 1 ? "1" : "0" };
+		s->query->nservers == 1 ? "1" : "0", r->by };
 
 	lock_keys(key, aux, r->opt->settings.prefix, r->opt->names.name[0]);
 	snprintf(slots, sizeof(slots), "%d", LOCK_SLOTS);
 	r->sent[s - s->query->servers]++;
-	return conn_eval(&s->conn, (int)i, &script_break, 2, 8, argv);
+	return conn_eval(&s->conn, (int)i, &script_break, 2, 9, argv);
 }
 
 static bool
@@ -328,6 +329,8 @@ revoke_lock(const struct options *opt, struct status *st)
 	if (h == NULL)
 		return refuse(opt, st);
 	owner_who(who, &h->owner, h->value, h->len);
+	owner_init(&r.owner, "", 0);
+	owner_by(&r.owner, r.by);
 	snprintf(r.owner.token, sizeof(r.owner.token), "%s", opt->token);
 	st->query.arg = &r;
 	query_send(&st->query, 1, send_revocation, revocation_replied);

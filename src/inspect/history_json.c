@@ -18,6 +18,8 @@ json_run(struct json *j, const struct run_row *r)
 	json_number(j, "status", run->status, 0);
 	json_number(j, "signal", run->signal, 0);
 	json_string(j, "ended", ending_names[run->ending]);
+	json_string(
+	    j, "broken_by", run->broken_by[0] != '\0' ? run->broken_by : NULL);
 	json_end(j);
 }
 

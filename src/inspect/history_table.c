@@ -121,7 +121,10 @@ show_ending(struct page *p, size_t row, const struct past_run *run)
 	if (run->ending == ENDED_KILLED && run->signal < n && run->signal > 0 &&
 	    signal_names[run->signal] != NULL)
 		name = signal_names[run->signal];
-	if (run->ending == ENDED_EXITED && run->status >= 0)
+	if (run->broken_by[0] != '\0' && !good)
+		table_cell(&p->table, row, column, "broken by %s (--break)",
+		    run->broken_by);
+	else if (run->ending == ENDED_EXITED && run->status >= 0)
 		table_cell(&p->table, row, column, "%" PRId64, run->status);
 	else if (name != NULL)
 		table_cell(&p->table, row, column, "%s", name);

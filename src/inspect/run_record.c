@@ -105,6 +105,13 @@ runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
 	struct past_run *run;
 	struct owner owner;
 
+	if (at_ms >= 0 && strcmp(word, "broken") == 0 &&
+	    owner_parse(&owner, text, len) == 0) {
+		run = find_or_add(runs, &owner);
+		run->since_ms = owner.since_ms;
+		owner_read_by(run->broken_by, text, len);
+		return;
+	}
 	if (event == EVENT_NONE || at_ms < 0 ||
 	    owner_parse(&owner, text, len) == -1 ||
 	    (event != EVENT_START && how == ENDED_UNKNOWN))

@@ -44,6 +44,7 @@ struct past_run {
 	int64_t status;
 	int64_t signal;
 	enum ending ending;
+	char broken_by[OWNER_BY]; /* who took its lock with --break, or "" */
 	unsigned char event[LOCK_SERVERS]; /* enum event */
 	bool holds[LOCK_SERVERS];          /* it holds the lock there */
 };

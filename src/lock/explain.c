@@ -35,6 +35,15 @@ lock_state(const struct lock *l)
 	    view;
 }
 
+const char *
+lock_broken_by(const struct lock *l)
+{
+	for (int i = 0; i < l->lease.nservers; i++)
+		if (l->servers[i].view.broken_by[0] != '\0')
+			return l->servers[i].view.broken_by;
+	return NULL;
+}
+
 /* What is wrong with a server; "" if nothing is.  Returns text. */
 static char *
 complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])

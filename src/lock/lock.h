@@ -221,6 +221,9 @@ void lock_close(struct lock *);
  */
 const struct lock_state *lock_state(const struct lock *);
 
+/* Who took the lock from us with --break, "USER@HOST"; NULL: nobody. */
+const char *lock_broken_by(const struct lock *);
+
 /*
  * Why there is no majority, server by server: "redis://h:6379: Connection
  * refused; redis://i:6379: the same", and how many more there are if they are

@@ -231,8 +231,12 @@ read_state(struct server *s, const struct reply *a, struct lock_state *st)
 	if (lock_state_read(st, a) == -1 ||
 	    (!st->granted && st->best > s->lease->capacity))
 		return -1;
-	if (!st->granted)
-		s->view = *st;
+	if (st->granted)
+		return 0;
+	/* What a renewal was told counts, whatever healing is told later. */
+	if (st->broken_by[0] == '\0')
+		memcpy(st->broken_by, s->view.broken_by, sizeof(st->broken_by));
+	s->view = *st;
 	return 0;
 }
 

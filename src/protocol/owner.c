@@ -229,6 +229,30 @@ owner_is_unconfirmed(const char *value, size_t len)
 	return len >= n && memcmp(value + len - n, mark, n) == 0;
 }
 
+char *
+owner_by(const struct owner *o, char buf[OWNER_DETAILS])
+{
+	char by[OWNER_BY];
+
+	snprintf(by, sizeof(by), "%s@%s", o->user, o->host);
+	put_field(buf, OWNER_DETAILS, 0, "by", by);
+	return buf;
+}
+
+void
+owner_read_by(char buf[OWNER_BY], const char *text, size_t len)
+{
+	const char *p = text, *end = text + len;
+
+	buf[0] = '\0';
+	if (text == NULL)
+		return;
+	for (p = end; p > text && p[-1] != ' ';)
+		p--;
+	if (!take_field(&p, end, "by", buf, OWNER_BY))
+		buf[0] = '\0';
+}
+
 int64_t
 owner_age_ms(const struct owner *o, int64_t now_us)
 {

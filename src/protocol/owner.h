@@ -26,6 +26,7 @@
 #define OWNER_DETAILS 2048
 #define OWNER_WHAT    (OWNER_FIELD + OWNER_MESSAGE + 2)
 #define OWNER_WHO     768
+#define OWNER_BY      (2 * OWNER_FIELD)
 
 struct owner {
 	char token[OWNER_TOKEN];
@@ -69,6 +70,18 @@ int owner_parse(struct owner *o, const char *value, size_t len);
  * confirmed yet; its lease is then short.
  */
 bool owner_is_unconfirmed(const char *value, size_t len);
+
+/*
+ * Writes "by=USER@HOST", as the history names whoever broke a lock.  Returns
+ * buf.
+ */
+char *owner_by(const struct owner *, char buf[OWNER_DETAILS]);
+
+/*
+ * Reads "by=USER@HOST" at the end of text, which may be NULL, into buf; "" if
+ * that is not there.
+ */
+void owner_read_by(char buf[OWNER_BY], const char *text, size_t len);
 
 /*
  * For how long it has had the lock when the server's clock says now_us; 0 if it

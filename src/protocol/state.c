@@ -55,9 +55,13 @@ read_holder(const struct reply *a, struct lock_state *st)
 static bool
 read_refusal(const struct reply *a, struct lock_state *st)
 {
+	const char *by;
+	size_t len = 0;
 	int reason;
 
 	read_holder(a, st);
+	by = reply_string(a, FIELD_BROKEN, &len);
+	owner_read_by(st->broken_by, by, len);
 	st->queued = reply_int(a, FIELD_QUEUED) == 1;
 	if (!read_number(a, FIELD_REASON, REASON_BUSY, REASON_MODE, &reason))
 		return false;

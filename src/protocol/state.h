@@ -37,6 +37,7 @@ enum state_field {
 	FIELD_TICKET,
 	FIELD_PLACE,
 	FIELD_REASON,
+	FIELD_BROKEN,
 	FIELD_WAITERS,
 	FIELD_HOLDERS
 };
@@ -67,7 +68,8 @@ struct lock_state {
 	bool queued;        /* its owner is in the queue: no holder yet */
 	int waiting;        /* how many others do so */
 	int place;          /* ours in the queue, from 1; 0: unknown */
-	int64_t ticket_us;  /* ours there, or the one that it would give us */
+	char broken_by[OWNER_BY]; /* who took our lock with --break, or "" */
+	int64_t ticket_us; /* ours there, or the one that it would give us */
 };
 
 /* Reads a reply.  Returns 0, or -1 if its numbers cannot be right. */

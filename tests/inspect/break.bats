@@ -119,7 +119,7 @@ break_script() {
 	breaks 0 one
 	says "a: taken away from $(who one)"
 	client_ends one 79
-	grep -q 'a: lock lost: ' one.err
+	grep -q "a: lock lost: broken by $(id -un)@$(uname -n) (--break)" one.err
 	rm in-one
 	all_over
 }
@@ -229,7 +229,8 @@ break_script() {
 	breaks 0 one
 	touch leave-one
 	client_ends one 79
-	grep -q 'others share it yet, but we do not any more, says unix:' one.err
+	grep -q "broken by $(id -un)@$(uname -n) (--break)" one.err
+	not grep -q 'others share it' one.err
 	clients_leave two
 	all_over
 }
@@ -239,7 +240,7 @@ break_script() {
 	break_script acquire you '1 ' 'pid=1 host=h user=u command=c' 60000 1 0 60000 1 '' '' 0
 	break_script release me '' 0 1 1 '' '' 0 0
 	[[ $(redis get redlock:a) == *' token=you '* ]]
-	[ "$(break_script break you '' 1)" = 1 ]
+	[ "$(break_script break you '' 1 by=x@y)" = 1 ]
 	free_now
 	[ "$(redis zcard "$queue")" = 0 ]
 }
@@ -289,16 +290,16 @@ break_script() {
 
 	break_script acquire me '1 ' 'pid=1 host=h user=u command=c' 60000 1 0 0 1 '' '' 0
 	before=$(redis get redlock:a)
-	[ "$(break_script break you '' 1)" = 0 ]
-	[ "$(break_script break m '' 1)" = 0 ]
+	[ "$(break_script break you '' 1 by=x@y)" = 0 ]
+	[ "$(break_script break m '' 1 by=x@y)" = 0 ]
 	[ "$(redis get redlock:a)" = "$before" ]
 	redis set redlock:a 'cooldown of redlock-run/2 token=me try=1 '
-	[ "$(break_script break me '' 1)" = 0 ]
+	[ "$(break_script break me '' 1 by=x@y)" = 0 ]
 	redis set redlock:a foreign
-	[ "$(break_script break me '' 1)" = 0 ]
+	[ "$(break_script break me '' 1 by=x@y)" = 0 ]
 	redis del redlock:a
 	redis rpush redlock:a foreign
-	[ "$(break_script break me '' 1)" = 0 ]
+	[ "$(break_script break me '' 1 by=x@y)" = 0 ]
 	[ "$(redis type redlock:a)" = list ]
 }
 
@@ -536,8 +537,11 @@ break_script() {
 	clients_started one
 	breaks 0 one
 	client_ends one 79
+	grep -q "broken by $(id -un)@$(uname -n) (--break)" one.err
 	rm in-one
 	all_over
+	run -0 --separate-stderr redlock --history -k a
+	[[ ${lines[1]} == *"  broken by $(id -un)@$(uname -n) (--break)" ]]
 }
 
 @test "several servers: --break names one that is down or silent" {

@@ -302,7 +302,10 @@ slot_of() {
 slots_taken() {
 	local n
 	# shellcheck disable=SC2046
-	keys_left $(for n; do slot_key "$n"; done | sort)
+	keys_left $({
+		for n; do slot_key "$n"; done
+		[ $# -eq 0 ] || echo '{redlock:a}:~slots'
+	} | sort)
 }
 
 # slot_client N: the name of the client whose slot that is.

@@ -29,7 +29,7 @@ script_run() {
 			[[ $part == *_quick && $part != "${name}_quick" ]] ||
 				cat "$lua/$part.lua"
 		done
-		[[ $name != renew && $name != confirm ]] || echo 'return refusal()'
+		[[ $name != renew && $name != confirm ]] || echo 'return loss()'
 	} >script.lua
 	redis --eval "$PWD/script.lua" "$lock" '{redlock:a}:~' , \
 	    "$id" "$token" "${mode[${limit:-1}]:-slots}" $((${limit:-1} + !${limit:-1})) \

@@ -112,6 +112,25 @@ one_knows_the_end(void)
 	}
 }
 
+/* Whoever broke the lock is known whether the run has recorded its end or not. */
+static void
+broken(void)
+{
+	add(0, "broken", " by=ann@web%202");
+	add(0, "start", "");
+	SAME_TEXT(runs.run[0].broken_by, "ann@web 2");
+	SAME_TEXT(ended(1, 0), "died");
+	add(0, "lost", " ended=lost signal=9");
+	add(0, "broken", " by=ann@web2");
+	add(0, "start", "");
+	SAME_TEXT(runs.run[0].broken_by, "ann@web2");
+	SAME_TEXT(ended(1, 0), "lost");
+	add(0, "broken", " by=");
+	add(0, "start", "");
+	SAME_TEXT(runs.run[0].broken_by, "");
+	SAME_TEXT(ended(1, 0), "died");
+}
+
 static void
 losses(void)
 {
@@ -200,6 +219,8 @@ static const struct tap_test tests[] = {
 	{ "a start and an end are one run; an end says all", one_server },
 	{ "what has not ended runs as long as a majority has it", without_end },
 	{ "it is enough if one server knows the end", one_knows_the_end },
+	{ "a run whose lock was broken has the name of whoever did that",
+	    broken },
 	{ "lost is what a majority has not any more", losses },
 	{ "what a try has left is not the end of the next", tries },
 	{ "the newest comes first", order },

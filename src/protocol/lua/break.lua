@@ -1,7 +1,7 @@
--- break: 1 if this is the only server.  Id and token are those of the holder
+-- break: 1 if this is the only server, and by whom, "by=USER@HOST".  Id and token are those of the holder
 -- that loses the lock, whatever its attempt; looks at all slots.  Replies with
 -- a grant up to GRANTED, or a refusal.
-local only, broken = ARGV[6] == '1', false
+local only, broken = ARGV[6] == '1', false -- the value of the victim
 local function has_it(its)
 	its = (its or ''):gsub('^cooldown ', '')
 	return its:sub(1, #id) == id
@@ -10,12 +10,13 @@ for n, its in ipairs(values) do
 	if has_it(its) then
 		choose(n)
 		free_slot()
-		broken = true
+		broken = its
 		break
 	end
 end
-if value == SHARED and has_it(alive(call('HGET', readers, token))) then
-	broken = true
+local its = value == SHARED and alive(call('HGET', readers, token))
+if its and has_it(its) then
+	broken = its
 	call('HDEL', readers, token)
 	share_until_last()
 end
@@ -26,4 +27,5 @@ end
 leave(token)
 pass_on(only)
 forget_slots()
+record('broken', broken:gsub('^cooldown ', ''):gsub(MARK .. '$', ''), ' ' .. ARGV[7])
 return {1}

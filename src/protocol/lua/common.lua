@@ -35,10 +35,11 @@ local shared, call = mode == 'shared', redis.call
 --	PLACE		ours in the queue, from 1; 0: unknown
 --	REASON		of the refusal: BUSY, or USED_OTHERWISE (then VALUE is whose mode
 --			is another)
+--	BROKEN		the loss of our lock, if --break took it: "by=USER@HOST"
 --	WAITERS		of --status: their values
 --	HOLDERS		of --status: their values, each with its PTTL
 local FENCE, AHEAD, VALUE, READERS = 2, 3, 6, 8
-local QUEUED, WAITING, TICKET, PLACE, REASON, WAITERS, HOLDERS = 11, 12, 13, 14, 15, 16, 17
+local QUEUED, WAITING, TICKET, PLACE, REASON, BROKEN, WAITERS, HOLDERS = 11, 12, 13, 14, 15, 16, 17, 18
 local PTTL_NONE, PTTL_FREE = -1, -2
 local BUSY, USED_OTHERWISE = 0, 1
 

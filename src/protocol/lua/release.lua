@@ -50,4 +50,4 @@ if ending ~= '' and ours then
 elseif ending ~= '' and details ~= '' then
 	record('lost', value_of(id .. '0 ', details), ending)
 end
-return ours and {1} or refusal()
+return ours and {1} or loss()

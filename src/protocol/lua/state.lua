@@ -60,14 +60,20 @@ end
 -- The slot that is meant is free from now on.
 local function free_slot()
 	call('DEL', lock)
-	value, values[slot], free = false, false, free + 1
+	value, values[slot] = false, false
 end
 
--- Where no slot is held, nobody has to look for them.
+-- Where no run holds a slot, nobody has to look for them.
 local function forget_slots()
-	if mode == 'slots' and not value and free == capacity then
-		call('DEL', KEYS[2] .. 'slots')
+	if mode ~= 'slots' or value then
+		return
 	end
+	for _, its in ipairs(values) do
+		if its and its:find('redlock-run/2 token=', 1, true) then
+			return
+		end
+	end
+	call('DEL', KEYS[2] .. 'slots')
 end
 
 -- The last of the living readers, how many they are, how many of them are in
@@ -106,10 +112,30 @@ local function share_until_last()
 	end
 end
 
+-- Who broke our lock, as the history has it; false: nobody.
+local function breaker()
+	local runs = redis.pcall('XREVRANGE', KEYS[2] .. 'runs', '+', '-', 'COUNT', 100)
+	for _, entry in ipairs(runs) do
+		local fields = entry[2]
+		if fields[1] == 'broken' and token_of(fields[2]) == token then
+			return fields[2]:match(' (by=%S+)$') or false
+		end
+	end
+	return false
+end
+
 -- The reply of a refusal, up to BEST_PTTL.  Of readers the last is told.
 local function refusal()
 	local last, n = sharing()
 	local its, best, best_ms = last or value, best_slot()
 	local ms = best == slot and best_ms or call('PTTL', lock)
 	return {0, 0, 0, slot, now_us(), its and its:sub(1, 1024), ms, n, best, best_ms}
+end
+
+-- The same to a run whose lock is lost, up to BROKEN.
+local function loss()
+	local reply = refusal()
+	reply[QUEUED], reply[WAITING], reply[TICKET], reply[PLACE] = 0, 0, 0, 0
+	reply[REASON], reply[BROKEN] = BUSY, breaker()
+	return reply
 end

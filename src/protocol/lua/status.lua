@@ -33,6 +33,6 @@ for n, its in ipairs(values) do
 	end
 end
 reply[FENCE], reply[QUEUED], reply[WAITING], reply[TICKET] = fence(), 0, n, 0
-reply[PLACE], reply[REASON] = 0, BUSY
+reply[PLACE], reply[REASON], reply[BROKEN] = 0, BUSY, false
 reply[WAITERS], reply[HOLDERS] = waiting, holders
 return reply

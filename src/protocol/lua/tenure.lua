@@ -18,7 +18,8 @@ local function fence_raise(from, to)
 	return to
 end
 
--- Writes down the "start" of a run, or its "end" (not ours any more: "lost"):
+-- Writes down the "start" of a run, its "end" (not ours any more: "lost"), or
+-- that --break took its lock ("broken"):
 -- the value, and what there is to say of it.  The last hundred runs at least
 -- are kept, for 30 days after the last; Redis trims them a block at a time.  The
 -- lock does not depend on it.
