@@ -1,7 +1,5 @@
 /*
- * The lease: deadline, renewal, release.  How it is got is in acquire.c.  This
- * file knows no hiredis and no process, and of the servers only what they
- * said.
+ * The deadline, the renewals and the release of a lock.  acquire.c acquires it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -235,7 +233,7 @@ lock_cancel(struct lock *l)
 	l->cancelled = true;
 }
 
-/* Whether our release is on its way to it, and not on to another node. */
+/* Whether the release is sent to the server itself, past all redirections. */
 static bool
 told(const struct server *s)
 {

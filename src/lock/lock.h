@@ -1,10 +1,10 @@
 /*
  * The rule.  For each server i
  *
- *	v_i = when we sent the last request that it answered with "yours"
+ *	v_i = when we sent the last request that it granted
  *	      + TTL - drift,	drift = TTL/100 + 2 ms
- *	v_i = 0 if there is none, or once it answered "not yours", and
- *	      while the key that it has of us proves nothing (vote_trusted() in
+ *	v_i = 0 if there is none, once it has refused a request, and while
+ *	      its grant is not trusted (vote_trusted() in
  *	      server.c)
  *
  * and the deadline D is the q-th largest of them, q = N/2 + 1.  The lock is
@@ -165,7 +165,7 @@ const char *lock_server_url(const struct lock *, int i);
 bool lock_server_grants(const struct lock *, int i);
 char *lock_server_why(const struct lock *, int i, char buf[LOCK_WHY]);
 
-/* If it is held, the renewals that would come later are due. */
+/* Renews the lock at once, if it is held. */
 void lock_renew(struct lock *);
 
 /* The next outcome is LOCK_CANCELLED.  For callbacks. */
@@ -189,17 +189,17 @@ void lock_judge_numbers(struct lock *);
 int64_t lock_deadline_ms(const struct lock *);
 
 /*
- * Does what is due: questions, renewals, reconnections.  Returns when it wants
- * to be called again at the latest.  Not for callbacks.
+ * Sends the requests and opens the connections that are due.  Returns when to
+ * call it again at the latest.  Not for callbacks.
  */
 int64_t lock_step(struct lock *);
 
 /*
  * Begins to give back whatever a server may have of ours, or to leave the lock
- * in cooldown for cooldown_ms.  how is what the history says of the end of a run
- * that had started: " ran=3400 ended=exited status=0".  Then lock_step() is called until the time has come
- * that lock_release_end_ms() tells after each turn: when a quorum has
- * answered, or one node timeout is over.
+ * in cooldown for cooldown_ms.  The history gets
+ * end_record as the end of a run that has started: " ran=3400 ended=exited
+ * status=0".  The caller then calls lock_step() and turns the loop until
+ * lock_release_end_ms(): when a quorum has replied, or after one node timeout.
  */
 void
 lock_begin_release(struct lock *, int64_t cooldown_ms, const char *end_record);
@@ -207,12 +207,12 @@ int64_t lock_release_end_ms(const struct lock *);
 enum lock_release_result lock_release_result(const struct lock *);
 
 /*
- * After a release with l->again set: the lock can be asked for once more, by an
- * attempt with values of its own.
+ * After a release that keeps the ticket: readies the lock for another attempt,
+ * with values of its own.
  */
 void lock_again(struct lock *);
 
-/* Tells the servers that nothing more comes, and frees everything. */
+/* Ends the connections and frees everything. */
 void lock_close(struct lock *);
 
 /*

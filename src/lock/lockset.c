@@ -84,7 +84,7 @@ locks_failing(const struct locks *ls)
 	return NULL;
 }
 
-/* One of those that are held is lost; LOCK_UNDECIDED: start over. */
+/* The outcome when a lock that was held is lost; LOCK_UNDECIDED: start over. */
 static enum lock_outcome
 lost(const struct locks *ls)
 {

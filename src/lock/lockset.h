@@ -32,7 +32,7 @@ struct locks {
  */
 int locks_init(struct locks *, struct loop *, int n);
 
-/* How many; the i-th lock; and the one that the last outcome or result is about. */
+/* How many; the i-th; and the one that the last outcome or result is about. */
 int locks_count(const struct locks *);
 struct lock *locks_at(const struct locks *, int i);
 const struct lock *locks_about(const struct locks *);
@@ -79,13 +79,13 @@ int64_t locks_step(struct locks *);
 
 /*
  * Gives all back, or leaves them in cooldown for cooldown_ms, and waits until it
- * is known what became of that, at most one node timeout.  The worst result
- * counts; ->about has it.  how is for lock_begin_release().
+ * is known what became of that, at most one node timeout.  Returns the worst
+ * result, which locks_about() is about.  end_record is for lock_begin_release().
  */
 enum lock_release_result
 locks_release(struct locks *, int64_t cooldown_ms, const char *end_record);
 
-/* Tells the servers that nothing more comes, and frees everything. */
+/* Ends the connections and frees everything. */
 void locks_close(struct locks *);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * What a server is asked, one request on its way at a time, and the connection
- * for that.  Callbacks only note what came; server_step() acts.  Knows no
- * other server: what concerns them all, D before anything, is lock.c's.
+ * Chooses the next request to a server, one in flight at a time, and keeps the
+ * connection.  Callbacks only record replies; server_step() acts.  No other
+ * server is known here: what concerns all of them is in struct lease.
  *
  * A release never overtakes its acquire: it is sent on the same connection,
  * behind it, whether or not the acquire has been answered.
@@ -132,7 +132,7 @@ server_yield(struct server *s)
 	s->pace.next_ms = clock_now_ms() + clock_jitter(POLL_MS);
 }
 
-/* Why it says nothing; while the lock is held, that is its last word. */
+/* Notes why there is no reply; while the lock is held that is a lost vote. */
 static void
 note_failure(struct server *s, const char *why)
 {
@@ -152,9 +152,9 @@ answer_end_ms(const struct server *s, int64_t sent_ms)
 }
 
 /*
- * Whether the silence was our own: when the time for the answer was over, we
- * had yet to send the request, or to read what came before the answer.  The
- * server then gets that time once more.
+ * Whether we are the cause of the missing reply: when its time was over, this
+ * process had not yet sent the request, or not read what came before the reply.
+ * The server then gets that time once more.
  */
 static bool
 excused(struct server *s)
@@ -167,7 +167,7 @@ excused(struct server *s)
 	return true;
 }
 
-/* What was asked is not answered in time. */
+/* The request in flight was not answered in time. */
 static void
 server_unanswered(struct server *s)
 {
@@ -197,8 +197,8 @@ server_unanswered(struct server *s)
 }
 
 /*
- * A server that is being restarted is to be met as soon as it is back; one
- * that wants another password is not worth that.
+ * Often, so that a server that restarts is connected soon; seldom if it refuses
+ * our password.
  */
 static int64_t
 reopen_after_ms(const struct server *s)
@@ -264,8 +264,8 @@ server_open(struct server *s, int64_t now)
 }
 
 /*
- * When the next request may be sent.  Whatever a server answers, and however
- * fast, it cannot make us ask without end and without pause.
+ * When the next request may be sent.  No reply of a server, however fast, makes
+ * us send requests without a pause.
  */
 static int64_t
 floor_ms(const struct server *s)

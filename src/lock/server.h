@@ -13,7 +13,8 @@
 /*
  * Fills zeroed memory; a server stays in place, and so does the lease.
  * refresh_cb(arg, it) brings the lease and ->duplicate up to date; it is called
- * before a reply is judged and before a request is chosen.  conn_release() undoes it.
+ * before a reply is judged and before a request is chosen.  conn_release()
+ * undoes it.
  */
 void server_init(struct server *, const struct lease *, struct loop *,
     const struct address *, void (*refresh_cb)(void *arg, struct server *),
@@ -57,8 +58,8 @@ bool server_begin_release(struct server *, int64_t now_ms);
 void server_again(struct server *);
 
 /*
- * server_reply.c.  The callback of its node notes an answer, unless what was asked
- * no longer matters.  The others note that it has failed, and why; and that an
+ * server_reply.c.  The callback of its connection judges a reply, unless the
+ * request no longer matters.  The others note that it has failed, and why; and that an
  * acquire has reached it, or may have.
  */
 void server_reply_cb(void *arg, const struct reply *a);

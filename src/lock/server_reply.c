@@ -1,6 +1,6 @@
 /*
- * What a server said: what follows from an answer for its vote, for v_i, and
- * for when it is asked again.  For callbacks; nothing is sent from here.
+ * What a reply changes: the vote of its server, v_i, and when the next request
+ * is due.  Called from callbacks; sends nothing.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -67,7 +67,7 @@ server_may_hold(struct server *s)
 	s->queue.maybe = s->queue.maybe || server_queues(s);
 }
 
-/* Whether it goes by another name as well, under which it votes already. */
+/* Whether s is the later of two addresses of one server; the earlier votes. */
 static bool
 is_duplicate(const struct server *s, const struct server *duplicate)
 {
@@ -94,7 +94,7 @@ vote_trusted(const struct server *s)
 		    s->lease->confirmed_ms > s->key.untrusted_since_ms));
 }
 
-/* "Yours": the lease counts from when the question was sent. */
+/* Granted.  The lease runs from when the request was sent, not from the reply. */
 static void
 server_granted(struct server *s, const struct reply *a)
 {
@@ -113,7 +113,7 @@ server_granted(struct server *s, const struct reply *a)
 	    a->sent_ms +
 		(s->key.untrusted_since_ms == 0 ? lease_renewal_ms(l->ttl_ms) :
 						  lease_retry_ms(l->ttl_ms));
-	/* Once D has passed, nothing that is heard later brings it back. */
+	/* Once D has passed, no later reply brings the lock back. */
 	if ((l->phase == PHASE_HOLD && now >= l->deadline_ms) ||
 	    !vote_trusted(s))
 		return;
@@ -193,7 +193,10 @@ server_refused(struct server *s, const struct reply *a)
 		s->pace.next_ms = a->sent_ms + lease_renewal_ms(l->ttl_ms);
 }
 
-/* It has made our key, but might have forgotten that it was another's. */
+/*
+ * The server is younger than the restart grace: it granted, but may have
+ * forgotten another holder.
+ */
 static void
 say_young(struct server *s)
 {
@@ -255,7 +258,7 @@ acquire_answered(struct server *s, const struct reply *a)
 		server_malformed(s, a);
 		return;
 	}
-	/* Its clock is compared with the other servers', ours connects them. */
+	/* Server clocks are compared with each other by way of ours. */
 	s->numbers.ahead_us = st.now_us - a->sent_ms * 1000;
 	s->queue.waiter_ahead = st.ahead;
 	if (!st.granted) {
@@ -311,7 +314,7 @@ renew_answered(struct server *s, const struct reply *a)
 		server_refused(s, a);
 }
 
-/* Where they are too few, a waiter asks again. */
+/* With too few replicas the server has no vote; a waiter asks it again. */
 static void
 replicas_answered(struct server *s, const struct reply *a)
 {
@@ -379,6 +382,22 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 	return true;
 }
 
+static void
+error_answered(struct server *s, enum request_kind kind, const struct reply *a)
+{
+	server_failed(s,
+	    a->kind == REPLY_DENIED ? VOTE_FORBIDDEN : VOTE_UNAVAILABLE,
+	    a->text);
+	s->pace.next_ms = a->sent_ms + retry_after_ms(s);
+	/* A script may fail after its first write. */
+	if (kind == REQUEST_ACQUIRE)
+		server_may_hold(s);
+	else if (kind == REQUEST_RELEASE) {
+		s->key.state = KEY_NONE;
+		s->queue.maybe = false;
+	}
+}
+
 void
 server_reply_cb(void *arg, const struct reply *a)
 {
@@ -397,17 +416,7 @@ server_reply_cb(void *arg, const struct reply *a)
 	if (tries_again(s, kind, a))
 		return;
 	if (a->kind != REPLY_OK) {
-		server_failed(s,
-		    a->kind == REPLY_DENIED ? VOTE_FORBIDDEN : VOTE_UNAVAILABLE,
-		    a->text);
-		s->pace.next_ms = a->sent_ms + retry_after_ms(s);
-		/* A script may fail after its first write. */
-		if (kind == REQUEST_ACQUIRE)
-			server_may_hold(s);
-		else if (kind == REQUEST_RELEASE) {
-			s->key.state = KEY_NONE;
-			s->queue.maybe = false;
-		}
+		error_answered(s, kind, a);
 		return;
 	}
 	if (!s->link.heard)

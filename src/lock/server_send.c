@@ -88,7 +88,7 @@ server_send_release(struct server *s, bool leave)
 	return send_script(s, "release", 7, args);
 }
 
-/* To be woken, or to be told that it is time to ask again. */
+/* BLPOP: until a script wakes us, or it is time to refresh our place. */
 static int
 send_wait(struct server *s)
 {

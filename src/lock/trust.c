@@ -1,7 +1,7 @@
 /*
- * Which numbers of a server can be right, compared with those of the others.
- * Our own clock judges nothing: a host may boot in 1970.  A server whose
- * numbers cannot be right has no vote as long as that is so.
+ * Compares the numbers of each server with those of the others.  Our own clock
+ * judges nothing: a host may boot in 1970.  A server has no vote as long as its
+ * numbers cannot be right.
  *
  * A quorum survives servers that crash, not servers that lie about their vote.
  * But what one server answers must not change what we ask of the others.
