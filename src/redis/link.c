@@ -115,13 +115,20 @@ explain_end(struct link *l)
 	}
 }
 
+/* Whether the server has accepted an open connection, with TLS and all. */
+static bool
+accepted(const struct link *l)
+{
+	return (l->ac->c.flags & REDIS_CONNECTED) != 0 && !tls_awaited(l);
+}
+
 /* hiredis is about to free the connection, or we are. */
 static void
 cleanup_cb(void *arg)
 {
 	struct link *l = arg;
 
-	l->established = link_connected(l);
+	l->established = accepted(l);
 	explain_end(l);
 	l->ac = NULL;
 	l->ssl = NULL;
@@ -259,8 +266,7 @@ link_open(struct link *l, const char *path, const struct target *to, bool tls)
 bool
 link_connected(const struct link *l)
 {
-	return l->ac != NULL && (l->ac->c.flags & REDIS_CONNECTED) != 0 &&
-	    !tls_awaited(l);
+	return l->ac != NULL && accepted(l);
 }
 
 int
