@@ -3,6 +3,8 @@
  * and comes back the same.
  */
 #include "../../src/base/escape.c"
+#include <stdlib.h>
+
 #include "../../src/protocol/owner.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
