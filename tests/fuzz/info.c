@@ -2,6 +2,8 @@
  * Any answer to INFO: a value is one line at most, as long as its buffer, and a
  * number is in range.
  */
+#include <stdlib.h>
+
 #include "../../src/redis/info.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

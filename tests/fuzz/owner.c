@@ -2,9 +2,9 @@
  * Any value: either it is a stranger's, or what was read of it can be written
  * and comes back the same.
  */
-#include "../../src/base/escape.c"
 #include <stdlib.h>
 
+#include "../../src/base/escape.c"
 #include "../../src/protocol/owner.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

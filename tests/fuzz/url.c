@@ -2,6 +2,8 @@
  * Any URL: either it is refused, or all of the address is in range, and the
  * password is masked where the URL is shown.
  */
+#include <stdlib.h>
+
 #include "../../src/redis/url.c"
 
 #include <stdint.h>
