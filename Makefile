@@ -102,7 +102,7 @@ $(MODULE): src/redis/tls.c src/redis/tls.h $B/flags
 $B/%.o: src/%.c $B/flags $B/scripts.h
 	$(call say,compile)$(COMPILE) -c -o $@ $<
 
-# The scripts, made small, behind the words that they have
+# The scripts without comments and indentation, behind the words that they have
 # in common; and as C strings, behind the constant that C shares with them.  A
 # run sends one of several parts, which are one script: the server gets it once
 # on each connection, and then its digest.  What is done
@@ -111,11 +111,12 @@ LUA = src/protocol/lua
 PREAMBLE = common tenure holder state queue
 LOCK_PARTS = common renew_quick tenure acquire_quick release_quick holder \
 	state queue renew confirm acquire release
-strip_lua = awk -f $(LUA)/strip.awk
-$B/lua/%.lua: $(PREAMBLE:%=$(LUA)/%.lua) $(LUA)/%.lua $(LUA)/strip.awk $B/flags
+strip_lua = sed -e 's/^[[:space:]]*//' -e '/^--/d' \
+	-e "s/[[:space:]]*--[^\"']*$$//" -e '/^$$/d'
+$B/lua/%.lua: $(PREAMBLE:%=$(LUA)/%.lua) $(LUA)/%.lua $B/flags
 	$(call say,make)cat $(filter %.lua,$^) | $(strip_lua) >$@
 
-$B/lua/lock.lua: $(LOCK_PARTS:%=$(LUA)/%.lua) $(LUA)/strip.awk $B/flags
+$B/lua/lock.lua: $(LOCK_PARTS:%=$(LUA)/%.lua) $B/flags
 	$(call say,make){ for s in $(LOCK_PARTS); do \
 		case ' $(PREAMBLE) ' in \
 		*" $$s "*) cat $(LUA)/$$s.lua ;; \
