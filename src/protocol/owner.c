@@ -242,11 +242,12 @@ owner_by(const struct owner *o, char buf[OWNER_DETAILS])
 void
 owner_read_by(char buf[OWNER_BY], const char *text, size_t len)
 {
-	const char *p = text, *end = text + len;
+	const char *p, *end;
 
 	buf[0] = '\0';
 	if (text == NULL)
 		return;
+	end = text + len;
 	for (p = end; p > text && p[-1] != ' ';)
 		p--;
 	if (!take_field(&p, end, "by", buf, OWNER_BY))
