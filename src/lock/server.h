@@ -59,8 +59,8 @@ void server_again(struct server *);
 
 /*
  * server_reply.c.  The callback of its connection judges a reply, unless the
- * request no longer matters.  The others note that it has failed, and why; and that an
- * acquire has reached it, or may have.
+ * request no longer matters.  The others note that it has failed, and why; and
+ * that an acquire has reached it, or may have.
  */
 void server_reply_cb(void *arg, const struct reply *a);
 void server_failed(struct server *, enum vote, const char *why);
