@@ -486,7 +486,7 @@ wake='{redlock:a}:~wake:me'
 	limit=0 release me '1 ' 0 1
 	redis del "$lock" "$queue" "$beat" "$wake"
 	limit=2 slot=1 acquire you 1 5000 0 0 1 ''
-	acquire me 1 1000 100 60000 1 '' 77
+	limit=2 slot=1 acquire me 1 1000 100 60000 1 '' 77
 	limit=2 slot=1 release you '1 ' 0 1 '' '' 5002 1
 	[ "$(redis lrange "$wake" 0 -1)" = 1 ]
 }
