@@ -485,7 +485,8 @@ on_terminal() {
 	[ "$(scripts_run)" = 2 ]
 	# and of several servers each is asked to acquire, renew and release
 	servers_use 1 2 3
-	redlock -k b -- true # the servers know the script
+	redlock -k b -- true # the servers get the script
+	redis_at s1 config resetstat
 	hold a
 	eventually newest_at start 1 2 3
 	let_go
