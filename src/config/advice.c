@@ -13,20 +13,19 @@ advice_password(
     char buf[ADVICE_PASSWORD], const char *config_path, const char *error)
 {
 	buf[0] = '\0';
-	if (strstr(error, "NOAUTH") != NULL)
+	if (strstr(error, "requires a password") != NULL)
 		snprintf(buf, ADVICE_PASSWORD,
-		    "; a password is missing: REDISCLI_AUTH, --password-file "
-		    "or %s gives it",
+		    "; set it by REDISCLI_AUTH, --password-file or %s",
 		    config_path);
 	else if (strstr(error, "WRONGPASS") != NULL ||
 	    strstr(error, "ERR invalid password") != NULL)
 		snprintf(buf, ADVICE_PASSWORD,
-		    "; set the right user and password, in the URL, by "
-		    "--password-file, in REDISCLI_AUTH or in %s",
+		    "; correct the user or password in the URL, "
+		    "--password-file, REDISCLI_AUTH or %s",
 		    config_path);
 	else if (strstr(error, "without any password") != NULL)
 		snprintf(buf, ADVICE_PASSWORD,
-		    "; set that password there, or send none");
+		    "; set that password on the server, or send none");
 	return buf;
 }
 

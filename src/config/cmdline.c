@@ -82,7 +82,7 @@ refuse_long(const struct option_row *o, const char *word)
 	int len = (int)strcspn(masked, "=");
 
 	if (o != NULL)
-		usage_error("'%.*s': this option takes no value", len, masked);
+		usage_error("option '%.*s' takes no value", len, masked);
 	advice_option(hint, word + 2, strcspn(word + 2, "="), &ambiguous);
 	usage_error("%s option '%.*s'%s", ambiguous ? "ambiguous" : "unknown",
 	    len, masked, hint);
@@ -143,7 +143,7 @@ static void
 refuse_url(const char *word, const char *what)
 {
 	if (strstr(word, "://") != NULL || address_has_password(word))
-		usage_error("'%s' is a URL and no %s; -r names a server",
+		usage_error("'%s' is a URL, not a %s; use -r for a server",
 		    quotable(word), what);
 }
 
@@ -152,7 +152,7 @@ static void
 take_name(struct options *opt, char *word)
 {
 	if (opt->mode == MODE_CHECK || opt->mode == MODE_SHOW_CONFIG)
-		usage_error("'%s': --%s takes no lock", quotable(word),
+		usage_error("'%s': --%s takes no lock name", quotable(word),
 		    option_of_mode(opt->mode));
 	refuse_url(word, "lock");
 	names_add(&opt->names, word);
@@ -209,10 +209,10 @@ check_given(const struct options *opt, const struct given *g)
 		if (o->modes >> opt->mode & 1)
 			continue;
 		if (o->modes >> MODE_RUN & 1)
-			usage_error("--%s does not go with --%s", o->name,
-			    option_of_mode(opt->mode));
+			usage_error("--%s cannot be combined with --%s",
+			    o->name, option_of_mode(opt->mode));
 		join_modes(modes, sizeof(modes), o->modes);
-		usage_error("--%s goes with %s", o->name, modes);
+		usage_error("--%s works only with %s", o->name, modes);
 	}
 }
 
@@ -220,7 +220,7 @@ static void
 check_together(const struct given *g, const char *one, const char *other)
 {
 	if (is_given(g, one) && is_given(g, other))
-		usage_error("--%s and --%s do not go together", one, other);
+		usage_error("--%s and --%s cannot be combined", one, other);
 }
 
 /* --watch needs a terminal, to draw and to read keys. */
@@ -230,13 +230,12 @@ check_terminal(void)
 	const char *term = getenv("TERM");
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		usage_error("--watch draws on a terminal, and standard %s is "
-			    "none; --status alone prints once",
+		usage_error("--watch needs a terminal, and standard %s is "
+			    "not one; --status alone prints once",
 		    isatty(STDOUT_FILENO) ? "input" : "output");
 	if (term == NULL || *term == '\0' || strcmp(term, "dumb") == 0)
-		usage_error("--watch draws on a terminal, and TERM=%s is not "
-			    "one that can be drawn on; --status alone prints "
-			    "once",
+		usage_error("--watch cannot draw on a terminal with "
+			    "TERM=%s; --status alone prints once",
 		    term == NULL ? "" : term);
 }
 
@@ -244,9 +243,9 @@ static void
 check_run(const struct options *opt)
 {
 	if (opt->names.n == 0)
-		usage_error("which lock? -k NAME is missing");
+		usage_error("no lock named: -k NAME is missing");
 	if (opt->command[0] == NULL)
-		usage_error("which command? COMMAND is missing");
+		usage_error("no command given: COMMAND is missing");
 	refuse_url(opt->command[0], "command");
 }
 
@@ -254,14 +253,14 @@ static void
 check_query(const struct options *opt)
 {
 	if (opt->mode == MODE_BREAK && opt->names.n == 0)
-		usage_error("which lock? --break needs a NAME");
+		usage_error("no lock named: --break needs a NAME");
 	if (opt->mode == MODE_BREAK && opt->names.n > 1)
 		usage_error("--break takes one lock at a time");
 	if (opt->max_age_ms > 0 && opt->names.n != 1)
 		usage_error("--max-age takes exactly one lock");
 	if (opt->token != NULL && opt->token[0] == '\0')
-		usage_error("--token: '' is no token, as --break and "
-			    "--status -v print them");
+		usage_error("--token is empty; --break and --status -v "
+			    "print tokens");
 	if (opt->watch)
 		check_terminal();
 }
@@ -295,13 +294,13 @@ check_prefix(const struct options *opt)
 		opt->mode == MODE_METRICS) &&
 	    opt->names.n == 0 && prefix[0] == '\0')
 		usage_error("--%s with an empty prefix needs a NAME: every "
-			    "key would be a lock",
+			    "key would count as a lock",
 		    option_of_mode(opt->mode));
 	for (int i = 0; i < opt->names.n; i++)
 		if (names_shadow(prefix, opt->names.name[i]))
-			usage_error("-k: '%s' is all in braces; with --prefix "
-				    "'%s' it would have the queue of the lock "
-				    "without them",
+			usage_error("-k: '%s' with --prefix '%s' would "
+				    "share a queue with the name without "
+				    "braces; change one of them",
 			    quotable(opt->names.name[i]), prefix);
 }
 

@@ -47,9 +47,9 @@ parse_line(struct conffile *c, char *line)
 	if (*name == '\0' || *name == '#')
 		return NULL;
 	if (has_control(name))
-		return "has a control character in it";
+		return "contains a control character";
 	if (c->n == CONFFILE_SETTINGS)
-		return "is one setting too many";
+		return "is one setting too many for a file";
 	trim(name);
 	value = name + strcspn(name, blanks);
 	if (*value != '\0')
@@ -57,9 +57,9 @@ parse_line(struct conffile *c, char *line)
 	value += strspn(value, blanks);
 	/* Other formats want these; here they would be part of the value. */
 	if (value[0] == '=' && strchr(blanks, value[1]) != NULL)
-		return "has a '=' between name and value; leave it out";
+		return "has a '=' between name and value; remove it";
 	if (strcmp(value, "''") == 0 || strcmp(value, "\"\"") == 0)
-		return "has quotes as its value; leave them out";
+		return "has quotes as its value; remove them";
 	c->settings[c->n].name = name;
 	c->settings[c->n].value = value;
 	c->settings[c->n].line = c->line;
@@ -87,7 +87,7 @@ conffile_parse(struct conffile *c, char *text, size_t len)
 		if (line_len > CONFFILE_LINE)
 			return "is too long";
 		if (strlen(line) < line_len)
-			return "has a NUL in it";
+			return "contains a NUL byte";
 		wrong = parse_line(c, line);
 		if (wrong != NULL)
 			return wrong;
@@ -103,7 +103,7 @@ conffile_distrust(const struct stat *st)
 	if (st->st_uid != 0 && st->st_uid != geteuid())
 		return "belongs neither to root nor to you; chown it";
 	if (st->st_mode & (S_IWGRP | S_IWOTH))
-		return "can be written by others than its owner; chmod go-w it";
+		return "is writable by others than its owner; chmod go-w it";
 	return NULL;
 }
 

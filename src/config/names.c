@@ -35,11 +35,11 @@ const char *
 names_wrong(const char *text)
 {
 	if (has_control(text))
-		return "has a control character in it";
+		return "contains a control character";
 	if (strstr(text, ":~") != NULL)
-		return "has ':~' in it, which marks our own keys";
+		return "contains ':~', which is reserved for internal keys";
 	if (bad_braces(text))
-		return "has a '}' but no {tag}";
+		return "has a '}' without a {tag}";
 	return NULL;
 }
 

@@ -132,7 +132,8 @@ set_message(struct options *opt, const struct option_row *o, char *value)
 
 	(void)o;
 	if (len >= OWNER_MESSAGE)
-		usage_error("--message: '%.64s...' has %zu bytes, more than %d",
+		usage_error("--message: '%.64s...' has %zu bytes; the "
+			    "limit is %d",
 		    quotable(value), len, OWNER_MESSAGE - 1);
 	opt->message = value;
 }
@@ -150,8 +151,8 @@ set_on_loss(struct options *opt, const struct option_row *o, char *value)
 	(void)o;
 	opt->warn_on_loss = strcmp(value, "warn") == 0;
 	if (!opt->warn_on_loss && strcmp(value, "stop") != 0)
-		usage_error("--on-loss: '%s' is neither 'stop' nor 'warn'",
-		    quotable(value));
+		usage_error(
+		    "--on-loss: '%s' is not 'stop' or 'warn'", quotable(value));
 }
 
 static void
@@ -182,7 +183,7 @@ set_mode(struct options *opt, const struct option_row *o, char *value)
 
 	(void)value;
 	if (opt->mode != MODE_RUN && opt->mode != mode)
-		usage_error("--%s and --%s do not go together",
+		usage_error("--%s and --%s cannot be combined",
 		    option_of_mode(opt->mode), o->name);
 	opt->mode = mode;
 }
@@ -195,8 +196,8 @@ static _Noreturn void
 refuse_password(struct options *opt, const struct option_row *o, char *value)
 {
 	(void)opt, (void)o, (void)value;
-	usage_error("a password on the command line is seen by everybody; "
-		    "--password-file or REDISCLI_AUTH gives it");
+	usage_error("a password on the command line is visible to "
+		    "everybody; use --password-file or REDISCLI_AUTH");
 }
 
 #define TO(member) offsetof(struct options, member)

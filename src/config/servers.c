@@ -42,7 +42,7 @@ add_default(struct servers *servers, const struct settings *s)
 {
 	servers->is_default = true;
 	snprintf(servers->hint, sizeof(servers->hint),
-	    " (the built-in default; -r, REDLOCK_REDIS or %.100s name another)",
+	    " (the built-in default; set -r, REDLOCK_REDIS or %.100s)",
 	    s->file.path);
 	servers_add(servers, "-r", ADDRESS_DEFAULT);
 }
@@ -92,15 +92,14 @@ read_password(struct setting file, char *password)
 		usage_error("%s: '%s' cannot be read: %s", file.name,
 		    quotable(file.value), strerror(errno));
 	if (st.st_mode & S_IROTH)
-		usage_error("%s: '%s' can be read by others; chmod 600 it",
+		usage_error("%s: '%s' is readable by others; chmod 600 it",
 		    file.name, quotable(file.value));
 	buf[strcspn(buf, "\r\n")] = '\0';
 	if (buf[0] == '\0')
-		usage_error("%s: '%s' holds no password in its first line",
+		usage_error("%s: '%s' has no password in its first line",
 		    file.name, quotable(file.value));
 	if (strlen(buf) >= ADDRESS_SECRET)
-		usage_error("%s: '%s' holds a password that is longer than "
-			    "%d bytes",
+		usage_error("%s: '%s' has a password longer than %d bytes",
 		    file.name, quotable(file.value), ADDRESS_SECRET - 1);
 	memcpy(password, buf, strlen(buf) + 1);
 }
@@ -116,8 +115,8 @@ servers_find_password(
 	*file = settings_in_file(s, SETTING_PASSWORD_FILE);
 	*word = settings_in_file(s, SETTING_PASSWORD);
 	if (file->value != NULL && word->value != NULL)
-		usage_error("%s: there is a password-file as well; one of them "
-			    "is enough",
+		usage_error("%s: password-file is set too; remove one of "
+			    "them",
 		    word->name);
 }
 
@@ -151,9 +150,9 @@ fill_passwords(struct servers *servers, const struct settings *s)
 		if (a->password[0] == '\0')
 			memcpy(a->password, password, sizeof(password));
 		if (a->user[0] != '\0' && a->password[0] == '\0')
-			usage_error("%s: '%s' has a user but no password, nor "
-				    "is there one elsewhere (a password alone "
-				    "is written redis://:PASSWORD@host)",
+			usage_error("%s: '%s' has a user but no password; "
+				    "write a password without a user as "
+				    "redis://:PASSWORD@host",
 			    servers->origin[i], a->text);
 	}
 }

@@ -86,12 +86,12 @@ setting_duration(struct setting s, int64_t fallback_ms, int64_t least_ms)
 	if (s.value == NULL)
 		return fallback_ms;
 	if (duration_parse(s.value, &ms) == -1)
-		usage_error("%s: '%s' is not a duration (as 500ms, 1.5s, 10m, "
-			    "1h30m, 1d)",
+		usage_error("%s: '%s' is not a duration; examples: "
+			    "500ms, 1.5s, 10m, 1h30m, 1d",
 		    s.name, quotable(s.value));
 	if (ms < least_ms)
-		usage_error("%s: '%s' is too short, it must be at least %s",
-		    s.name, quotable(s.value), duration_format(least_ms, text));
+		usage_error("%s: '%s' is too short; the minimum is %s", s.name,
+		    quotable(s.value), duration_format(least_ms, text));
 	return ms;
 }
 
@@ -101,7 +101,7 @@ use_log(struct setting s)
 	bool syslog = s.value != NULL && strcmp(s.value, "syslog") == 0;
 
 	if (s.value != NULL && !syslog && strcmp(s.value, "stderr") != 0)
-		usage_error("%s: '%s' is neither 'stderr' nor 'syslog'", s.name,
+		usage_error("%s: '%s' is not 'stderr' or 'syslog'", s.name,
 		    quotable(s.value));
 	log_to(syslog ? LOG_TO_SYSLOG : LOG_TO_STDERR);
 }
@@ -180,8 +180,8 @@ refuse_line(const struct conffile *c, int i)
 		    nearest != NULL ? nearest : "",
 		    nearest != NULL ? "'?)" : "");
 	}
-	usage_error("%s:%d: the line has no name of a setting, a blank and a "
-		    "value",
+	usage_error("%s:%d: malformed line; a line is a setting, a blank "
+		    "and a value",
 	    c->path, c->settings[i].line);
 }
 
@@ -200,12 +200,11 @@ check_lines(const struct conffile *c)
 		if (c->settings[i].value[0] == '\0' && key != SETTING_PREFIX)
 			usage_error("%s has no value", where);
 		if (seen[key] && key != SETTING_REDIS)
-			usage_error(
-			    "%s stands there twice; once is enough", where);
+			usage_error("%s is set twice", where);
 		seen[key] = true;
 		if (c->others && is_secret(c, i))
-			usage_error("%s: a password in a file that others can "
-				    "read; chmod 600 it",
+			usage_error("%s: the file has a password and is "
+				    "readable by others; chmod 600 it",
 			    where);
 	}
 }
@@ -243,9 +242,8 @@ settings_check_grace(const struct settings *s, const char *name, int64_t ms)
 	char text[2][DURATION_TEXT];
 
 	if (s->grace_ms > 0 && ms > s->grace_ms)
-		usage_error("%s: %s is more than the restart grace of %s "
-			    "(%s): a server that restarts could forget the "
-			    "lock",
+		usage_error("%s: %s exceeds the restart grace of %s (%s): "
+			    "a server that restarts could forget the lock",
 		    name, duration_format(ms, text[0]),
 		    duration_format(s->grace_ms, text[1]),
 		    settings_find(s, SETTING_RESTART_GRACE).name);

@@ -155,8 +155,8 @@ print_command(const struct options *opt, const char *token)
 	putchar('\n');
 	flush_output();
 	if (cut)
-		notice("the password is left out of this; --password-file or "
-		       "REDISCLI_AUTH gives it");
+		notice("the command above omits the password; use "
+		       "--password-file or REDISCLI_AUTH");
 }
 
 /* Names a holder, and prints the command that revokes its lease. */
@@ -168,24 +168,23 @@ print_suggestion(const struct options *opt, const struct server_view *o,
 	char text[HOLDING];
 
 	if (!h->ours || !owner_is_token(h->owner.token)) {
-		warn("%s: %s; that is no run of redlock-run, and --break does "
-		     "not touch it; if it is dead, delete the key %s%s with "
-		     "redis-cli",
+		warn("%s: %s; this holder is not redlock-run, so --break "
+		     "leaves it alone; if it is dead, delete the key %s%s "
+		     "with redis-cli",
 		    name, holding(text, o, h), opt->settings.prefix, name);
 		return;
 	}
 	notice("%s: %s", name, holding(text, o, h));
 	if (runs_here(&h->owner))
-		warn("%s: process %d is there on this host; it does not look "
-		     "dead",
+		warn("%s: process %d is running on this host; the holder "
+		     "does not look dead",
 		    name, (int)h->owner.pid);
 	if (h->owner.in_cooldown)
-		notice(
-		    "%s: its command has ended; this gives the lock to others",
+		notice("%s: its command has ended; to free the lock now, run",
 		    name);
 	else
-		notice("%s: make sure that its command is dead, too; then this "
-		       "takes the lock away",
+		notice("%s: make sure that its command is dead, too; to "
+		       "take the lock away, run",
 		    name);
 	print_command(opt, h->owner.token);
 }
@@ -219,10 +218,10 @@ suggest_all(const struct options *opt, const struct status *st)
 	if (result != 0)
 		return result;
 	if (l->state == STATE_FREE)
-		notice("%s: it is free", opt->names.name[0]);
+		notice("%s: the lock is free", opt->names.name[0]);
 	else if (suggestions == 0) {
-		warn("%s: the servers do not agree on a holder (--status -v "
-		     "shows what each of them says)",
+		warn("%s: the servers disagree on the holder; see --status "
+		     "-v",
 		    opt->names.name[0]);
 		return EXIT_UNREACHABLE;
 	}
@@ -291,15 +290,14 @@ refuse(const struct options *opt, const struct status *st)
 			return EXIT_NOT_BROKEN;
 		}
 	if (l->state == STATE_UNKNOWN && result == 0) {
-		warn("%s: not held by %s, and the servers do not agree on a "
-		     "holder (--status -v shows what each of them says); "
-		     "nothing was changed",
+		warn("%s: not held by %s, and the servers disagree on the "
+		     "holder (see --status -v); nothing was changed",
 		    opt->names.name[0], quotable(opt->token));
 		return EXIT_NOT_BROKEN;
 	}
 	if (result != 0) {
-		warn("%s: too few servers can tell whether %s holds it; "
-		     "nothing was changed",
+		warn("%s: too few servers answer to tell whether %s holds "
+		     "the lock; nothing was changed",
 		    opt->names.name[0], quotable(opt->token));
 		return result;
 	}
@@ -341,15 +339,15 @@ revoke_lock(const struct options *opt, struct status *st)
 	}
 	result = query_report(&st->query, &failures);
 	if (r.revoked == 0)
-		warn("%s: no server has taken it away from %s", name, who);
+		warn("%s: no server could take it away from %s", name, who);
 	else if (result != 0)
-		warn("%s: taken away from %s on %d of %d servers, which are "
-		     "too few: it may have the others until its lease ends; "
-		     "try again when they can be reached",
+		warn("%s: taken away from %s on only %d of %d servers: it "
+		     "may keep the others until its lease ends; try again "
+		     "when they can be reached",
 		    name, who, r.revoked, st->query.nservers);
 	else if (failures > 0)
-		notice("%s: taken away from %s; what it may have on the other "
-		       "server%s ends with its lease, and is no majority",
+		notice("%s: taken away from %s; anything left on the other "
+		       "server%s is no majority and ends with its lease",
 		    name, who, failures > 1 ? "s" : "");
 	else
 		notice("%s: taken away from %s", name, who);

@@ -90,28 +90,28 @@ judge_failure(struct findings *v, const struct probe *p)
 {
 	if (p->failure != REPLY_DENIED)
 		add(v, LEVEL_BAD,
-		    "it cannot be used (%s); see that it runs and can be "
-		    "reached from here, or name another with -r",
+		    "it cannot be used (%s); check that it runs and is "
+		    "reachable from here, or name another with -r",
 		    p->why);
 	else if (strstr(p->why, "(--tls-cert)") != NULL)
 		add(v, LEVEL_REFUSED,
-		    "%s; name a certificate, and its --tls-key, that is signed "
-		    "by somebody whom the server trusts",
+		    "%s; use a certificate, and its --tls-key, from an "
+		    "authority that the server trusts",
 		    p->why);
 	else if (strstr(p->why, "'select'") != NULL)
 		add(v, LEVEL_REFUSED,
-		    "the user %s may not use database %d (%s); allow it by: "
-		    "ACL SETUSER %s +select",
+		    "the user %s may not use database %d (%s); allow it "
+		    "with: ACL SETUSER %s +select",
 		    user_of(p), p->address->db, p->why, user_of(p));
 	else if (strstr(p->why, "without any password") != NULL)
 		add(v, LEVEL_REFUSED,
-		    "the user %s has no password, and one was sent (%s); set "
-		    "that password there, or send none",
+		    "the user %s has no password, but one was sent (%s); "
+		    "set that password on the server, or send none",
 		    refused_user(p), p->why);
 	else
 		add(v, LEVEL_REFUSED,
-		    "it refuses the user %s (%s); set the right password, in "
-		    "the URL, by --password-file or in REDISCLI_AUTH",
+		    "the server refuses the user %s (%s); correct the "
+		    "password in the URL, --password-file or REDISCLI_AUTH",
 		    refused_user(p), p->why);
 }
 
@@ -132,8 +132,8 @@ judge_spare(struct findings *v, const struct probe *p, uint32_t denied)
 			continue;
 		denied &= ~alike;
 		add(v, LEVEL_NOTE,
-		    "%s, since the user %s may not use %s; allow it by: ACL "
-		    "SETUSER %s %s",
+		    "%s, because the user %s may not use %s; allow it "
+		    "with: ACL SETUSER %s %s",
 		    rights[i].without, user_of(p), acl_names(names, alike),
 		    user_of(p), acl_part(rule, "", 0, alike));
 	}
@@ -159,11 +159,11 @@ judge_rights(
 	else if (p->denied_patterns != 0)
 		keys = "the keys of locks";
 	add(v, LEVEL_REFUSED,
-	    "the user %s may not use %s%s%s%s; allow it by: "
-	    "ACL SETUSER %s %s",
+	    "the user %s may not use %s%s%s%s; allow it with: ACL SETUSER "
+	    "%s %s",
 	    user_of(p), names,
 	    names[0] != '\0' && keys[0] != '\0' ? ", nor " : "", keys,
-	    p->informed ? "" : ", so nothing can be vouched for", user_of(p),
+	    p->informed ? "" : ", so nothing else could be checked", user_of(p),
 	    acl_part(rule, opt->settings.prefix, patterns, denied));
 }
 
@@ -175,36 +175,36 @@ judge_kind(struct findings *v, const struct probe *p)
 
 	if (strcmp(p->mode, "sentinel") == 0) {
 		add(v, LEVEL_BAD,
-		    "it is a Sentinel and keeps no locks; a URL for the master "
-		    "that it watches begins with redis+sentinel://");
+		    "it is a Sentinel and stores no locks; use a "
+		    "redis+sentinel:// URL for the master that it watches");
 		return false;
 	}
 	number_prefix(p->version, strlen(p->version), &major);
 	if (!p->valkey && major < LEAST_VERSION)
-		add(v, LEVEL_BAD, "it is Redis %s; update it to %d.0 or later",
+		add(v, LEVEL_BAD,
+		    "Redis %s is too old; update it to %d.0 "
+		    "or later",
 		    p->version, LEAST_VERSION);
 	if (p->cluster && p->address->kind != ADDRESS_CLUSTER)
 		add(v, LEVEL_BAD,
-		    "it is part of a Redis Cluster and has only some of the "
-		    "locks; a URL for all begins with redis+cluster://");
+		    "it is part of a Redis Cluster and stores only some of "
+		    "the locks; use a redis+cluster:// URL");
 	else if (!p->cluster && p->address->kind == ADDRESS_CLUSTER)
 		add(v, LEVEL_BAD,
-		    "it is no part of a Redis Cluster; its URL begins with "
-		    "redis://");
+		    "it is not part of a Redis Cluster; use a redis:// URL");
 	if (p->address->kind == ADDRESS_CLUSTER)
-		add(v, LEVEL_NOTE,
-		    "one node of the cluster has been looked at, not all");
+		add(v, LEVEL_NOTE, "only one node of the cluster was checked");
 	if (p->address->kind != ADDRESS_SERVER)
 		add(v, LEVEL_NOTE,
-		    "a failover may lose a lock (SAFETY in redlock-run(1)); "
-		    "--replicas makes that less likely, several independent "
-		    "masters rule it out");
+		    "a failover may lose a lock (SAFETY in "
+		    "redlock-run(7)); --replicas makes that less likely, "
+		    "several independent masters rule it out");
 	if (p->address->kind == ADDRESS_CLUSTER)
 		return true; /* in a cluster a replica redirects us to its master */
 	if (strcmp(p->role, "slave") == 0)
 		add(v, LEVEL_BAD,
-		    "it is a replica of %s:%" PRId64 "; name a master, and "
-		    "none that a replica can take the place of",
+		    "it is a replica of %s:%" PRId64 "; use a master, one "
+		    "without failover to a replica",
 		    p->master, p->master_port);
 	else if (strcmp(p->role, "master") != 0)
 		add(v, LEVEL_BAD, "its role is '%s'; name a master", p->role);
@@ -223,12 +223,12 @@ judge_uptime(
 		return;
 	if (p->uptime_ms < 0)
 		add(v, LEVEL_BAD,
-		    "it does not say how long it has been up, so it has no "
+		    "the server does not report its uptime, so it has no "
 		    "vote (--restart-grace)");
 	else
 		add(v, LEVEL_BAD,
-		    "it started only %s ago, and has no vote before it has been "
-		    "up for %s (--restart-grace); wait for %s more",
+		    "it started %s ago and has no vote until it has been "
+		    "up for %s (--restart-grace); wait another %s",
 		    duration_format(p->uptime_ms, up),
 		    duration_format(need_ms, grace),
 		    duration_format(need_ms - p->uptime_ms, left));
@@ -239,16 +239,16 @@ judge_memory(struct findings *v, const struct probe *p)
 {
 	if (p->policy[0] != '\0' && strcmp(p->policy, "noeviction") != 0)
 		add(v, p->limit_bytes > 0 ? LEVEL_BAD : LEVEL_NOTE,
-		    "it %s evict locks that are held (maxmemory-policy %s); "
-		    "set maxmemory-policy noeviction",
+		    "the server %s evict locks that are held "
+		    "(maxmemory-policy %s); set maxmemory-policy noeviction",
 		    p->limit_bytes > 0 ? "can" :
 					 "would, if it had a maxmemory,",
 		    p->policy);
 	else if (p->limit_bytes > 0 &&
 	    p->used_bytes > p->limit_bytes - p->limit_bytes / 10)
 		add(v, LEVEL_NOTE,
-		    "it is nearly full, and gives out no locks when it is; "
-		    "raise maxmemory, or delete something");
+		    "memory is nearly full, and a full server grants no "
+		    "locks; raise maxmemory, or delete data");
 }
 
 /* A restart must not forget locks, unless the restart grace covers it. */
@@ -259,8 +259,8 @@ judge_persistence(
 	if (p->appends || (n > 1 && opt->settings.grace_ms > 0))
 		return;
 	add(v, LEVEL_NOTE,
-	    "a lock that is held may be forgotten when it restarts (appendonly "
-	    "no); set appendonly yes and appendfsync always, or use %s",
+	    "a restart may forget a lock that is held (appendonly no); set "
+	    "appendonly yes and appendfsync always, or use %s",
 	    n > 1 ? "a --restart-grace" : "three servers");
 }
 
@@ -297,18 +297,19 @@ judge_clock(struct findings *v, const struct probe *all, int n, int i,
 		others += apart_ms(p, &all[j]) > opt->settings.ttl_ms;
 	if (off_ms > opt->settings.ttl_ms)
 		add(v, LEVEL_BAD,
-		    "its clock is %s %s ours, more than a lease of %s: setting "
-		    "it right while a lock is held could end that; see that "
-		    "both clocks are kept by NTP",
+		    "its clock is %s %s ours, more than a lease of %s: "
+		    "correcting it could end a lock that is held; "
+		    "synchronize both clocks with NTP",
 		    off, way, ttl);
 	else if (2 * others > n - 1)
 		add(v, LEVEL_BAD,
-		    "its clock is more than a lease of %s away from that of "
-		    "other servers; see that all are kept by NTP",
+		    "its clock is more than a lease of %s away from those "
+		    "of other servers; synchronize all clocks with NTP",
 		    ttl);
 	else if (off_ms > CLOCK_NOTE_MS)
 		add(v, LEVEL_NOTE,
-		    "its clock is %s %s ours; see that both are kept by NTP",
+		    "its clock is %s %s ours; synchronize both clocks with "
+		    "NTP",
 		    off, way);
 }
 
@@ -320,8 +321,8 @@ judge_speed(
 
 	if (p->rtt_us / 1000 > opt->settings.node_timeout_ms / 2)
 		add(v, LEVEL_NOTE,
-		    "an answer takes %s, more than half of the %s that it may "
-		    "take; raise --node-timeout and --ttl",
+		    "an answer takes %s, more than half of the node "
+		    "timeout of %s; raise --node-timeout and --ttl",
 		    duration_format(p->rtt_us / 1000, rtt),
 		    duration_format(opt->settings.node_timeout_ms, timeout));
 }
@@ -335,17 +336,18 @@ judge_service(
 
 	if (p->loading)
 		add(v, LEVEL_BAD,
-		    "it is still loading its data; try again when it is done");
+		    "the server is still loading its data; try again when "
+		    "it is done");
 	else if (p->unable[0] != '\0' && !p->cluster &&
 	    strcmp(p->role, "slave") != 0)
 		add(v, LEVEL_BAD,
-		    "it does not serve now (%s); put that right first",
+		    "the server refuses requests (%s); fix that first",
 		    p->unable);
 	judge_rights(v, p, opt);
 	if (p->unknown != 0)
 		add(v, LEVEL_BAD,
-		    "it does not know %s (renamed or disabled in its "
-		    "configuration); give them back their names",
+		    "the server does not know %s (renamed or disabled in "
+		    "its configuration); restore these commands",
 		    acl_names(names, p->unknown));
 }
 
@@ -362,9 +364,7 @@ judge_server(struct findings *v, const struct probe *all, int n, int i,
 	if (!p->informed) {
 		judge_rights(v, p, opt);
 		if (v->worst != LEVEL_REFUSED)
-			add(v, LEVEL_BAD,
-			    "it says nothing of itself (%s); put that right "
-			    "first",
+			add(v, LEVEL_BAD, "INFO failed (%s); fix that first",
 			    p->why);
 		return;
 	}
@@ -396,18 +396,18 @@ judge_choice(struct findings *v, const struct probe *all, int n,
 		here += local(all[i].address);
 	if (opt->servers.is_default)
 		add(&v[0], LEVEL_BAD,
-		    "nobody has named a server, so it is the built-in default; "
-		    "name yours in %s, in REDLOCK_REDIS or with -r",
+		    "no server is configured, so this is the built-in "
+		    "default; name yours in %s, REDLOCK_REDIS or with -r",
 		    opt->settings.file.path);
 	if (here == n)
 		add(&v[0], LEVEL_NOTE,
-		    "%s on this machine alone, so a lock guards this machine "
+		    "%s on this machine, so a lock guards this machine "
 		    "only; name a server that all hosts can reach",
 		    n == 1 ? "it is" : "all servers are");
 	if (n % 2 == 0)
 		add(&v[n - 1], LEVEL_NOTE,
-		    "%d servers bear the loss of no more than %d do; leave one "
-		    "out, or add one",
+		    "%d servers survive no more failures than %d do; "
+		    "remove one, or add one",
 		    n, n - 1);
 }
 
@@ -421,8 +421,9 @@ findings_judge(struct findings *v, const struct probe *all, int n,
 		for (int j = 0; j < n; j++)
 			if (same_server(&all[i], &all[j])) {
 				add(&v[i], LEVEL_BAD,
-				    "it is the same server as %s, and each has "
-				    "one vote; name each once",
+				    "it is the same server as %s, and a "
+				    "server has one vote; name each server "
+				    "once",
 				    all[j].address->text);
 				break;
 			}

@@ -40,7 +40,7 @@ query_server_error(struct query_server *s, const struct reply *a)
 void
 query_server_malformed(struct query_server *s)
 {
-	query_server_fail(s, REPLY_ERROR, "its answer makes no sense");
+	query_server_fail(s, REPLY_ERROR, "malformed reply");
 }
 
 static void

@@ -60,13 +60,13 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 	switch (ending ? s->release.vote : s->vote) {
 	case VOTE_GRANTED:
 		if (!l->lease.held && s->fence < l->lease.fence)
-			why = "it could not be told the fence";
+			why = "has not confirmed the fence";
 		else if (!ending && s->key.untrusted_since_ms != 0)
-			why = "it lost the lock, and its vote does not count "
-			      "yet";
+			why = "lost the lock before; its vote does not "
+			      "count yet";
 		else if (l->lease.replicating &&
 		    s->replicas < l->lease.replicas)
-			why = "its replicas have not confirmed the lock yet";
+			why = "replicas have not confirmed the lock yet";
 		else
 			why = "";
 		break;
@@ -101,9 +101,8 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 
 	if (l->slow) {
 		snprintf(buf, LOCK_WHY,
-		    "the servers answered so slowly that "
-		    "less than half of the lease was left; a longer --ttl "
-		    "gives them time");
+		    "the servers answered too slowly: less than half of "
+		    "the lease was left; use a longer --ttl");
 		return buf;
 	}
 	buf[0] = '\0';

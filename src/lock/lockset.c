@@ -107,8 +107,7 @@ start_over(struct locks *ls)
 	for (int i = 0; i < ls->n; i++)
 		ls->lock[i].lease.again = true;
 	locks_release(ls, 0, "");
-	notice(
-	    "%s: lost while another lock was waited for; starting over", name);
+	notice("%s: lost while waiting for another lock; starting over", name);
 	for (int i = 0; i < ls->n; i++)
 		lock_again(&ls->lock[i]);
 	ls->begun = 0;

@@ -55,7 +55,7 @@ retry_after_ms(const struct server *s)
 static void
 server_malformed(struct server *s, const struct reply *a)
 {
-	server_failed(s, VOTE_UNAVAILABLE, "its answer makes no sense");
+	server_failed(s, VOTE_UNAVAILABLE, "malformed reply");
 	s->pace.next_ms = a->sent_ms + retry_after_ms(s);
 }
 
@@ -209,8 +209,8 @@ say_young(struct server *s)
 		return;
 	}
 	snprintf(why, sizeof(why),
-	    "it started only %s ago and may have forgotten locks; it has no "
-	    "vote for another %s (--restart-grace)",
+	    "started %s ago and may have forgotten locks; no vote for "
+	    "another %s (--restart-grace)",
 	    duration_format(age_ms, age),
 	    duration_format(s->lease->grace_ms + 1000 - age_ms, left));
 	server_failed(s, VOTE_UNAVAILABLE, why);
@@ -274,7 +274,8 @@ acquire_answered(struct server *s, const struct reply *a)
 	    (made && (s->in_flight.heals || duplicate != NULL)))
 		s->key.untrusted_since_ms = clock_now_ms();
 	if (made && duplicate != NULL && l->phase == PHASE_HOLD)
-		warn("%s: %s and %s are the same server; it has one vote",
+		warn("%s: %s and %s are the same server and have one vote "
+		     "together",
 		    l->name, s->conn.address.text,
 		    duplicate->conn.address.text);
 	server_granted(s, a);
@@ -329,7 +330,8 @@ replicas_answered(struct server *s, const struct reply *a)
 	if (s->replicas >= l->replicas)
 		return;
 	snprintf(why, sizeof(why),
-	    "only %d of %d replicas had the lock within %s (--replicas)",
+	    "only %d of %d replicas confirmed the lock within %s "
+	    "(--replicas)",
 	    s->replicas, l->replicas,
 	    duration_format((l->node_timeout_ms + 1) / 2, text));
 	server_failed(s, VOTE_UNAVAILABLE, why);

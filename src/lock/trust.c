@@ -17,13 +17,12 @@
 #define STEPS INT64_C(1000000000)
 
 static const char bad_time[] =
-    "malformed reply: its clock is more than a day off those of the others";
+    "implausible clock, more than a day off the other servers' clocks";
 static const char bad_ticket[] =
-    "malformed reply: its ticket is more than a day ahead of the servers' "
-    "clocks";
+    "implausible ticket, more than a day ahead of the servers' clocks";
 static const char bad_fence[] =
-    "malformed reply: its fence is more than two days ahead of the servers' "
-    "clocks and of the other fences";
+    "implausible fence, more than two days ahead of the servers' clocks "
+    "and the other fences";
 
 static int
 ascending_cb(const void *a, const void *b)

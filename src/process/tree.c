@@ -314,7 +314,7 @@ tree_survivors(struct tree *t, char *text, size_t size)
 		len = (size_t)snprintf(one, sizeof(one), "%s%s (pid %d%s)",
 		    used > 0 ? ", " : "", p.name, (int)p.pid,
 		    kill(p.pid, 0) == -1 && errno == EPERM ?
-			", which we may not signal" :
+			", which may not be signalled" :
 			"");
 		if (more > 0 || used + len + sizeof(and_more) > size) {
 			more++;

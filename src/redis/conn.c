@@ -57,7 +57,7 @@ link_closed_cb(void *arg)
 	    c->address.nat > 0)
 		/* Its alert may have been lost. */
 		snprintf(c->why, sizeof(c->why),
-		    "%.200s (if it speaks TLS, it needs a rediss:// URL)",
+		    "%.200s (if the server uses TLS, use a rediss:// URL)",
 		    l->why);
 	down(c);
 }
@@ -297,13 +297,12 @@ conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
 		snprintf(buf + len, CONN_WHY - len, "%s", why);
 	} else if (strncmp(why, "MOVED ", 6) == 0)
 		snprintf(buf, CONN_WHY,
-		    "%.150s (the URL of a cluster begins with redis+cluster://)",
-		    why);
+		    "%.150s (use a redis+cluster:// URL for a cluster)", why);
 	else if (strncmp(why, "ERR unknown command ", 20) == 0 &&
 	    strstr(why, "EVAL") != NULL)
 		snprintf(buf, CONN_WHY,
-		    "%.26s (if it is a Sentinel, its URL is "
-		    "redis+sentinel://host:port/master)",
+		    "%.26s (use redis+sentinel://host:port/master for a "
+		    "Sentinel)",
 		    why);
 	else
 		snprintf(buf, CONN_WHY, "%s", why);

@@ -37,7 +37,7 @@ wants_password(const char *error)
 const char *
 error_text(const char *text)
 {
-	return wants_password(text) ? "NOAUTH: it requires a password" : text;
+	return wants_password(text) ? "the server requires a password" : text;
 }
 
 enum reply_kind
@@ -73,22 +73,22 @@ error_of_auth(const char *text)
 		{ "ERR Client sent AUTH",
 		    "ERR AUTH sent without any password set" },
 		{ "ERR wrong number of arguments",
-		    "ERR wrong number of arguments for 'auth': it knows no "
-		    "users" },
-		{ "ERR unknown command", "it does not know AUTH" },
+		    "ERR wrong number of arguments for 'auth': the server "
+		    "does not support users" },
+		{ "ERR unknown command", "the server does not know AUTH" },
 		{ "ERR max number of clients",
 		    "ERR max number of clients reached" },
-		{ "LOADING", "LOADING: it is still loading its data" },
+		{ "LOADING", "the server is still loading its data" },
 		{ "NOPERM", "NOPERM to use the 'auth' command" },
-		{ "NOAUTH", "NOAUTH: it requires a password" },
-		{ "DENIED", "DENIED: it is in protected mode" },
+		{ "NOAUTH", "the server requires a password" },
+		{ "DENIED", "the server is in protected mode" },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strncmp(text, known[i].begin, strlen(known[i].begin)) == 0)
 			return known[i].whole;
-	return "it answered AUTH with an error, which may quote the password "
-	       "and is not shown";
+	return "AUTH failed; the error is not shown because it may quote "
+	       "the password";
 }
 
 bool

@@ -116,13 +116,12 @@ master_reply(struct handshake *h, const struct reply *reply)
 	} else if (reply->kind != REPLY_OK) {
 		fail(h, reply->kind, reply->text);
 	} else if (host == NULL) {
-		fail(h, REPLY_ERROR,
-		    "the Sentinel knows no master of that name");
+		fail(h, REPLY_ERROR, "the Sentinel has no master of that name");
 	} else if (port == NULL || host[0] == '\0' ||
 	    strlen(host) >= sizeof(h->master.host) ||
 	    address_port(port) == -1) {
 		fail(h, REPLY_ERROR,
-		    "the Sentinel's reply is malformed: it has no address");
+		    "malformed reply from the Sentinel: no address");
 	} else {
 		snprintf(h->master.host, sizeof(h->master.host), "%s", host);
 		h->master.port = address_port(port);
@@ -141,7 +140,7 @@ role_reply(struct handshake *h, const struct reply *reply)
 	    info_field(text, "role", role, sizeof(role)) &&
 	    strcmp(role, "master") != 0)
 		fail(h, REPLY_ERROR,
-		    "the Sentinel names a master that is a replica");
+		    "the Sentinel names a replica as the master");
 }
 
 /* The server reports its uptime in whole seconds. */
@@ -155,7 +154,7 @@ info_reply(struct server_info *info, const struct reply *reply, int64_t now_ms)
 		snprintf(info->error, sizeof(info->error), "%s", reply->text);
 	} else if (uptime_s < 0) {
 		snprintf(info->error, sizeof(info->error),
-		    "it does not say how long it has been up");
+		    "the server does not report its uptime");
 	} else {
 		info->born_ms = now_ms - uptime_s * 1000;
 		info_field(text, "run_id", info->run_id, sizeof(info->run_id));

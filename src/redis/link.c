@@ -157,7 +157,7 @@ socket_cb(void *arg, short revents)
 	if ((revents & (POLLIN | POLLERR | POLLHUP)) && l->ac != NULL)
 		redisAsyncHandleRead(l->ac);
 	if (l->ac != NULL && l->ac->c.reader->len > REPLY_MAX)
-		link_abort(l, REPLY_LOST, "it sends a reply that is too long");
+		link_abort(l, REPLY_LOST, "the reply is too long");
 }
 
 void

@@ -37,8 +37,9 @@ redirect_resend(struct redirect *r, struct link *l)
 			link_send(l, REDIRECT_ASKING, 1, asking, false);
 		if (link_resend(l, &request) == -1) {
 			pending_add(&r->moved, request);
-			link_abort(
-			    l, REPLY_LOST, "it could not be asked again");
+			link_abort(l, REPLY_LOST,
+			    "the request could not be sent "
+			    "again");
 			return;
 		}
 	}

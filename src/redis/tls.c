@@ -35,7 +35,7 @@ openssl_why(char why[TLS_WHY], const char *what, const char *file)
 	const char *reason = code == 0 ? NULL : ERR_reason_error_string(code);
 
 	if (ERR_GET_REASON(code) == ERR_R_PEM_LIB)
-		reason = "there is none in it that is in PEM";
+		reason = "it has nothing in PEM format";
 	snprintf(why, TLS_WHY, "%s '%s' cannot be used: %s", what, file,
 	    reason != NULL ? reason : "unknown error");
 	ERR_clear_error();
@@ -73,7 +73,7 @@ use_key(SSL_CTX *ctx, const char *file, char why[TLS_WHY])
 	if (!used && wanted)
 		snprintf(why, TLS_WHY,
 		    "the private key '%s' cannot be used: it has a "
-		    "passphrase, which nobody may be there to type",
+		    "passphrase; use a key without one",
 		    file);
 	else if (!used)
 		openssl_why(why, "the private key", file);
@@ -97,8 +97,7 @@ use_files(SSL_CTX *ctx, const struct tls_files *f, char why[TLS_WHY])
 	}
 	if ((f->cert == NULL) != (f->key == NULL)) {
 		snprintf(why, TLS_WHY,
-		    "a certificate and its private key go together "
-		    "(--tls-cert and --tls-key)");
+		    "--tls-cert and --tls-key must be set together");
 		return false;
 	}
 	if (f->cert == NULL)
@@ -145,8 +144,8 @@ usable_name(SSL_CTX *ctx, const char *name, char why[TLS_WHY])
 
 	if (!usable)
 		snprintf(why, TLS_WHY,
-		    "--tls-server-name: a certificate is for no such name: "
-		    "'%s'",
+		    "--tls-server-name: '%s' is not a name that a "
+		    "certificate can have",
 		    name);
 	SSL_free(ssl);
 	return usable;
@@ -159,7 +158,7 @@ tls_open(const struct tls_files *f, char why[TLS_WHY])
 
 	if (tls == NULL ||
 	    (tls->ctx = SSL_CTX_new(TLS_client_method())) == NULL) {
-		snprintf(why, TLS_WHY, "OpenSSL cannot be set up");
+		snprintf(why, TLS_WHY, "cannot initialize OpenSSL");
 		free(tls);
 		return NULL;
 	}
@@ -250,7 +249,9 @@ tls_trouble(struct ssl_st *ssl, char why[TLS_WHY])
 	const char *reason = code == 0 ? NULL : ERR_reason_error_string(code);
 
 	if (result != X509_V_OK) {
-		snprintf(why, TLS_WHY, "its certificate is not accepted: %s",
+		snprintf(why, TLS_WHY,
+		    "the server's certificate is not "
+		    "valid: %s",
 		    X509_verify_cert_error_string(result));
 		return TLS_FAILED;
 	}
@@ -258,7 +259,7 @@ tls_trouble(struct ssl_st *ssl, char why[TLS_WHY])
 		return TLS_FINE;
 	if (refused(ssl, code)) {
 		snprintf(why, TLS_WHY,
-		    "it does not accept our certificate, or wants one "
+		    "the server rejects our certificate, or requires one "
 		    "(--tls-cert): %s",
 		    reason != NULL ? reason : "refused");
 		return TLS_REFUSED;
@@ -280,7 +281,7 @@ tls_begin(struct tls *tls, struct redisContext *c, const char *host,
 	if (ssl == NULL ||
 	    !expect_name(
 		ssl, tls->server_name != NULL ? tls->server_name : host)) {
-		snprintf(why, TLS_WHY, "TLS cannot be set up");
+		snprintf(why, TLS_WHY, "cannot initialize TLS");
 		SSL_free(ssl);
 		return NULL;
 	}

@@ -72,8 +72,8 @@ find_module(
 	char path[PATH_MAX + 64];
 
 	snprintf(why, TLS_WHY,
-	    "rediss:// needs TLS, which this redlock-run was built or copied "
-	    "without (" MODULE "): to build it takes hiredis 1.0 or later with "
+	    "rediss:// needs " MODULE ", which is missing from this "
+	    "installation; to build it, install hiredis 1.0 or later with "
 	    "its SSL library (Debian 13: libhiredis-dev and libssl-dev)");
 	for (size_t i = 0; i < 2 && slash != NULL; i++) {
 		snprintf(path, sizeof(path), "%.*s%s" MODULE,
@@ -83,9 +83,9 @@ find_module(
 			return true;
 		case 0:
 			snprintf(why, TLS_WHY,
-			    "TLS cannot be used: others than root and the "
-			    "owner of the program can write '%.100s', or a "
-			    "directory above it",
+			    "TLS cannot be used: '%.100s', or a directory "
+			    "above it, is writable by users other than "
+			    "root and the owner of the program",
 			    path);
 		}
 	}

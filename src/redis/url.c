@@ -274,7 +274,7 @@ address_parse(struct address *a, const char *url)
 	memset(a, 0, sizeof(*a));
 	for (const char *p = url; *p != '\0'; p++)
 		if ((unsigned char)*p <= 0x20 || *p == 0x7f)
-			return "has a blank or control character in it";
+			return "contains a blank or control character";
 	if (strncmp(url, "unix://", 7) == 0)
 		return unix_parse(a, url + 7);
 	if (url[0] == '/')
@@ -288,11 +288,11 @@ address_parse(struct address *a, const char *url)
 		return tcp_parse(a, url, schemes[i].scheme);
 	}
 	if (scheme_end != NULL && strcspn(url, ":/@") == len)
-		return "is of no known kind (redis://, rediss://, "
+		return "has an unknown scheme (known: redis://, rediss://, "
 		       "redis+sentinel://, redis+cluster://, unix:// or "
 		       "host:port)";
 	if (strpbrk(url, "@/") != NULL)
-		return "needs redis:// in front";
+		return "lacks redis:// in front";
 	return tcp_parse(a, url, "redis");
 }
 

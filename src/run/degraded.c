@@ -49,8 +49,8 @@ begin(struct degraded *d, struct locks *ls, int n)
 		    why[0] != '\0' ? why : "no answer yet");
 	}
 	if (holding < n)
-		notice("%s: holding on %d of %d servers: %s", d->names, holding,
-		    n, text);
+		notice("%s: held on only %d of %d servers: %s", d->names,
+		    holding, n, text);
 }
 
 static int

@@ -20,7 +20,7 @@
 #include "run/messages.h"
 
 static const char stood_still[] =
-    "the lease ran out while we were stopped or the machine slept";
+    "the lease ran out while redlock-run was stopped or the machine slept";
 
 void
 report_acquired(const struct lock *l, int64_t took_ms)
@@ -55,21 +55,21 @@ report_loss(const struct lock *l, char *text, size_t size)
 	else if (view == NULL && why[0] == '\0')
 		snprintf(text, size, "%s", stood_still);
 	else if (view == NULL)
-		snprintf(text, size, "it could not be renewed: %s", why);
+		snprintf(text, size, "renewals failed: %s", why);
 	else if (server == NULL)
-		snprintf(text, size, "no majority has it any more: %s", why);
+		snprintf(text, size, "no majority holds it any more: %s", why);
 	else if (view->readers > 0 && lock_mode(l) == LOCK_SHARED)
 		snprintf(text, size,
-		    "others share it yet, but we do not any more, says %s",
+		    "our share is gone from %s; others still hold theirs",
 		    server);
 	else if (view->taken)
-		snprintf(text, size, "it is held by %s now, says %s",
+		snprintf(text, size, "it is now held by %s, according to %s",
 		    owner_who(who, &view->owner, view->value, view->len),
 		    server);
 	else
 		snprintf(text, size,
-		    "its key is gone from %s (deleted, evicted, flushed, or "
-		    "restarted without data)",
+		    "its key is gone from %s (deleted, evicted, flushed, "
+		    "or the server restarted without data)",
 		    server);
 }
 
@@ -88,7 +88,7 @@ report_busy(const struct lock *l, int64_t waited_ms)
 		snprintf(waited, sizeof(waited),
 		    "gave up after %s: ", duration_format(waited_ms, text));
 	if (v == NULL || !v->taken) {
-		notice("%s: %sothers have asked for it before us%s",
+		notice("%s: %sother runs are ahead in the queue%s",
 		    lock_name(l), waited, hint);
 		return;
 	}
@@ -263,6 +263,6 @@ report_no_exec(const struct options *opt, int error)
 
 	warn("%s: %s was not run: %s%s", opt->names.joined, command,
 	    strerror(error),
-	    line ? "; a command line in one word needs sh -c" : "");
+	    line ? "; use sh -c for a command line in one word" : "");
 	return found ? EXIT_CANNOT_EXEC : EXIT_NOT_FOUND;
 }

@@ -88,14 +88,14 @@ check_mode(const struct options *opt, enum lock_mode mode, int capacity)
 	/* An exclusive holder may let anybody in. */
 	if (mode == LOCK_SHARED && opt->lock_mode != LOCK_SHARED)
 		die(EXIT_USAGE,
-		    "%s: held already, but shared, by the run around this "
-		    "one; inside only --shared is possible",
+		    "%s: held shared by the enclosing run; inside it, use "
+		    "--shared",
 		    opt->names.joined);
 	if (mode == LOCK_SLOTTED &&
 	    (opt->lock_mode != mode || opt->capacity != capacity))
 		die(EXIT_USAGE,
-		    "%s: one of %d slots is held already by the run around "
-		    "this one; inside only --slots %d is possible",
+		    "%s: one of %d slots is held by the enclosing run; "
+		    "inside it, use --slots %d",
 		    opt->names.joined, capacity, capacity);
 }
 
@@ -124,7 +124,9 @@ become_command(const struct options *opt, const struct signals *s)
 
 	snprintf(parent, sizeof(parent), "%d", (int)getppid());
 	if (setenv("REDLOCK_PID", parent, 1) == -1)
-		die(EXIT_OS, "%s: %s was not run: its environment: %s",
+		die(EXIT_OS,
+		    "%s: %s was not run: cannot set its "
+		    "environment: %s",
 		    opt->names.joined, opt->command[0], strerror(errno));
 	signals_discard_pipe();
 	signals_restore(s);
@@ -158,23 +160,24 @@ nested_run(const struct options *opt, const struct signals *s)
 		return;
 	}
 	if (!waits_for_us(&run)) {
-		notice("%s: process %d holds the lock, but does not wait for "
-		       "this one, a daemon; acquiring the lock normally",
+		notice("%s: process %d holds the lock but does not wait "
+		       "for this process, a daemon; acquiring the lock "
+		       "normally",
 		    opt->names.joined, (int)run.pid);
 		return;
 	}
 	if (other != NULL)
 		die(EXIT_USAGE,
-		    "%s: held already by the run around this one, but %s is "
-		    "not; take them together",
+		    "%s: held by the enclosing run, but %s is not; take "
+		    "both locks in one run",
 		    held[0], other);
 	check_mode(opt, mode, capacity);
 	info("%s: held already, by process %s; no second lease",
 	    opt->names.joined,
 	    getenv("REDLOCK_PID") != NULL ? getenv("REDLOCK_PID") : "?");
 	if (opt->max_run_ms != CLOCK_NEVER || opt->min_hold_ms != 0)
-		notice("%s: held already; --min-hold and --max-run have no "
-		       "effect inside",
+		notice("%s: held by the enclosing run; --min-hold and "
+		       "--max-run have no effect inside it",
 		    opt->names.joined);
 	become_command(opt, s);
 }

@@ -78,7 +78,7 @@ init(struct run *run, const struct options *opt, const struct signals *signals)
 	loop_add(&run->loop, &run->signal_watch);
 	if (guard_init(&run->guard, &run->loop,
 		lease_renewal_ms(opt->settings.ttl_ms), opt->argv) == -1)
-		die(EXIT_OS, "%s: not run: no descriptors for the guard: %s",
+		die(EXIT_OS, "%s: not run: cannot set up the guard: %s",
 		    opt->names.joined, strerror(errno));
 }
 
@@ -228,15 +228,15 @@ start(struct run *run, int *status)
 		return false;
 	}
 	if (clock_now_ms() >= run->deadline_ms - run_margin_ms(run)) {
-		warn("%s: %s was not run: we or the machine stood still until "
-		     "the lease was over",
+		warn("%s: %s was not run: the lease ran out while "
+		     "redlock-run was stopped or the machine slept",
 		    opt->names.joined, run->owner.command);
 		*status = EXIT_UNREACHABLE;
 		return false;
 	}
 	*status = EXIT_OS;
 	if (environment_export(&run->locks, &run->owner, opt->site) == -1) {
-		warn("%s: %s was not run: its environment: %s",
+		warn("%s: %s was not run: cannot set its environment: %s",
 		    opt->names.joined, run->owner.command, strerror(errno));
 		return false;
 	}
@@ -300,14 +300,14 @@ released(struct run *run, enum lock_release_result result, int status)
 	case RELEASE_UNANSWERED:
 		if (run->lost)
 			break;
-		warn("%s: the release was not answered (%s); the lock ends "
-		     "with its lease, in at most %s",
+		warn("%s: cannot release the lock: %s; it ends with its "
+		     "lease, in at most %s",
 		    lock_name(l), lock_why(l, why),
 		    duration_format(run->opt->settings.ttl_ms, text));
 		break;
 	}
 	if (run->lost && run->opt->warn_on_loss)
-		warn("%s: %s ended, but the lock had been lost while it ran",
+		warn("%s: %s ended, but lost the lock while it ran",
 		    run->opt->names.joined, run->owner.command);
 	return status;
 }

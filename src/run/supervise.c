@@ -147,10 +147,16 @@ outage_step(struct run *run, int64_t now)
 	left_ms = run->deadline_ms - now;
 	if (!run->opt->warn_on_loss)
 		left_ms -= run_margin_ms(run) + short_kill_after_ms(run);
-	warn("%s: renewals fail: %s; unless that ends within %s, %s %s",
-	    lock_name(l), lock_why(l, why), duration_format(left_ms, left),
-	    run->owner.command,
-	    run->opt->warn_on_loss ? "runs on without the lock" : "is stopped");
+	lock_why(l, why);
+	duration_format(left_ms, left);
+	if (run->opt->warn_on_loss)
+		warn("%s: cannot renew the lock: %s; %s runs on without it in "
+		     "%s unless a renewal succeeds",
+		    lock_name(l), why, run->owner.command, left);
+	else
+		warn("%s: cannot renew the lock: %s; stopping %s in %s unless "
+		     "a renewal succeeds",
+		    lock_name(l), why, run->owner.command, left);
 	return CLOCK_NEVER;
 }
 
@@ -212,8 +218,9 @@ guard_step(struct run *run, int64_t now)
 	if (guard_start(g, &run->child.tree, guard_kill_ms(run)) == 0)
 		return CLOCK_NEVER;
 	if (!run->guard_reported)
-		warn("%s: cannot start the guard: %s; until that succeeds, "
-		     "processes of %s run on if redlock-run is killed",
+		warn("%s: cannot start the guard: %s; until a retry "
+		     "succeeds, processes of %s run on if redlock-run is "
+		     "killed",
 		    run->opt->names.joined, strerror(errno),
 		    run->owner.command);
 	run->guard_reported = true;
@@ -245,9 +252,9 @@ report_end(struct run *run)
 	}
 	if (c->lingers && !run->survivors_reported) {
 		run->survivors_reported = true;
-		warn("%s: still held: %s has ended, but processes of it live "
-		     "on: %s; it is released when they are gone (-o does not "
-		     "wait for them)",
+		warn("%s: still held: %s has ended, but its processes live "
+		     "on: %s; the lock is released when they end (use -o "
+		     "not to wait for them)",
 		    run->opt->names.joined, run->owner.command,
 		    tree_survivors(&c->tree, rest, sizeof(rest)));
 	}
@@ -263,7 +270,7 @@ stop_step(struct run *run)
 	run->child.stopped_by = 0;
 	if (!run->child.terminal || run->child.stopping)
 		return;
-	warn("%s: stopped; the lock is lost unless %s goes on within %s",
+	warn("%s: stopped; the lock is lost unless %s continues within %s",
 	    run->opt->names.joined, run->owner.command,
 	    duration_format(
 		run->deadline_ms - run_margin_ms(run) - clock_now_ms(), text));

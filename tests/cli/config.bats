@@ -112,22 +112,22 @@ conf_lease() {
 	conf "ttl"
 	conf_wrong "$PWD/conf:1: ttl has no value"
 	conf "ttl 5s" "redis $here" "ttl 5s"
-	conf_wrong "$PWD/conf:3: ttl stands there twice"
+	conf_wrong "$PWD/conf:3: ttl is set twice"
 	conf "ttl = 5s"
 	conf_wrong "$PWD/conf:1: the line has a '='"
 	conf "prefix ''"
 	conf_wrong "$PWD/conf:1: the line has quotes"
 	printf 'ttl 5s\nprefix a\0b\n' >conf
-	conf_wrong "$PWD/conf:2: the line has a NUL"
+	conf_wrong "$PWD/conf:2: the line contains a NUL"
 	printf 'ttl 5s\nprefix a\33[1mb\n' >conf
-	conf_wrong "$PWD/conf:2: the line has a control character"
+	conf_wrong "$PWD/conf:2: the line contains a control character"
 	printf 'prefix %05000d\n' 1 >conf
 	conf_wrong "$PWD/conf:1: the line is too long"
 	# What is no setting may be a password.
 	for line in s3cret password=s3cret password:s3cret \
 	    "redis://u:s3cret@h 6379" "redis=redis://:s3cret@h"; do
 		conf "$line"
-		conf_wrong "$PWD/conf:1: the line has no name of a setting"
+		conf_wrong "$PWD/conf:1: malformed line"
 	done
 }
 
@@ -142,20 +142,20 @@ conf_lease() {
 	conf "redis $here" "redis $here"
 	conf_wrong "$PWD/conf:2: redis: '$here' is named twice"
 	conf "prefix a:~b"
-	conf_wrong "$PWD/conf:1: prefix: 'a:~b' has ':~' in it"
+	conf_wrong "$PWD/conf:1: prefix: 'a:~b' contains ':~'"
 	conf "log journal"
-	conf_wrong "$PWD/conf:1: log: 'journal' is neither"
+	conf_wrong "$PWD/conf:1: log: 'journal' is not 'stderr'"
 	conf "password-file $PWD/nowhere"
 	conf_wrong "$PWD/conf:1: password-file: '$PWD/nowhere' cannot be read"
 	conf "password-file x" "password s3cret"
-	conf_wrong "$PWD/conf:2: password: there is a password-file as well"
+	conf_wrong "$PWD/conf:2: password: password-file is set too"
 	conf "password $(printf 's3cret%0600d' 1)"
 	conf_wrong "$PWD/conf:1: password is longer than 511 bytes"
 	conf "redis $here" 'redis redis://me@h'
 	conf_wrong "$PWD/conf:2: redis: 'redis://***@h:6379' has a user but no password"
 	conf "redis $here" 'redis h' 'ttl 2m' 'restart-grace 1m'
-	conf_wrong "$PWD/conf:3: ttl: 2m is more than the restart grace of 1m ($PWD/conf:4: restart-grace)"
-	conf_wrong '--ttl: 3m is more than the restart grace of 2m (--restart-grace)' \
+	conf_wrong "$PWD/conf:3: ttl: 2m exceeds the restart grace of 1m ($PWD/conf:4: restart-grace)"
+	conf_wrong '--ttl: 3m exceeds the restart grace of 2m (--restart-grace)' \
 	    -t 3m --restart-grace 2m
 	conf "redis $here"
 	REDLOCK_TTL=x conf_wrong "REDLOCK_TTL: 'x'"
@@ -185,7 +185,7 @@ conf_lease() {
 	redis acl setuser default resetpass '>s3cret one'
 	conf "redis $here"
 	run -77 --separate-stderr redlock -k a -- true
-	says "a password is missing: " "--password-file or $PWD/conf gives it"
+	says "; set it by REDISCLI_AUTH, --password-file or $PWD/conf"
 	conf "redis $here" "password s3cret one"
 	redlock -k a -- true
 	REDISCLI_AUTH=wrong run -77 redlock -k a -- true
@@ -201,14 +201,14 @@ conf_lease() {
 @test "a configuration file that others can read must not have a password" {
 	conf "redis $here" "password s3cret"
 	chmod 644 conf
-	conf_wrong "$PWD/conf:2: password: a password in a file that others can read"
+	conf_wrong "$PWD/conf:2: password: the file has a password and is readable by others"
 	chmod 640 conf
 	run -77 redlock -k a -- true
 	conf "redis redis://:s3cret@h"
 	chmod 604 conf
-	conf_wrong "$PWD/conf:1: redis: a password in a file"
+	conf_wrong "$PWD/conf:1: redis: the file has a password"
 	# Whether it is used or not.
-	conf_wrong "$PWD/conf:1: redis: a password in a file" -r "$here"
+	conf_wrong "$PWD/conf:1: redis: the file has a password" -r "$here"
 	conf "redis $here" "password-file secret"
 	chmod 644 conf
 	echo s3cret >secret
@@ -224,15 +224,15 @@ conf_lease() {
 	conf "redis $here"
 	for mode in 620 602 664 666; do
 		chmod "$mode" conf
-		conf_wrong "'$PWD/conf' can be written by others than its owner"
-		conf_wrong "'$PWD/conf' can be written by others than its owner" \
+		conf_wrong "'$PWD/conf' is writable by others than its owner"
+		conf_wrong "'$PWD/conf' is writable by others than its owner" \
 		    -r "$here"
 	done
 	chmod 644 conf
 	redlock -k a -- true
 	mkfifo -m 622 pipe
 	echo "redis $here" >pipe 3>&- &
-	conf_wrong "'pipe' can be written by others than its owner" --config pipe
+	conf_wrong "'pipe' is writable by others than its owner" --config pipe
 	wait $!
 }
 
@@ -262,7 +262,7 @@ conf_lease() {
 	host_make
 	unset REDLOCK_CONFIG
 	run -69 --separate-stderr on_host "$run_path" -k a -- true
-	says '/etc/redlock-run.conf name another'
+	says 'REDLOCK_REDIS or /etc/redlock-run.conf)'
 	echo "redis $here" >etc/redlock-run.conf
 	on_host "$run_path" -k a -- true
 	echo "ttl soon" >etc/redlock-run.conf

@@ -193,7 +193,7 @@ loads() {
 
 # loads_none: and says why.
 loads_none() {
-	! loads && [[ $output == *'others than root and the owner'* ]]
+	! loads && [[ $output == *'users other than root and the owner'* ]]
 }
 
 @test "a TLS module from a directory that others can write is not loaded" {

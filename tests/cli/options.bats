@@ -211,13 +211,13 @@ password() {
 }
 
 @test "--check takes no NAME" {
-	usage_error "'a': --check takes no lock" --check a
-	usage_error "'a': --check takes no lock" --check -- a
-	usage_error '--key does not go with --check' --check -k a
+	usage_error "'a': --check takes no lock name" --check a
+	usage_error "'a': --check takes no lock name" --check -- a
+	usage_error '--key cannot be combined with --check' --check -k a
 }
 
 @test "--break takes exactly one NAME" {
-	usage_error 'which lock? --break needs a NAME' --break
+	usage_error 'no lock named: --break needs a NAME' --break
 	usage_error '--break takes one lock at a time' --break a b
 }
 
@@ -286,9 +286,9 @@ password() {
 }
 
 @test "without a prefix NAME is not entirely in braces: another lock would have its queue" {
-	usage_error "'{x}' is all in braces" -k '{x}' --prefix '' -- true
-	usage_error "'{{x}' is all in braces" -k a -k '{{x}' --prefix '{' -- true
-	usage_error "'{x}' is all in braces" --status -k '{x}' --prefix ''
+	usage_error "'{x}' with --prefix '' would share" -k '{x}' --prefix '' -- true
+	usage_error "'{{x}' with --prefix '{' would share" -k a -k '{{x}' --prefix '{' -- true
+	usage_error "'{x}' with --prefix '' would share" --status -k '{x}' --prefix ''
 	may_use ''
 	redlock -k '{x}y' -k 'y{x}' --prefix '' -- true
 	may_use redlock:

@@ -206,7 +206,7 @@ time.sleep(1000)' 3>&- 4>&- &
 
 @test "--log is stderr or syslog" {
 	run -64 --separate-stderr redlock --log journal -k a -- true
-	says "--log: 'journal' is neither 'stderr' nor 'syslog'"
+	says "--log: 'journal' is not 'stderr' or 'syslog'"
 	REDLOCK_LOG='' run -64 --separate-stderr redlock -k a -- true
-	says "REDLOCK_LOG: '' is neither"
+	says "REDLOCK_LOG: '' is not 'stderr'"
 }

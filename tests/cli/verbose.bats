@@ -72,7 +72,7 @@ told() {
 	    sh -c 'until [ -e enough ]; do sleep 0.02; done'
 	eventually held a
 	redis_freeze
-	eventually told 1 "a: renewals fail: $server: no answer within 2s; unless that ends within [0-9.m]*s, sh is stopped"
+	eventually told 1 "a: cannot renew the lock: $server: no answer within 2s; stopping sh in [0-9.m]*s unless a renewal succeeds"
 	redis_thaw
 	eventually told 1 'a: renewed again after .*; sh runs on'
 	touch enough
@@ -85,11 +85,11 @@ told() {
 	    sh -c 'until [ -e enough ]; do sleep 0.02; done'
 	eventually held a
 	redis_kill
-	eventually told 1 "a: renewals fail: $server: .*; unless that ends within [0-9.m]*s, sh runs on without the lock"
+	eventually told 1 "a: cannot renew the lock: $server: .*; sh runs on without it in [0-9.m]*s unless a renewal succeeds"
 	eventually told 1 'a: lock lost: '
 	touch enough
 	redlock_ended 0
-	told 1 'renewals fail'
+	told 1 'cannot renew'
 }
 
 @test "a cut connection is not reported as an outage" {
@@ -101,7 +101,7 @@ told() {
 	told 2 ': connected, '
 	touch enough
 	redlock_ended 0
-	told 0 'renewals fail'
+	told 0 'cannot renew'
 }
 
 @test "a majority that is down is reported as an outage, a minority is not" {
@@ -113,10 +113,10 @@ told() {
 	first=$(expiry redlock:a)
 	eventually renewed_since "$first"
 	redis_stop three
-	eventually told 1 "a: renewals fail: unix:.*/two.sock: .*; unix:.*/three.sock: .*; unless"
+	eventually told 1 "a: cannot renew the lock: unix:.*/two.sock: .*; unix:.*/three.sock: .*; stopping"
 	touch enough
 	redlock_ended 0
-	told 1 'renewals fail'
+	told 1 'cannot renew'
 }
 
 # renewed_since TIME: the lock expires later than that.
@@ -135,7 +135,7 @@ renewed_since() {
 @test "after a while a message names the processes that keep a lock" {
 	redlock_bg -k a -- sh -c 'sleep 1000 & echo $! >pid'
 	eventually test -s pid
-	eventually told 1 "a: still held: sh has ended, but processes of it live on: sleep (pid $(<pid))"
+	eventually told 1 "a: still held: sh has ended, but its processes live on: sleep (pid $(<pid))"
 	kill "$(<pid)"
 	redlock_ended 0
 	[[ $(wc -l <"$bg_err") == 1 ]]

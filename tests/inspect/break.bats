@@ -230,7 +230,7 @@ break_script() {
 	touch leave-one
 	client_ends one 79
 	grep -q "broken by $(id -un)@$(uname -n) (--break)" one.err
-	not grep -q 'others share it' one.err
+	not grep -q 'others still hold' one.err
 	clients_leave two
 	all_over
 }
@@ -322,7 +322,7 @@ break_script() {
 	redis set redlock:a 'redlock-run/2 token=$(touch%20hurt) try=1 since=1 pid=1 host=h%1b user=u%0a command=c%1b[31m'
 	offers -k a
 	[ -z "$output" ]
-	says 'that is no run of redlock-run'
+	says 'this holder is not redlock-run'
 	redis set redlock:a "redlock-run/2 token=$nobody try=1 since=1 pid=1 host=h%1b user=u%0a command=c%1b[31m" px 60000
 	offers -k a
 	[ "$output" = "$(printf '%q' "$REDLOCK_RUN") --token $nobody --break -k a" ]
@@ -349,14 +349,14 @@ break_script() {
 	[[ $output == *'"token":"5f2c51f8a1b2"'* ]]
 	run -1 --separate-stderr redlock --break -k a --token 5f2c51f8a1b2
 	says 'a: held by another client (5f2c51f8a1b2), lease ' \
-	    'that is no run of redlock-run, and --break does not touch it'
+	    'this holder is not redlock-run, so --break leaves it alone'
 	[ "$(redis get redlock:a)" = 5f2c51f8a1b2 ]
 	redis set redlock:a 'redlock-run/2 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	run -1 --separate-stderr redlock --break -k a --token x
-	says 'a: held by u@h pid 1 (c) for ' 'that is no run of redlock-run'
+	says 'a: held by u@h pid 1 (c) for ' 'this holder is not redlock-run'
 	[ "$(redis exists redlock:a)" = 1 ]
 	run -64 --separate-stderr redlock --break -k a --token ''
-	says "--token: '' is no token"
+	says "--token is empty"
 }
 
 ## Without a token
@@ -372,7 +372,7 @@ break_script() {
 	bash -c "$output"
 	free_now
 	offers -k a
-	says 'a: it is free'
+	says 'a: the lock is free'
 	[ -z "$output" ]
 }
 
@@ -420,7 +420,7 @@ break_script() {
 	writer one -t 1h
 	clients_started one
 	offers -k a -q
-	[ "$stderr" = "redlock-run: a: process ${pid[one]} is there on this host; it does not look dead" ]
+	[ "$stderr" = "redlock-run: a: process ${pid[one]} is running on this host; the holder does not look dead" ]
 	client_crashes one
 	run -1 --separate-stderr redlock --break -k a -q
 	[ -z "$stderr" ]
@@ -469,7 +469,7 @@ break_script() {
 		    -r "127.0.0.1:$redis_port" -k a --min-hold 1h -- true
 		run -1 --separate-stderr redlock --break -k a \
 		    -r"redis://$user:s3cret:@/x@127.0.0.1:$redis_port/0"
-		says 'the password is left out of this'
+		says 'the command above omits the password'
 		[[ $output$stderr != *s3cret* ]]
 		[[ $output == *" -rredis://${user:+$user@}127.0.0.1:$redis_port/0" ]]
 		REDISCLI_AUTH='s3cret:@/x' sh -c "$output"
@@ -495,7 +495,7 @@ break_script() {
 	redis acl setuser default -del
 	breaks 77 one
 	says "unix://$BATS_FILE_TMPDIR/redis.sock: " \
-	    "a: no server has taken it away from $(who one)"
+	    "a: no server could take it away from $(who one)"
 	client_has one
 	redis acl setuser default +del -eval
 	breaks 77 one
@@ -552,11 +552,11 @@ break_script() {
 	eventually client_has one
 	redis_kill s3
 	breaks 0 one
-	says "s3.sock: " "a: taken away from $(who one); what it may have on" \
+	says "s3.sock: " "a: taken away from $(who one); anything left on" \
 	    'is no majority'
 	servers_free 1 2
 	breaks 1 one
-	says 'it is free'
+	says 'it is free; nothing was changed'
 	redlock -k a -- true
 	redis_reset s3
 	writer two -t 1h
@@ -582,10 +582,10 @@ break_script() {
 	[[ $output == *" --token $(cat token-one) "* ]]
 	breaks 69 one
 	says 's2.sock: ' 's3.sock: ' \
-	    "a: taken away from $(who one) on 1 of 3 servers, which are too few"
+	    "a: taken away from $(who one) on only 1 of 3 servers: it may keep the others"
 	servers_free 1
 	breaks 69 one
-	says 'too few servers can tell whether' 'nothing was changed'
+	says 'too few servers answer to tell whether' 'nothing was changed'
 }
 
 @test "several servers: --break leaves a run alone that no majority calls the holder" {
@@ -616,8 +616,8 @@ break_script() {
 		redis_at "s$i" set redlock:a "redlock-run/2 token=${nobody%?}$i try=1 since=1 pid=1 host=h user=u command=c" px 60000
 	done
 	run -69 --separate-stderr redlock --break -k a
-	says 'a: the servers do not agree on a holder'
+	says 'a: the servers disagree on the holder'
 	run -1 --separate-stderr redlock --break -k a --token "${nobody%?}1"
-	says "a: not held by ${nobody%?}1, and the servers do not agree"
+	says "a: not held by ${nobody%?}1, and the servers disagree"
 	server_held 1
 }

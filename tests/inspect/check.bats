@@ -139,7 +139,7 @@ changes() {
 	redis config set maxmemory-policy allkeys-lru
 	check 69 -q
 	[ "$(wc -l <<<"$output")" -eq 1 ]
-	finds 'NOT OK' "$REDLOCK_REDIS: NOT OK: it can evict"
+	finds 'NOT OK' "$REDLOCK_REDIS: NOT OK: the server can evict"
 }
 
 ## What it would have caught
@@ -158,7 +158,7 @@ changes() {
 	redis_at b replicaof 127.0.0.1 "$redis_port"
 	check 69 -r "$b"
 	redis_at b replicaof no one
-	finds 'NOT OK' "it is a replica of 127.0.0.1:$redis_port; name a master"
+	finds 'NOT OK' "it is a replica of 127.0.0.1:$redis_port; use a master"
 	[[ $(row "$b") == *' replica '* ]]
 }
 
@@ -174,14 +174,14 @@ allow_as_told() {
 	local url=redis://me:x@127.0.0.1:$redis_port
 	redis acl setuser me reset on '>x'
 	check 77 -r "$url"
-	finds 'NOT OK' 'so nothing can be vouched for; allow it by: ACL SETUSER me ~redlock:* ~{redlock:* +eval +evalsha +info '
+	finds 'NOT OK' 'so nothing else could be checked; allow it with: ACL SETUSER me ~redlock:* ~{redlock:* +eval +evalsha +info '
 	allow_as_told
 	check 0 -r "$url"
 	redlock -r "$url" -k a -- true
 	# The key beside the lock, and another prefix.
 	redis acl setuser me resetkeys '~redlock:*'
 	check 77 -r "$url"
-	finds 'NOT OK' 'may not use the keys beside a lock; allow it by: ACL SETUSER me ~{redlock:*'
+	finds 'NOT OK' 'may not use the keys beside a lock; allow it with: ACL SETUSER me ~{redlock:*'
 	allow_as_told
 	check 0 -r "$url"
 	check 77 -r "$url" --prefix 'a*b'
@@ -214,14 +214,14 @@ allow_as_told() {
 @test "--check: a server in its restart grace is not fit" {
 	redis_restart b
 	check 69 -r "$tcp" -r "$b" -r "$c"
-	finds 'NOT OK' "$b: NOT OK: it started only "
-	finds 'NOT OK' ' and has no vote before it has been up for 1m1s (--restart-grace); wait for '
+	finds 'NOT OK' "$b: NOT OK: it started "
+	finds 'NOT OK' ' and has no vote until it has been up for 1m1s (--restart-grace); wait another '
 	eventually redlock --check -r "$b" --restart-grace 1s --ttl 1s
 }
 
 @test "--check: a lease longer than the restart grace is a usage error" {
 	run -64 --separate-stderr redlock --check -r "$b" -r "$c" --ttl 61
-	says 'more than the restart grace of 1m'
+	says 'exceeds the restart grace of 1m'
 }
 
 @test "--check finds two URLs of one server" {
@@ -238,7 +238,7 @@ allow_as_told() {
 	finds 'NOT OK' 'behind ours, more than a lease of 1m'
 	[[ $(row "$liar") =~ \ -(1h|59m[0-9]+s)\  ]]
 	check 0 -r "$liar" --ttl 2h
-	finds note 'behind ours; see that both are kept by NTP'
+	finds note 'behind ours; synchronize both clocks with NTP'
 }
 
 @test "--check: a clock that differs from the others' is not fit" {
@@ -252,11 +252,11 @@ allow_as_told() {
 	unset REDLOCK_REDIS
 	run -69 --separate-stderr redlock --check -q
 	[ -z "$stderr" ]
-	grep -F 'redis://127.0.0.1:6379: NOT OK: nobody has named a server' \
+	grep -F 'redis://127.0.0.1:6379: NOT OK: no server is configured' \
 	    <<<"$output"
-	grep -F "name yours in $REDLOCK_CONFIG, in" <<<"$output"
+	grep -F "name yours in $REDLOCK_CONFIG, REDLOCK_REDIS" <<<"$output"
 	check 0 -r "$tcp"
-	not grep 'nobody has named' <<<"$output"
+	not grep 'no server is configured' <<<"$output"
 }
 
 ## What else makes a server unfit
@@ -274,16 +274,16 @@ allow_as_told() {
 
 @test "--check reports a password for a server without one" {
 	check 77 -r "redis://:s3cret@127.0.0.1:$redis_port"
-	finds 'NOT OK' 'the user default has no password, and one was sent ('
+	finds 'NOT OK' 'the user default has no password, but one was sent ('
 	[[ $output != *s3cret* ]]
 }
 
 @test "--check reports a wrong or missing password" {
 	redis acl setuser default resetpass '>s3cret'
 	check 77
-	finds 'NOT OK' 'it refuses the user default (NOAUTH'
+	finds 'NOT OK' 'the server refuses the user default (the server requires a password'
 	check 77 -r "redis://:wrong@127.0.0.1:$redis_port"
-	finds 'NOT OK' 'it refuses the user default (WRONGPASS'
+	finds 'NOT OK' 'the server refuses the user default (WRONGPASS'
 	[[ $output != *wrong@* ]]
 	check 0 -r "redis://:s3cret@127.0.0.1:$redis_port"
 	[[ $output != *s3cret* ]]
@@ -297,17 +297,17 @@ allow_as_told() {
 @test "--check: a server that refuses writes is not fit" {
 	redis config set min-replicas-to-write 1
 	check 69
-	finds 'NOT OK' 'it does not serve now (NOREPLICAS'
+	finds 'NOT OK' 'the server refuses requests (NOREPLICAS'
 	redis config set min-replicas-to-write 0
 	redis config set maxmemory 1
 	check 69
-	finds 'NOT OK' 'it does not serve now (OOM'
+	finds 'NOT OK' 'the server refuses requests (OOM'
 }
 
 @test "--check: a server that is loading or too old is not fit" {
 	check_liar 0 'loading:0' 'loading:1'
 	check 69 -r "$liar"
-	finds 'NOT OK' 'it is still loading its data'
+	finds 'NOT OK' 'the server is still loading its data'
 	rude_stop
 	rm liar.sock
 	# Valkey is not too old, unless it does not say that it is Valkey.
@@ -316,7 +316,7 @@ allow_as_told() {
 	    'redis_version:6' 'redis_version:5' \
 	    'redis_version:8' 'redis_version:5'
 	check 69 -r "$liar"
-	finds 'NOT OK' 'it is Redis 5.'
+	finds 'NOT OK' 'Redis 5.'
 }
 
 @test "--check: a Sentinel or a node of a Redis Cluster is not fit" {
@@ -334,7 +334,7 @@ allow_as_told() {
 	eventually redis-cli -s "$dir/sentinel.sock" ping
 	check 69 -r "unix://$dir/sentinel.sock"
 	redis_kill sentinel
-	finds 'NOT OK' 'it is a Sentinel and keeps no locks'
+	finds 'NOT OK' 'it is a Sentinel and stores no locks'
 	[ "$(grep -c 'NOT OK:' <<<"$output")" -eq 1 ]
 	[[ $(row "unix://$dir/sentinel.sock") == *' sentinel '* ]]
 }
@@ -343,13 +343,13 @@ allow_as_told() {
 	redis_start renamed --rename-command EVAL ''
 	check 69 -r "unix://$BATS_FILE_TMPDIR/renamed.sock"
 	redis_kill renamed
-	finds 'NOT OK' 'it does not know eval'
+	finds 'NOT OK' 'the server does not know eval'
 }
 
 @test "--check: garbage is not fit, and reaches no terminal" {
 	rude - 'say +OK\r\n'
 	check 69 -r "$rude_url"
-	finds 'NOT OK' 'its answer makes no sense'
+	finds 'NOT OK' 'malformed reply'
 	rude_stop
 	check_liar 0 'role:master' 'role:\x1b[2Jxx' 'noeviction' 'no\x9bviction'
 	check 69 -r "$liar"
@@ -364,13 +364,13 @@ allow_as_told() {
 
 @test "--check notes what a single server may lose, and a server of this machine only" {
 	check 0
-	finds note 'may be forgotten when it restarts (appendonly no)'
-	finds note 'it is on this machine alone, so a lock guards this machine only'
+	finds note 'a restart may forget a lock that is held (appendonly no)'
+	finds note 'it is on this machine, so a lock guards this machine only'
 	redis config set appendonly yes
 	check 0
-	not grep 'may be forgotten' <<<"$output"
+	not grep 'a restart may forget' <<<"$output"
 	[[ $(row "$REDLOCK_REDIS") == *' aof noeviction' ]]
 	check 0 -r "$b" -r "$c" --restart-grace 0
-	finds note "$c: note: 2 servers bear the loss of no more than 1 do"
-	finds note "$b: note: all servers are on this machine alone"
+	finds note "$c: note: 2 servers survive no more failures than 1 do"
+	finds note "$b: note: all servers are on this machine"
 }

@@ -316,8 +316,8 @@ sys.exit(status)' "$@"
 
 @test "--status stops an endless SCAN in time with bounded memory: 69" {
 	local how mode patience
-	local -A said=([stuck]='makes no sense' [garbled]='makes no sense'
-	    [empty]='makes no sense' [names]='lists more than 100000 locks'
+	local -A said=([stuck]='malformed reply' [garbled]='malformed reply'
+	    [empty]='malformed reply' [names]='lists more than 100000 locks'
 	    [large]='more to tell than fits in memory'
 	    [endless]='not listed all its keys within 10s')
 
@@ -679,13 +679,13 @@ print(json.dumps(j))
 	redis acl setuser default resetpass '>s3cret'
 	status
 	[ "$status" -eq 77 ]
-	says redis.sock '; a password is missing: REDISCLI_AUTH, '
+	says redis.sock '; set it by REDISCLI_AUTH, '
 	status -k a
 	[ "$status" -eq 77 ]
 	export REDISCLI_AUTH=wrong
 	status
 	[ "$status" -eq 77 ]
-	says redis.sock '; set the right user and password, in the URL, '
+	says redis.sock '; correct the user or password in the URL, '
 }
 
 @test "--status shows no password" {

@@ -562,16 +562,16 @@ watch_pid() {
 
 @test "without a terminal --watch is a usage error" {
 	run -64 --separate-stderr redlock --status --watch
-	says '--watch draws on a terminal, and standard output is none'
+	says '--watch needs a terminal, and standard output is not one'
 	watch_dialogue <<-'END'
 		type $watch </dev/null; echo "status $?"
-		see redlock-run: --watch draws on a terminal, and standard input is none
+		see redlock-run: --watch needs a terminal, and standard input is not one
 		see status 64
 		type $watch >file; echo "status $?"
-		see redlock-run: --watch draws on a terminal, and standard output is none
+		see redlock-run: --watch needs a terminal, and standard output is not one
 		see status 64
 		type TERM=dumb redlock-run --status --watch; echo "status $?"
-		see redlock-run: --watch .* TERM=dumb is not one
+		see redlock-run: --watch cannot draw on a terminal with TERM=dumb
 		see status 64
 		type env -u TERM redlock-run --status --watch; echo "status $?"
 		see redlock-run: --watch .* TERM= is not one

@@ -62,7 +62,7 @@ print(find(json.load(sys.stdin)))' "$2"
 	[ "$(member --status message)" = "$text" ]
 	let_go
 	run -64 redlock -k a -m "x$text" -- true
-	[[ $output == *"--message: 'xxx"*"' has 201 bytes, more than 200"* ]]
+	[[ $output == *"--message: 'xxx"*"' has 201 bytes; the limit is 200"* ]]
 }
 
 @test "-m TEXT of any bytes is escaped wherever it is shown" {

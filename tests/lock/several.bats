@@ -100,7 +100,7 @@ none_left() {
 	trio_start -k b -t 6s --kill-after 100ms --node-timeout 2s
 	redis set redlock:b thief px 600000
 	redlock_ended 79
-	grep -q 'b: lock lost: it is held by another client' "$bg_err"
+	grep -q 'b: lock lost: it is now held by another client' "$bg_err"
 	trio_gone
 	[ "$(redis get redlock:b)" = thief ]
 	redis del redlock:b
@@ -269,7 +269,7 @@ ours_at() {
 	[ -e one ]
 	run -64 --separate-stderr redlock -k a -k b -- \
 	    "$REDLOCK_RUN" -k b -k c -- touch three
-	says 'b: held already' c
+	says 'b: held by the enclosing run, but c is not'
 	[ ! -e three ]
 	none_left
 }

@@ -174,11 +174,11 @@ teardown_file() { redis_stop_all; }
 @test "77: the password is missing or wrong" {
 	redis acl setuser default resetpass '>s3cret'
 	run -77 --separate-stderr redlock -k a -- touch started
-	says redis.sock '; a password is missing: REDISCLI_AUTH, '
-	[[ $stderr == *': NOAUTH: it requires a password; '* ]]
+	says redis.sock '; set it by REDISCLI_AUTH, '
+	[[ $stderr == *': the server requires a password; '* ]]
 	run -77 --separate-stderr redlock -k a -r "redis://:no@$tcp" -- \
 	    touch started
-	says "$tcp" '; set the right user and password, in the URL, '
+	says "$tcp" '; correct the user or password in the URL, '
 	run -77 --separate-stderr redlock -k a -r "redis://nobody:no@$tcp" -- \
 	    touch started
 	says "$tcp"
@@ -304,10 +304,10 @@ teardown_file() { redis_stop_all; }
 
 @test "127: a command line in one word is answered with sh -c" {
 	run -127 --separate-stderr redlock -k a -- 'echo hi'
-	says 'echo hi was not run' '; a command line in one word needs sh -c'
+	says 'echo hi was not run' '; use sh -c for a command line in one word'
 	run -127 --separate-stderr redlock -k a -- \
 	    "$REDLOCK_RUN" -k a -- 'echo hi'
-	says '; a command line in one word needs sh -c'
+	says '; use sh -c for a command line in one word'
 	run -127 --separate-stderr redlock -k a -- no-such-command
 	[[ $stderr != *'sh -c'* ]]
 }

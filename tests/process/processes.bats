@@ -419,7 +419,7 @@ leads_sessions() {
 	kill -KILL "${pids[@]}"
 	ends_with 4
 	cat "$err"
-	grep -qE 'live on: sleep \(pid [0-9]+\)(, sleep \(pid [0-9]+\))+ and [0-9]+ more; it is released' "$err"
+	grep -qE 'live on: sleep \(pid [0-9]+\)(, sleep \(pid [0-9]+\))+ and [0-9]+ more; the lock is released' "$err"
 	named=$(grep -o 'sleep (pid' "$err" | wc -l)
 	more=$(sed -nE 's/.* and ([0-9]+) more; .*/\1/p' "$err")
 	((named + more == 60))

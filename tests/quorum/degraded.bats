@@ -34,7 +34,7 @@ degraded_lines() {
 	redis_stop s3
 	degraded_hold
 	eventually degraded_lines 1 \
-	    "^redlock-run: a: holding on 2 of 3 servers: unix://.*/s3\.sock: No such file or directory$"
+	    "^redlock-run: a: held on only 2 of 3 servers: unix://.*/s3\.sock: No such file or directory$"
 	sleep 1.5
 	let_go
 	[ "$(wc -l <"$bg_err")" = 1 ]

@@ -333,7 +333,7 @@ free_at_tcp() {
 @test "with several servers --min-hold above the restart grace is a usage error" {
 	unset REDLOCK_RESTART_GRACE
 	run -64 --separate-stderr redlock -k a --min-hold 61s -- touch started
-	says '--min-hold: 1m1s is more than the restart grace of 1m'
+	says '--min-hold: 1m1s exceeds the restart grace of 1m'
 	run -64 --separate-stderr redlock -k a -t 1s --min-hold 3s \
 	    --restart-grace 2s -- touch started
 	says '--min-hold: 3s' '--restart-grace'
@@ -349,8 +349,8 @@ free_at_tcp() {
 		redis_restart "s$i"
 	done
 	refused_with 69 -t 1s --restart-grace 1h --node-timeout 3s
-	says s1.sock s2.sock 'it started only ' \
-	    'ago and may have forgotten locks; it has no vote for another ' \
+	says s1.sock s2.sock 'started ' \
+	    'ago and may have forgotten locks; no vote for another ' \
 	    '(--restart-grace)'
 	eventually servers_only_fences 1 2 3
 	unset REDLOCK_RESTART_GRACE

@@ -155,7 +155,7 @@ denied() {
 		# Nor is a history that cannot be written a reason to stop, nor a
 		# script that has to be sent whole, nor a queue that cannot be
 		# left by those who do not get the lock, nor a key without a type.
-		[[ $word == +type || $word == +xadd || $word == +evalsha || $word == +zrem ]] || grep -q 'the user needs \|release was not' said
+		[[ $word == +type || $word == +xadd || $word == +evalsha || $word == +zrem ]] || grep -q 'the user needs \|cannot release' said
 	done
 }
 

@@ -109,7 +109,7 @@ both="$(redis_cli_text r2 exists redlock:a); $(redis_cli_text r3 exists redlock:
 	redis_freeze r2
 	run -69 --separate-stderr redlock -k a --replicas 2 --node-timeout 4s \
 	    -- touch started
-	says 'a: not run: ' 'only 1 of 2 replicas had the lock within 2s'
+	says 'a: not run: ' 'only 1 of 2 replicas confirmed the lock within 2s'
 	[ ! -e started ]
 	only_fence r1
 	run -0 --separate-stderr redlock -k a --replicas 1 --node-timeout 5s -- true
@@ -122,7 +122,7 @@ both="$(redis_cli_text r2 exists redlock:a); $(redis_cli_text r3 exists redlock:
 	run -69 --separate-stderr redlock -k a --replicas 2 -w 2s \
 	    --node-timeout 10s -- touch started
 	says 'a: waiting for the servers: ' \
-	    'its replicas have not confirmed the lock yet'
+	    'replicas have not confirmed the lock yet'
 	[[ $stderr != *'no answer yet'* ]]
 	[ ! -e started ]
 	only_fence r1

@@ -109,7 +109,7 @@ versions(void)
 		all[0].appends = true;
 		judge();
 		if (cases[i].old)
-			ONLY(0, LEVEL_BAD, "it is Redis ");
+			ONLY(0, LEVEL_BAD, "Redis ");
 		else
 			NOTHING(0);
 	}
@@ -180,17 +180,17 @@ services(void)
 	all[0].loading = true;
 	snprintf(all[0].unable, sizeof(all[0].unable), "LOADING Redis is");
 	judge();
-	ONLY(0, LEVEL_BAD, "it is still loading ");
+	ONLY(0, LEVEL_BAD, "the server is still loading ");
 
 	fit(1);
 	snprintf(all[0].unable, sizeof(all[0].unable), "MISCONF no disk");
 	judge();
-	ONLY(0, LEVEL_BAD, "it does not serve now (MISCONF no disk)");
+	ONLY(0, LEVEL_BAD, "the server refuses requests (MISCONF no disk)");
 
 	fit(1);
 	all[0].unknown = UINT32_C(1);
 	judge();
-	ONLY(0, LEVEL_BAD, "it does not know eval (");
+	ONLY(0, LEVEL_BAD, "the server does not know eval (");
 
 	fit(1);
 	all[0].failure = REPLY_LOST;
@@ -203,13 +203,13 @@ services(void)
 	snprintf(all[0].why, sizeof(all[0].why), "WRONGPASS invalid");
 	judge();
 	ONLY(0, LEVEL_REFUSED,
-	    "it refuses the user default (WRONGPASS invalid)");
+	    "the server refuses the user default (WRONGPASS invalid)");
 
 	fit(1);
 	all[0].informed = false;
 	snprintf(all[0].why, sizeof(all[0].why), "BUSY Redis is busy");
 	judge();
-	ONLY(0, LEVEL_BAD, "it says nothing of itself (BUSY Redis is busy)");
+	ONLY(0, LEVEL_BAD, "INFO failed (BUSY Redis is busy)");
 }
 
 static void
@@ -223,14 +223,15 @@ eviction(void)
 		const char *text;
 	} cases[] = {
 		{ "allkeys-lru", 100, 5, true, LEVEL_BAD,
-		    "it can evict locks that are held (maxmemory-policy "
+		    "the server can evict locks that are held (maxmemory-policy "
 		    "allkeys-lru); set maxmemory-policy noeviction" },
-		{ "volatile-ttl", 100, 5, true, LEVEL_BAD, "it can evict " },
+		{ "volatile-ttl", 100, 5, true, LEVEL_BAD,
+		    "the server can evict " },
 		{ "allkeys-lru", 0, 5, true, LEVEL_NOTE,
-		    "it would, if it had" },
+		    "the server would, if it had" },
 		{ "noeviction", 100, 90, false, LEVEL_NOTE, "" },
 		{ "noeviction", 100, 91, true, LEVEL_NOTE,
-		    "it is nearly full" },
+		    "memory is nearly full" },
 		{ "noeviction", 0, 91, false, LEVEL_NOTE, "" },
 	};
 
@@ -258,11 +259,11 @@ uptime(void)
 	NOTHING(0);
 	NOTHING(1);
 	ONLY(2, LEVEL_BAD,
-	    "it started only 1m ago, and has no vote before it has been up for "
-	    "1m1s (--restart-grace); wait for 1s more");
+	    "it started 1m ago and has no vote until it has been up for "
+	    "1m1s (--restart-grace); wait another 1s");
 	all[2].uptime_ms = -1;
 	judge();
-	ONLY(2, LEVEL_BAD, "it does not say how long");
+	ONLY(2, LEVEL_BAD, "the server does not report its uptime");
 	opt.settings.grace_ms = 0;
 	judge();
 	NOTHING(2);
@@ -320,12 +321,12 @@ persistence(void)
 	SAME_TEXT(findings_persistence(&all[0]), "aof");
 	all[0].appends = false;
 	judge();
-	ONLY(0, LEVEL_NOTE, "a lock that is held may be forgotten");
+	ONLY(0, LEVEL_NOTE, "a restart may forget a lock");
 	SAME_TEXT(findings_persistence(&all[0]), "none");
 	all[0].saves = true;
 	SAME_TEXT(findings_persistence(&all[0]), "rdb");
 	judge();
-	ONLY(0, LEVEL_NOTE, "a lock that is held may be forgotten");
+	ONLY(0, LEVEL_NOTE, "a restart may forget a lock");
 	all[0].informed = false;
 	CHECK(findings_persistence(&all[0]) == NULL);
 
@@ -336,7 +337,7 @@ persistence(void)
 	opt.settings.grace_ms = 0;
 	judge();
 	NOTHING(0);
-	ONLY(1, LEVEL_NOTE, "a lock that is held may be forgotten");
+	ONLY(1, LEVEL_NOTE, "a restart may forget a lock");
 }
 
 static void
@@ -348,7 +349,8 @@ speed(void)
 	NOTHING(0);
 	all[0].rtt_us = 1501000;
 	judge();
-	ONLY(0, LEVEL_NOTE, "an answer takes 1s, more than half of the 3s ");
+	ONLY(0, LEVEL_NOTE,
+	    "an answer takes 1s, more than half of the node timeout of 3s");
 }
 
 static void
@@ -373,14 +375,14 @@ choice(void)
 	fit(4);
 	judge();
 	NOTHING(0);
-	ONLY(3, LEVEL_NOTE, "4 servers bear the loss of no more than 3 do; ");
+	ONLY(3, LEVEL_NOTE, "4 servers survive no more failures than 3 do; ");
 
 	fit(1);
 	opt.servers.is_default = true;
 	opt.settings.file.path = "/etc/some.conf";
 	judge();
 	ONLY(0, LEVEL_BAD,
-	    "nobody has named a server, so it is the built-in "
+	    "no server is configured, so this is the built-in "
 	    "default; name yours in /etc/some.conf, ");
 
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
@@ -391,7 +393,7 @@ choice(void)
 			snprintf(addresses[0].path, sizeof(addresses[0].path),
 			    "/run/redis.sock");
 		judge();
-		ONLY(0, LEVEL_NOTE, "it is on this machine alone, ");
+		ONLY(0, LEVEL_NOTE, "it is on this machine, ");
 	}
 	fit(3);
 	snprintf(addresses[0].at[0].host, sizeof(addresses[0].at[0].host),
@@ -494,26 +496,26 @@ permissions(void)
 		const char *text;
 	} cases[] = {
 		{ "", "lpush", 0, true, LEVEL_REFUSED,
-		    "the user default may not use lpush; allow it by: ACL "
+		    "the user default may not use lpush; allow it with: ACL "
 		    "SETUSER default +lpush" },
 		{ "me", "eval select xadd", 0, true, LEVEL_REFUSED,
-		    "the user me may not use eval, xadd; allow it by: ACL "
+		    "the user me may not use eval, xadd; allow it with: ACL "
 		    "SETUSER me +eval +xadd" },
 		{ "me", "", PATTERN_BESIDE, true, LEVEL_REFUSED,
 		    "the user me may not use the keys beside a lock; allow it "
-		    "by: ACL SETUSER me ~{redlock:*" },
+		    "with: ACL SETUSER me ~{redlock:*" },
 		{ "me", "get", PATTERN_ALL, true, LEVEL_REFUSED,
 		    "the user me may not use get, nor the keys of locks; allow "
-		    "it by: ACL SETUSER me ~redlock:* ~{redlock:* +get" },
+		    "it with: ACL SETUSER me ~redlock:* ~{redlock:* +get" },
 		{ "me", "get", 0, false, LEVEL_REFUSED,
-		    "the user me may not use get; allow it by: ACL SETUSER me "
+		    "the user me may not use get; allow it with: ACL SETUSER me "
 		    "~redlock:* ~{redlock:* +get" },
 		{ "me", "scan", 0, true, LEVEL_NOTE,
-		    "--status and --history need -k, since the user me may not "
-		    "use scan; allow it by: ACL SETUSER me +scan" },
+		    "--status and --history need -k, because the user me may not "
+		    "use scan; allow it with: ACL SETUSER me +scan" },
 		{ "me", "xadd xrevrange", 0, true, LEVEL_NOTE,
-		    "there is no history, since the user me may not use xadd, "
-		    "xrevrange; allow it by: ACL SETUSER me +xadd +xrevrange" },
+		    "there is no history, because the user me may not use xadd, "
+		    "xrevrange; allow it with: ACL SETUSER me +xadd +xrevrange" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -181,7 +181,7 @@ static void
 sentinel_errors(void)
 {
 	static const char malformed[] =
-	    "the Sentinel's reply is malformed: it has no address";
+	    "malformed reply from the Sentinel: no address";
 	static const struct {
 		size_t n;
 		const char *host, *port;
@@ -211,7 +211,7 @@ sentinel_errors(void)
 	begin_at("redis+sentinel://h/mymaster", true, false);
 	next();
 	failed(take_words(0, NULL, NULL), REPLY_ERROR,
-	    "the Sentinel knows no master of that name");
+	    "the Sentinel has no master of that name");
 	begin_at("redis+sentinel://h/mymaster", true, false);
 	next();
 	failed(
@@ -234,7 +234,7 @@ role(void)
 	begin_at("redis+sentinel://h/mymaster", false, false);
 	SAME_TEXT(next(), "INFO replication");
 	failed(take_text("# R\r\nrole:slave\r\nmaster_host:x\r\n"), REPLY_ERROR,
-	    "the Sentinel names a master that is a replica");
+	    "the Sentinel names a replica as the master");
 
 	begin_at("redis+sentinel://h/mymaster", false, false);
 	next();
@@ -263,7 +263,7 @@ info(void)
 	SAME_INT(take_text("run_id:abc\r\n"), HANDSHAKE_DONE);
 	SAME_INT(world.info.born_ms, 0);
 	SAME_TEXT(world.info.run_id, "");
-	SAME_TEXT(world.info.error, "it does not say how long it has been up");
+	SAME_TEXT(world.info.error, "the server does not report its uptime");
 
 	begin_at("redis://h", false, true);
 	next();

@@ -570,7 +570,7 @@ unable(void)
 		{ "error+3 free", LOCK_UNREACHABLE,
 		    "server0: LOADING it loads" },
 		{ "garbage+3 yes", LOCK_UNREACHABLE,
-		    "server0: its answer makes no sense" },
+		    "server0: malformed reply" },
 	};
 	char why[LOCK_WHY];
 
@@ -1245,8 +1245,8 @@ unfenced(void)
 	begin(2, 1000, 100);
 	plan((const char *const[]){ "yes=5+5 silent", "yes=9+5" });
 	SAME_INT(acquire(), LOCK_UNREACHABLE);
-	SAME_TEXT(lock_why(&world.lock, why),
-	    "server0: it could not be told the fence");
+	SAME_TEXT(
+	    lock_why(&world.lock, why), "server0: has not confirmed the fence");
 	lock_close(&world.lock);
 }
 
@@ -1487,11 +1487,11 @@ graces(void)
 		{ 1, 10000, 20000, NULL, LOCK_HELD, NULL },
 		{ 1, 10000, 10001, NULL, LOCK_HELD, NULL },
 		{ 1, 10000, 10000, NULL, LOCK_UNREACHABLE,
-		    "server0: it started only 10s ago and may have forgotten "
-		    "locks; it has no vote for another 1s (--restart-grace)" },
+		    "server0: started 10s ago and may have forgotten "
+		    "locks; no vote for another 1s (--restart-grace)" },
 		{ 1, 10000, 0, NULL, LOCK_UNREACHABLE,
-		    "server0: it started only 0ms ago and may have forgotten "
-		    "locks; it has no vote for another 11s (--restart-grace)" },
+		    "server0: started 0ms ago and may have forgotten "
+		    "locks; no vote for another 11s (--restart-grace)" },
 		{ 1, 10000, 20000, "NOPERM info", LOCK_DENIED,
 		    "server0: INFO: NOPERM info" },
 		{ 1, 0, 0, NULL, LOCK_HELD, NULL },
@@ -1499,8 +1499,8 @@ graces(void)
 		{ 2, 0, 0, NULL, LOCK_HELD, NULL },
 		{ 2, 0, 0, "NOPERM info", LOCK_HELD, NULL },
 		{ 2, 10000, 5000, NULL, LOCK_UNREACHABLE,
-		    "server0: it started only 5s ago and may have forgotten "
-		    "locks; it has no vote for another 6s (--restart-grace)" },
+		    "server0: started 5s ago and may have forgotten "
+		    "locks; no vote for another 6s (--restart-grace)" },
 		{ 2, 10000, 20000, "NOPERM info", LOCK_DENIED,
 		    "server0: INFO: NOPERM info" },
 		{ 3, 10000, 0, NULL, LOCK_HELD, NULL },

@@ -288,11 +288,11 @@ bad_numbers(void)
 static void
 kinds(void)
 {
-	refused("redisss://h", "of no known kind");
-	refused("http://h", "of no known kind");
-	refused("REDIS://h", "of no known kind");
-	refused("redis+tls://h", "of no known kind");
-	refused("://h", "of no known kind");
+	refused("redisss://h", "an unknown scheme");
+	refused("http://h", "an unknown scheme");
+	refused("REDIS://h", "an unknown scheme");
+	refused("redis+tls://h", "an unknown scheme");
+	refused("://h", "an unknown scheme");
 	refused("h/3", "redis://");
 	refused("h:6379/3", "redis://");
 	refused("u:p@h", "redis://");
@@ -470,8 +470,8 @@ sentinel_errors(void)
 	refused("redis+sentinel://h/m/1/2", "database");
 	refused("redis+sentinel://h/%zz", "master's name");
 	refused("redis+sentinel://h/m?db=1", "mymaster/1");
-	refused("sentinel://h/m", "of no known kind");
-	refused("redis-sentinel://h/m", "of no known kind");
+	refused("sentinel://h/m", "an unknown scheme");
+	refused("redis-sentinel://h/m", "an unknown scheme");
 }
 
 static void
@@ -493,8 +493,8 @@ cluster_errors(void)
 	refused("redis+cluster://", "no host");
 	refused("redis+cluster://h,", "no host");
 	refused("redis+cluster://h:1:2,i", "port");
-	refused("cluster://h", "of no known kind");
-	refused("redis+clusters://h", "of no known kind");
+	refused("cluster://h", "an unknown scheme");
+	refused("redis+clusters://h", "an unknown scheme");
 }
 
 static void
