@@ -6,7 +6,7 @@
 #include "config/help.h"
 #include "config/option_table.h"
 
-#define TEXT_COLUMN 28 /* where sentences begin */
+#define TEXT_COLUMN 32 /* where sentences begin */
 
 static const char head[] =
     "usage: redlock-run [OPTION]... -k NAME [--] COMMAND [ARG]...\n"
@@ -18,20 +18,23 @@ static const char head[] =
     "       redlock-run --metrics [NAME]...\n"
     "       redlock-run --show-config\n"
     "\n"
-    "Runs COMMAND while holding the lock NAME in Redis, or says who holds it.\n";
+    "Runs COMMAND while it holds the lock NAME in Redis, or shows who holds it.\n";
 
 static const char tail[] =
     "\n"
-    "DURATION is a number with ms, s, m, h or d, or several as 1h30m; a bare number\n"
-    "is seconds.\n"
-    "Also from the environment: REDLOCK_REDIS, REDLOCK_PREFIX, REDLOCK_TTL,\n"
-    "REDLOCK_KILL_AFTER, REDLOCK_NODE_TIMEOUT, REDLOCK_RESTART_GRACE,\n"
-    "REDLOCK_PASSWORD_FILE, REDLOCK_TLS_CA, REDLOCK_TLS_CERT, REDLOCK_TLS_KEY,\n"
-    "REDLOCK_TLS_SERVER_NAME, REDLOCK_LOG, REDLOCK_CONFIG and REDISCLI_AUTH.\n"
+    "DURATION: 500ms, 1.5s, 10m, 1h30m or 2d; a bare number is seconds.\n"
+    "Environment: REDLOCK_REDIS, REDLOCK_PREFIX, REDLOCK_TTL, REDLOCK_KILL_AFTER,\n"
+    "REDLOCK_NODE_TIMEOUT, REDLOCK_RESTART_GRACE, REDLOCK_PASSWORD_FILE,\n"
+    "REDLOCK_TLS_CA, REDLOCK_TLS_CERT, REDLOCK_TLS_KEY, REDLOCK_TLS_SERVER_NAME,\n"
+    "REDLOCK_LOG, REDLOCK_CONFIG and REDISCLI_AUTH.\n"
+    "Exit status: COMMAND's; 64 usage, 69 unreachable, 71 system, 75 busy,\n"
+    "77 refused, 79 lock lost, 124 --max-run passed, 126 and 127 COMMAND not\n"
+    "executable, not found.  See redlock-run(1).\n"
     "\n"
-    "Exit status: COMMAND's; 64 usage, 69 unreachable, 71 system,\n"
-    "75 busy, 77 refused, 79 lock lost, 124 --max-run passed, 126 and 127 COMMAND\n"
-    "not executable, not found.  See redlock-run(1).\n";
+    "Examples:\n"
+    "  redlock-run -k nightly --max-run 6h -- backup.sh\n"
+    "  redlock-run -k deploy -w 30m -- ./deploy.sh production\n"
+    "  redlock-run --status nightly\n";
 
 /*
  * Prints the lines of text in their column; used is the width of what stands

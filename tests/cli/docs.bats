@@ -149,13 +149,19 @@ defaults_of_man() {
 	defaults_of_man >defaults
 	[[ $(wc -l <defaults) -ge 6 ]]
 	while read -r long default; do
-		grep -e " $long " help | grep -F "($default)" ||
+		grep -e " $long " help | grep -F "[default: $default]" ||
 			{ echo "$long: $default" && false; }
 	done <defaults
 }
 
+@test "--help is at most 80 lines of at most 80 characters" {
+	redlock --help >help
+	[[ $(wc -l <help) -le 80 ]]
+	not grep -E '.{81}' help
+}
+
 @test "--help and the man page have the same synopsis" {
-	diff <(redlock --help | sed -n 's/^\(usage:\|  *\) redlock-run/redlock-run/p' |
+	diff <(redlock --help | sed '/^$/q' | sed -n 's/^\(usage:\|  *\) redlock-run/redlock-run/p' |
 		tr '[:upper:]' '[:lower:]') \
 	    <(mandoc -Tascii -Owidth=200 "$man" | sed 's/.\x08//g' |
 		sed -n '/^SYNOPSIS/,/^$/p' | sed -n 's/^ *redlock-run/redlock-run/p' |

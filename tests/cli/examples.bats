@@ -80,7 +80,7 @@ unit() {
 patient() {
 	local kill_after
 	kill_after=$(redlock --help | grep -A 1 -e --kill-after |
-		grep -oE '\([0-9]+s\)' | tr -dc 0-9)
+		grep -oE 'default: [0-9]+s' | tr -dc 0-9)
 	((kill_after > 0))
 	grep -qx KillMode=mixed "$1"
 	(($(sed -n 's/^TimeoutStopSec=//p' "$1") > kill_after))

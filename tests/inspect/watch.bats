@@ -574,7 +574,7 @@ watch_pid() {
 		see redlock-run: --watch cannot draw on a terminal with TERM=dumb
 		see status 64
 		type env -u TERM redlock-run --status --watch; echo "status $?"
-		see redlock-run: --watch .* TERM= is not one
+		see redlock-run: --watch cannot draw on a terminal with TERM=;
 		see status 64
 	END
 	[[ ! -s file ]]
