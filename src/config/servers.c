@@ -168,7 +168,8 @@ tls_setting(const struct settings *settings, enum setting_key key)
 
 	if (s.value != NULL &&
 	    (strstr(s.value, "://") != NULL || address_has_password(s.value)))
-		usage_error("%s: '%s' is a URL", s.name, quotable(s.value));
+		usage_error("%s: '%s' is a URL, not a file or a host name",
+		    s.name, quotable(s.value));
 	return s.value;
 }
 

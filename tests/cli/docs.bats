@@ -168,6 +168,23 @@ defaults_of_man() {
 		sed 's/ \.\.\.\]/].../g')
 }
 
+# bats test_tags=quick
+@test "DIAGNOSTICS describes every message of the program, and no other" {
+	local sources=() file
+	# log.c adds to the messages of others.
+	for file in "$top"/src/*.c "$top"/src/*/*.c; do
+		[[ $file == */base/log.c ]] || sources+=("$file")
+	done
+	"$top/tests/messages" -m "$man" "${sources[@]}"
+	# Nothing passes unseen.
+	grep -v '^\.It .*stopping it$' "$man" >short.1
+	run -1 "$top/tests/messages" -m short.1 "${sources[@]}"
+	[[ $output == 'not described: '*'(--max-run); stopping it' ]]
+	sed 's/^\.It .*stopping it$/&\n.It it stopped/' "$man" >long.1
+	run -1 "$top/tests/messages" -m long.1 "${sources[@]}"
+	[[ $output == 'not a message: it stopped' ]]
+}
+
 @test "mandoc -Tlint finds nothing in the manuals" {
 	command -v mandoc
 	mandoc -Tlint "$man" "$conf" "$protocol" >said 2>&1 || true
