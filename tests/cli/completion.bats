@@ -292,7 +292,7 @@ unseen() {
 	command -v zsh || skip "zsh is not installed"
 	lock_taken nightly
 	lock_taken 'night shift'
-	zsh_complete 'redlock-run --on' '--on-loss *what happens*--only-command'
+	zsh_complete 'redlock-run --on' '--on-loss *what to do*--only-command'
 	zsh_complete 'redlock-run --on-loss ' 'stop *warn'
 	zsh_complete 'redlock-run -qk ni' 'night\\ shift *nightly'
 	zsh_complete "redlock-run -r unix://$BATS_FILE_TMPDIR/other.sock -k e" \
@@ -301,7 +301,7 @@ unseen() {
 	    'elsewhere *everywhere *night\\ shift *nightly'
 	zsh_complete "redlock-run -r unix://$BATS_FILE_TMPDIR/other.sock -r unix://$BATS_FILE_TMPDIR/redis.sock -k " \
 	    'elsewhere *everywhere *night\\ shift *nightly'
-	zsh_complete 'redlock-run --s' '--slots *at most that many'
+	zsh_complete 'redlock-run --s' '--slots *let up to N runs'
 	zsh_complete 'redlock-run -sk ni' 'night\\ shift *nightly'
 	touch file-of-mine file-of-yours
 	zsh_complete "redlock-run --slots 3 -qw 5 -k k cat $PWD/file" \

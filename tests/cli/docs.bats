@@ -154,6 +154,27 @@ defaults_of_man() {
 	done <defaults
 }
 
+# Lines of "long description", but for what is longer in --help.
+words_of_help() {
+	redlock --help | awk '
+	/^ +-/ { printf "\n%s", $0; next }
+	/^                    / { printf "%s", $0; next }
+	{ print "" }' |
+		sed -nE 's/^ +(-., )?--([a-z-]+)( [A-Za-z|]+)?  +(.*)$/\2 \4/p' |
+		sed 's/ *\[default:.*//' | grep -vE '^(redis|config) ' | sort
+}
+
+@test "the completions describe options in the words of --help" {
+	words_of_help >help
+	[[ $(wc -l <help) -ge 20 ]]
+	diff help <(sed -nE "s/^__redlock_run_option .*-l ([a-z-]+) .*-d '(.)(.*)'$/\\1 \\L\\2\\E\\3/p" \
+	    "$top/completions/redlock-run.fish" |
+		grep -vE '^(redis|config) ' | sort)
+	diff help <(sed -nE "s/^\t'.*--([a-z-]+)=?\}?'?\[(.*)\].*/\\1 \\2/p" \
+	    "$top/completions/_redlock-run" | sed 's/\\:/:/' |
+		grep -vE '^(redis|config) ' | sort)
+}
+
 @test "--help is at most 80 lines of at most 80 characters" {
 	redlock --help >help
 	[[ $(wc -l <help) -le 80 ]]
