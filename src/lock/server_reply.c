@@ -374,6 +374,8 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 		return false;
 	if (kind == REQUEST_RELEASE)
 		s->release.sent--;
+	else if (s->in_flight.starts)
+		s->recorded = false;
 	conn_explain(&s->conn, a->text, s->why);
 	s->pace.next_ms = now + (moving ? clock_jitter(POLL_MS) : 0);
 	/* The script's text has a node timeout of its own, once. */

@@ -146,7 +146,8 @@ send_acquire(struct server *s)
 	    server_queues(s) ? beat_ms : 0);
 	if (new_nonce != 0)
 		snprintf(nonce, sizeof(nonce), "%" PRId64, new_nonce);
-	if (starts_run(s)) {
+	s->in_flight.starts = starts_run(s);
+	if (s->in_flight.starts) {
 		record(l, "", start);
 		s->recorded = true;
 	}
@@ -168,6 +169,7 @@ send_renew(struct server *s)
 
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
+	s->in_flight.starts = starts;
 	if (starts)
 		record(l, "", start);
 	if ((s->in_flight.leaves ? send_script(s, "confirm", 4, args) :

@@ -61,6 +61,7 @@ struct server {
 		int64_t excused_ms; /* until when it has more time, since we
 				       had not run; 0: it has not */
 		bool resent;        /* the text of the script had its time */
+		bool starts;        /* it has the start of the run */
 		bool heals;         /* the acquire was sent while held */
 		bool leaves;        /* the renewal leaves the queue */
 	} in_flight;

@@ -543,6 +543,7 @@ on_terminal() {
 
 @test "several servers: --history shows a run as running if a majority has it; too few show nothing" {
 	servers_use 1 2 3
+	redis_at s1 script flush
 	hold a -t 1h
 	eventually newest_at start 1 2 3
 	redis_at s1 del redlock:a
@@ -559,6 +560,7 @@ on_terminal() {
 
 @test "several servers: --history shows a run as lost if a majority says so, not a minority" {
 	servers_use 1 2 3
+	redis_at s1 script flush
 	hold a -t 1h
 	eventually newest_at start 1 2 3
 	redis_at s1 del redlock:a

@@ -11,6 +11,15 @@ servers_start() {
 	done
 }
 
+# servers_learn N...: these have the script, as servers in use do.
+servers_learn() {
+	local i
+
+	for i; do
+		redlock -r "$(server_url "$i")" -k other -- true
+	done
+}
+
 # The servers of a test are young.
 servers_reset() {
 	local i

@@ -99,6 +99,7 @@ teardown_file() { redis_stop_all; }
 }
 
 @test "69: the reply came so late that less than half of the lease was left" {
+	redlock -k a -- true # the server has the script
 	redis_freeze
 	redlock_bg -k a -t 1s --node-timeout 900ms -- touch started
 	eventually connected "$bg_pid"
@@ -195,6 +196,7 @@ teardown_file() { redis_stop_all; }
 	local command
 
 	for command in eval set; do
+		redis script flush
 		redis acl setuser default "-$command"
 		run -77 --separate-stderr redlock -k a -- touch started
 		[[ ${stderr,,} == *"$command"* ]]

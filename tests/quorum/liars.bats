@@ -91,7 +91,7 @@ all_told() {
 }
 
 # Only acquire grants with that many parts.
-granted='    if words[0] == "EVAL" and isinstance(reply, list) and'\
+granted='    if words[0][:4] == "EVAL" and isinstance(reply, list) and'\
 ' len(reply) > 3 and reply[0] == 1:'
 
 @test "no server makes a second COMMAND run by naming another slot" {
@@ -120,7 +120,7 @@ granted='    if words[0] == "EVAL" and isinstance(reply, list) and'\
 		all_told "$granted" "        reply[1] = $fence"
 		redis_freeze s2 # so that the liar is not the last to answer
 		redlock_bg -k a --node-timeout 20s -- sh -c 'echo "$REDLOCK_FENCE"'
-		eventually liar_requests EVAL
+		eventually liar_requests EVALSHA
 		redis_thaw s2
 		redlock_ended 0
 		fence=$(<"$bg_out")
@@ -140,7 +140,7 @@ granted='    if words[0] == "EVAL" and isinstance(reply, list) and'\
 	redis_freeze s2 # so that the liar is not the last to answer
 	"$REDLOCK_RUN" -q -k a -w 5m -- true 3>&- 4>&- &
 	waiter=$!
-	eventually liar_requests EVAL
+	eventually liar_requests EVALSHA
 	eventually queued_at 1
 	redis_thaw s2
 	for i in 1 2; do
@@ -167,8 +167,8 @@ blocked_at() {
 
 	for lie in "$granted reply[1] = 0" "$granted reply[3] = 2" \
 	    "$granted reply[4] = 0" "$granted reply[2] = 1" \
-	    '    if words[0] == "EVAL": reply = [0]' \
-	    '    if words[0] == "EVAL": reply = [0, 0, 1, 1, 0, None, -2, 0, 1, -2, 1, 9, 0]'; do
+	    '    if words[0][:4] == "EVAL": reply = [0]' \
+	    '    if words[0][:4] == "EVAL": reply = [0, 0, 1, 1, 0, None, -2, 0, 1, -2, 1, 9, 0]'; do
 		all_told "$lie"
 		run -0 redlock -k a -- true
 		run -0 redlock -k a -w 5s -- true
