@@ -207,7 +207,7 @@ judge_kind(struct findings *v, const struct probe *p)
 		    "without failover to a replica",
 		    p->master, p->master_port);
 	else if (strcmp(p->role, "master") != 0)
-		add(v, LEVEL_BAD, "its role is '%s'; name a master", p->role);
+		add(v, LEVEL_BAD, "its role is '%s'; use a master", p->role);
 	return true;
 }
 

@@ -190,9 +190,8 @@ turn_page(struct page *p, const struct history *h, const struct run_list *list,
 static void
 show_logs(FILE *out, const struct query *q, const struct run_row *r)
 {
-	static const char *const views[] = { "says nothing of it",
-		"does not know its end", "says that it was lost",
-		"knows its end" };
+	static const char *const views[] = { "no record", "no end recorded",
+		"recorded as lost", "end recorded" };
 	char safe[4 * OWNER_TOKEN];
 	bool agree = true;
 
@@ -204,7 +203,7 @@ show_logs(FILE *out, const struct query *q, const struct run_row *r)
 	for (int i = 0; i < q->nservers && !agree; i++)
 		fprintf(out, "  %s  %s\n", q->servers[i].conn.address.text,
 		    r->lock->logs[i].known ? views[r->run->event[i]] :
-					     "did not answer");
+					     "no answer");
 }
 
 void

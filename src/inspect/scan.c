@@ -116,12 +116,11 @@ scan_bounded(struct query_server *s)
 
 	if (s->scan.names > NAMES_MAX)
 		snprintf(why, sizeof(why),
-		    "it lists more than %d locks; -k names those to ask about",
+		    "it lists more than %d locks; name some with -k",
 		    NAMES_MAX);
 	else if (clock_now_ms() > q->scan_end_ms)
 		snprintf(why, sizeof(why),
-		    "it has not listed all its keys within %s; -k names the "
-		    "locks to ask about",
+		    "its keys were not all listed within %s; name locks with -k",
 		    duration_format(
 			SCAN_TIMEOUTS * q->opt->settings.node_timeout_ms,
 			text));

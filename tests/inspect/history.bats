@@ -568,7 +568,7 @@ on_terminal() {
 	[ "$(endings)" = 0 ]
 	eventually newest_at lost 1
 	history -v -k a
-	[[ $output == *$'s1.sock  says that it was lost\n'*s2.sock* ]]
+	[[ $output == *$'s1.sock  recorded as lost\n'*s2.sock* ]]
 	hold a -t 1h
 	eventually newest_at start 1 2 3
 	redis_at s1 del redlock:a

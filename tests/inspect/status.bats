@@ -319,7 +319,7 @@ sys.exit(status)' "$@"
 	local -A said=([stuck]='malformed reply' [garbled]='malformed reply'
 	    [empty]='malformed reply' [names]='lists more than 100000 locks'
 	    [large]='more to tell than fits in memory'
-	    [endless]='not listed all its keys within 10s')
+	    [endless]='not all listed within 10s')
 
 	for how in "${!said[@]}"; do
 		broken "$how"
