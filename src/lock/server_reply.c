@@ -11,6 +11,7 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "lock/server.h"
+#include "lock/server_error.h"
 #include "lock/server_grant.h"
 #include "protocol/quorum.h"
 #include "protocol/state.h"
@@ -23,49 +24,9 @@
  */
 #define REFRESH_MS      4000
 #define HEAD_REFRESH_MS 1000
-#define WAIT_RETRY_MS   500 /* after an error, while we wait */
 #define LATE_MS         100 /* BLPOP's timeout comes that late */
 #define FOREIGN_MS      25  /* at first, under a holder that wakes nobody */
 #define FOREIGN_MAX_MS  250
-
-void
-server_failed(struct server *s, enum vote vote, const char *why)
-{
-	if (s->lease->phase == PHASE_RELEASE)
-		s->release.vote = vote;
-	else
-		s->vote = vote;
-	conn_explain(&s->conn, why, s->why);
-}
-
-/* After an error.  A waiter has a wait to lose, not a lease. */
-static int64_t
-retry_after_ms(const struct server *s)
-{
-	const struct lease *l = s->lease;
-
-	int64_t retry_ms = lease_retry_ms(
-	    s->grant.length_ms != 0 ? s->grant.length_ms : l->ttl_ms);
-
-	return l->phase == PHASE_ACQUIRE && retry_ms > WAIT_RETRY_MS ?
-	    WAIT_RETRY_MS :
-	    retry_ms;
-}
-
-static void
-server_malformed(struct server *s, const struct reply *a)
-{
-	server_failed(s, VOTE_UNAVAILABLE, "malformed reply");
-	s->pace.next_ms = a->sent_ms + retry_after_ms(s);
-}
-
-void
-server_may_hold(struct server *s)
-{
-	if (s->key.state == KEY_NONE)
-		s->key.state = KEY_MAYBE;
-	s->queue.maybe = s->queue.maybe || server_queues(s);
-}
 
 /* Whether s is the later of two addresses of one server; the earlier votes. */
 static bool
@@ -335,7 +296,7 @@ replicas_answered(struct server *s, const struct reply *a)
 	    s->replicas, l->replicas,
 	    duration_format((l->node_timeout_ms + 1) / 2, text));
 	server_failed(s, VOTE_UNAVAILABLE, why);
-	s->pace.next_ms = clock_now_ms() + retry_after_ms(s);
+	s->pace.next_ms = clock_now_ms() + server_retry_after_ms(s);
 }
 
 static void
@@ -358,50 +319,6 @@ release_answered(struct server *s, const struct reply *a)
 	s->queue.maybe = false;
 }
 
-/*
- * Whether nothing was executed, and the request is worth another try soon: the
- * server wants the whole script, or the lock's slot is on its way between two
- * nodes of a cluster, most often for milliseconds.
- */
-static bool
-tries_again(struct server *s, enum request_kind kind, const struct reply *a)
-{
-	bool moving = a->kind == REPLY_ERROR && s->lease->phase != PHASE_HOLD &&
-	    strncmp(a->text, "TRYAGAIN", 8) == 0;
-	int64_t now = clock_now_ms();
-
-	if (!moving && !error_wants_eval(a))
-		return false;
-	if (kind == REQUEST_RELEASE)
-		s->release.sent--;
-	else if (s->in_flight.starts)
-		s->recorded = false;
-	conn_explain(&s->conn, a->text, s->why);
-	s->pace.next_ms = now + (moving ? clock_jitter(POLL_MS) : 0);
-	/* The script's text has a node timeout of its own, once. */
-	if (!moving && !s->in_flight.resent) {
-		s->in_flight.resent = true;
-		s->in_flight.excused_ms = now + s->lease->node_timeout_ms;
-	}
-	return true;
-}
-
-static void
-error_answered(struct server *s, enum request_kind kind, const struct reply *a)
-{
-	server_failed(s,
-	    a->kind == REPLY_DENIED ? VOTE_FORBIDDEN : VOTE_UNAVAILABLE,
-	    a->text);
-	s->pace.next_ms = a->sent_ms + retry_after_ms(s);
-	/* A script may fail after its first write. */
-	if (kind == REQUEST_ACQUIRE)
-		server_may_hold(s);
-	else if (kind == REQUEST_RELEASE) {
-		s->key.state = KEY_NONE;
-		s->queue.maybe = false;
-	}
-}
-
 void
 server_reply_cb(void *arg, const struct reply *a)
 {
@@ -417,10 +334,8 @@ server_reply_cb(void *arg, const struct reply *a)
 	s->sent_ms = a->sent_ms;
 	s->in_flight.excused_ms = 0;
 	s->in_flight.give_up_ms = CLOCK_NEVER;
-	if (tries_again(s, kind, a))
-		return;
 	if (a->kind != REPLY_OK) {
-		error_answered(s, kind, a);
+		server_take_error(s, kind, a);
 		return;
 	}
 	if (!s->link.heard)

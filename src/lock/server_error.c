@@ -1,0 +1,97 @@
+/*
+ * What an error changes: the vote of its server, and when the request is sent
+ * again.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "lock/server.h"
+#include "lock/server_error.h"
+#include "protocol/quorum.h"
+#include "redis/error.h"
+
+#define WAIT_RETRY_MS 500 /* after an error, while we wait */
+
+void
+server_failed(struct server *s, enum vote vote, const char *why)
+{
+	if (s->lease->phase == PHASE_RELEASE)
+		s->release.vote = vote;
+	else
+		s->vote = vote;
+	conn_explain(&s->conn, why, s->why);
+}
+
+int64_t
+server_retry_after_ms(const struct server *s)
+{
+	const struct lease *l = s->lease;
+	int64_t retry_ms = lease_retry_ms(
+	    s->grant.length_ms != 0 ? s->grant.length_ms : l->ttl_ms);
+
+	return l->phase == PHASE_ACQUIRE && retry_ms > WAIT_RETRY_MS ?
+	    WAIT_RETRY_MS :
+	    retry_ms;
+}
+
+void
+server_malformed(struct server *s, const struct reply *a)
+{
+	server_failed(s, VOTE_UNAVAILABLE, "malformed reply");
+	s->pace.next_ms = a->sent_ms + server_retry_after_ms(s);
+}
+
+void
+server_may_hold(struct server *s)
+{
+	if (s->key.state == KEY_NONE)
+		s->key.state = KEY_MAYBE;
+	s->queue.maybe = s->queue.maybe || server_queues(s);
+}
+
+/*
+ * Whether nothing was executed, and the request is worth another try soon: the
+ * server wants the whole script, or the lock's slot is on its way between two
+ * nodes of a cluster, most often for milliseconds.
+ */
+static bool
+tries_again(struct server *s, enum request_kind kind, const struct reply *a)
+{
+	bool moving = a->kind == REPLY_ERROR && s->lease->phase != PHASE_HOLD &&
+	    strncmp(a->text, "TRYAGAIN", 8) == 0;
+	int64_t now = clock_now_ms();
+
+	if (!moving && !error_wants_eval(a))
+		return false;
+	if (kind == REQUEST_RELEASE)
+		s->release.sent--;
+	else if (s->in_flight.starts)
+		s->recorded = false;
+	conn_explain(&s->conn, a->text, s->why);
+	s->pace.next_ms = now + (moving ? clock_jitter(POLL_MS) : 0);
+	/* The script's text has a node timeout of its own, once. */
+	if (!moving && !s->in_flight.resent) {
+		s->in_flight.resent = true;
+		s->in_flight.excused_ms = now + s->lease->node_timeout_ms;
+	}
+	return true;
+}
+
+void
+server_take_error(
+    struct server *s, enum request_kind kind, const struct reply *a)
+{
+	if (tries_again(s, kind, a))
+		return;
+	server_failed(s,
+	    a->kind == REPLY_DENIED ? VOTE_FORBIDDEN : VOTE_UNAVAILABLE,
+	    a->text);
+	s->pace.next_ms = a->sent_ms + server_retry_after_ms(s);
+	/* A script may fail after its first write. */
+	if (kind == REQUEST_ACQUIRE)
+		server_may_hold(s);
+	else if (kind == REQUEST_RELEASE) {
+		s->key.state = KEY_NONE;
+		s->queue.maybe = false;
+	}
+}
