@@ -32,9 +32,11 @@ query_server_fail(struct query_server *s, enum reply_kind kind, const char *why)
 bool
 query_server_error(struct query_server *s, const struct reply *a)
 {
-	if (a->kind != REPLY_OK)
+	if (a->kind == REPLY_OK)
+		return false;
+	if (strstr(a->text, "WRONGTYPE") == NULL)
 		query_server_fail(s, a->kind, a->text);
-	return a->kind != REPLY_OK;
+	return true;
 }
 
 void

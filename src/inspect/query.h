@@ -108,7 +108,10 @@ void query_forget_locks(struct query *);
 /* Marks the server as failed until query_retry(). */
 void query_server_fail(struct query_server *, enum reply_kind, const char *why);
 
-/* Returns whether the reply is an error, which fails the server. */
+/*
+ * Returns whether the reply is an error.  It fails the server, unless just a key
+ * of that lock has another type: of one lock the server then reports nothing.
+ */
 bool query_server_error(struct query_server *, const struct reply *);
 
 /* Fails a server whose reply cannot be right. */

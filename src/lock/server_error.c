@@ -61,7 +61,7 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 	    strncmp(a->text, "TRYAGAIN", 8) == 0;
 	int64_t now = clock_now_ms();
 
-	if (!moving && !error_wants_eval(a))
+	if (!moving && (!error_wants_eval(a) || s->in_flight.resent))
 		return false;
 	if (kind == REQUEST_RELEASE)
 		s->release.sent--;
@@ -69,9 +69,11 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 		s->recorded = false;
 	conn_explain(&s->conn, a->text, s->why);
 	s->pace.next_ms = now + (moving ? clock_jitter(POLL_MS) : 0);
-	/* The script's text has a node timeout of its own, once. */
-	if (!moving && !s->in_flight.resent) {
-		s->in_flight.resent = true;
+	if (moving)
+		return true;
+	s->in_flight.resent = true;
+	if (!s->in_flight.extended) {
+		s->in_flight.extended = true;
 		s->in_flight.excused_ms = now + s->lease->node_timeout_ms;
 	}
 	return true;

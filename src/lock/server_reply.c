@@ -338,6 +338,7 @@ server_reply_cb(void *arg, const struct reply *a)
 		server_take_error(s, kind, a);
 		return;
 	}
+	s->in_flight.resent = false;
 	if (!s->link.heard)
 		info("%s: %s: connected, first answer after %" PRId64 "ms",
 		    s->lease->name, s->conn.address.text,

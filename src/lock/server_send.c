@@ -85,6 +85,14 @@ server_send_release(struct server *s, bool leave)
 		record(l, l->end_record, end);
 	else if (!l->started && starts_run(s))
 		record(l, " ended=not-run", end);
+	/*
+	 * A run that got nothing ends at once: no reply of a server that has
+	 * lost the script would reach it.  Behind an acquire without reply the
+	 * text would not be read, see conn_eval().
+	 */
+	if (l->phase == PHASE_RELEASE && !l->started &&
+	    conn_unanswered_ms(&s->conn) == CLOCK_NEVER)
+		conn_send_text(&s->conn);
 	return send_script(s, "release", 7, args);
 }
 

@@ -60,7 +60,8 @@ struct server {
 		int64_t give_up_ms; /* when it counts as unanswered */
 		int64_t excused_ms; /* until when it has more time, since we
 				       had not run; 0: it has not */
-		bool resent;        /* the text of the script had its time */
+		bool resent;        /* by the text of its script */
+		bool extended;      /* which had time of its own, once */
 		bool starts;        /* it has the start of the run */
 		bool heals;         /* the acquire was sent while held */
 		bool leaves;        /* the renewal leaves the queue */

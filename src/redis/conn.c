@@ -364,6 +364,12 @@ conn_command(struct conn *c, int tag, int argc, const char *const argv[])
 					    c->address.kind == ADDRESS_CLUSTER);
 }
 
+void
+conn_send_text(struct conn *c)
+{
+	c->no_script = true;
+}
+
 int
 conn_eval(struct conn *c, int tag, const struct script *script, int nkeys,
     int argc, const char *const argv[])

@@ -133,6 +133,9 @@ void conn_release(struct conn *);
 int conn_eval(struct conn *, int tag, const struct script *script, int nkeys,
     int argc, const char *const argv[]);
 
+/* The next conn_eval() sends EVAL: nobody is left to send it again. */
+void conn_send_text(struct conn *);
+
 /* The same for a command, all of whose words are in argv. */
 int conn_command(struct conn *, int tag, int argc, const char *const argv[]);
 

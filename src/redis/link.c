@@ -89,6 +89,17 @@ tls_kind(enum tls_trouble trouble)
 	return trouble == TLS_REFUSED ? REPLY_DENIED : REPLY_LOST;
 }
 
+/*
+ * hiredis quotes the byte that it cannot read, here maybe one of the password.
+ * Some versions end the connection first, some the requests without a reply.
+ */
+static void
+hide_auth_reply(struct link *l, int tag)
+{
+	if (tag == HANDSHAKE_AUTH && l->ac->err == REDIS_ERR_PROTOCOL)
+		set_why(l, REPLY_LOST, "malformed reply to AUTH");
+}
+
 /* Finds out what ended the connection: we, TLS or the socket. */
 static void
 explain_end(struct link *l)
@@ -98,6 +109,8 @@ explain_end(struct link *l)
 	char why[TLS_WHY];
 	enum tls_trouble trouble = TLS_FINE;
 
+	if (!pending_empty(&l->pending))
+		hide_auth_reply(l, pending_first_tag(&l->pending));
 	if (l->ssl != NULL)
 		trouble = tls_module()->trouble(l->ssl, why);
 	if (trouble == TLS_REFUSED)
@@ -187,9 +200,8 @@ hiredis_reply_cb(struct redisAsyncContext *ac, void *value, void *arg)
 	};
 
 	if (r == NULL) {
-		/* hiredis quotes the byte that it cannot read. */
-		if (auth && ac->err == REDIS_ERR_PROTOCOL)
-			set_why(l, REPLY_LOST, "malformed reply to AUTH");
+		if (l->ac != NULL)
+			hide_auth_reply(l, request.tag);
 		reply.kind = REPLY_LOST;
 		reply.text = l->why[0] != '\0' ? l->why : ac->c.errstr;
 	} else if (r->type == REDIS_REPLY_ERROR) {

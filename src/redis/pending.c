@@ -32,3 +32,9 @@ pending_since_ms(const struct pending *p)
 	return pending_empty(p) ? CLOCK_NEVER :
 				  p->ring[p->head % PENDING_MAX].sent_ms;
 }
+
+int
+pending_first_tag(const struct pending *p)
+{
+	return p->ring[p->head % PENDING_MAX].tag;
+}

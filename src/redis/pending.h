@@ -35,6 +35,9 @@ void pending_add(struct pending *, struct pending_request);
 /* Takes the first, which the next reply is for; the ring must not be empty. */
 struct pending_request pending_take(struct pending *);
 
+/* The tag of the first; the ring must not be empty. */
+int pending_first_tag(const struct pending *);
+
 /* When the first was sent, or CLOCK_NEVER if there is none. */
 int64_t pending_since_ms(const struct pending *);
 

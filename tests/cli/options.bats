@@ -117,7 +117,7 @@ password() {
 	[[ ${lines[1]} =~ ^hiredis\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
 	[[ ${lines[3]} == 'Redis: 6.0 or later' ]]
 	if redlock -r rediss://127.0.0.1:1 -k a -- true 2>err ||
-	    ! grep -q 'needs TLS\|TLS cannot be used' err; then
+	    ! grep -q 'needs redlock-run-tls\|TLS cannot be used' err; then
 		[[ ${lines[2]} == 'TLS: yes' ]]
 	else
 		[[ ${lines[2]} == 'TLS: no: '* ]]

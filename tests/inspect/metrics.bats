@@ -139,3 +139,12 @@ about() {
 	[ "$(redis info commandstats | sed -n 's/^cmdstat_eval:calls=\([0-9]*\).*/\1/p')" -eq 2000 ]
 	(($(redis info stats | sed -n 's/^total_reads_processed:\([0-9]*\).*/\1/p') < 1900))
 }
+
+@test "--metrics: a key of another type hides its own lock and no other" {
+	redis set redlock:good x px 60000
+	redis sadd '{redlock:bad}:~queue' x
+	redis xadd '{redlock:bad}:~runs' '*' start 'redlock-run/2 token=a try=1 since=1 pid=1'
+	run -0 --separate-stderr redlock --metrics
+	grep -q '^redlock_server_up{.*} 1$' <<<"$output"
+	grep -q 'lock="good"' <<<"$output"
+}

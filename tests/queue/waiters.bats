@@ -42,6 +42,21 @@ teardown_file() { redis_stop_all; }
 	eventually keys_left
 }
 
+@test "a wait that a signal ends leaves nothing even where the server lost the script" {
+	hold a
+	waiter_queues 1
+	redis script flush
+	redis config resetstat
+	kill -TERM "${pid[1]}"
+	client_ends 1 143
+	eventually 5 keys_left redlock:a
+	# No reply of the server would have reached it.
+	redis info commandstats >stats
+	grep -q '^cmdstat_eval:calls=1,' stats
+	not grep '^cmdstat_evalsha' stats
+	let_go
+}
+
 @test "a signal ends the wait for a frozen server at once and leaves nothing behind" {
 	local name began_us
 

@@ -1139,6 +1139,12 @@ conn_close(struct conn *n, const char *why)
 }
 
 void
+conn_send_text(struct conn *n)
+{
+	(void)n;
+}
+
+void
 conn_sweep(struct conn *n)
 {
 	(void)n;

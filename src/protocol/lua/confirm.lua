@@ -3,7 +3,9 @@
 -- down when the mark is taken off.
 if ours then
 	local reply = renewed(ARGV[6], ARGV[7], (ARGV[9] == '0' or unconfirmed) and ARGV[8] or '')
-	leave(token)
-	pass_on(false)
+	pcall(function() -- the lock is ours already, whatever is wrong here
+		leave(token)
+		pass_on(false)
+	end)
 	return reply
 end
