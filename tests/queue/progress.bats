@@ -120,6 +120,7 @@ progress_dialogue() {
 		shows ^a: 1st of 1, behind .{18}>$
 		check touch over
 		see inside
+		see @@
 		hides behind
 	END
 }
