@@ -543,7 +543,7 @@ on_terminal() {
 
 @test "several servers: --history shows a run as running if a majority has it; too few show nothing" {
 	servers_use 1 2 3
-	redis_at s1 script flush
+	servers_learn 1 2 3
 	hold a -t 1h
 	eventually newest_at start 1 2 3
 	redis_at s1 del redlock:a
@@ -560,7 +560,7 @@ on_terminal() {
 
 @test "several servers: --history shows a run as lost if a majority says so, not a minority" {
 	servers_use 1 2 3
-	redis_at s1 script flush
+	servers_learn 1 2 3
 	hold a -t 1h
 	eventually newest_at start 1 2 3
 	redis_at s1 del redlock:a

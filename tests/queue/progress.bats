@@ -199,6 +199,7 @@ progress_dialogue() {
 		shows ^a: 1st of 1, behind
 		check touch over
 		see inside
+		see @@
 		unseen \x1b\[[0-9;]*m
 	END
 }
