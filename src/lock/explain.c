@@ -102,7 +102,7 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 	if (l->slow) {
 		snprintf(buf, LOCK_WHY,
 		    "the servers answered too slowly: less than half of "
-		    "the lease was left; use a longer --ttl");
+		    "the lease was left; raise --ttl");
 		return buf;
 	}
 	buf[0] = '\0';

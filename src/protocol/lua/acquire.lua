@@ -81,7 +81,7 @@ local function used_otherwise()
 	if differs(values[1]) then
 		return values[1]
 	elseif values[1] == SHARED and wanted > 1 then
-		choose(1)
+		pick_slot(1)
 		return (sharing()), true
 	end
 	local n = tonumber(redis.pcall('GET', KEYS[2] .. 'slots'))
@@ -127,7 +127,7 @@ if left then
 	call('DEL', slot_key(left))
 	values[left], free, slot_of[token] = false, free + 1, nil
 	if left == slot or ARGV[5] == '0' then
-		choose(left)
+		pick_slot(left)
 	end
 end
 if ours then

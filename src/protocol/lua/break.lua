@@ -8,7 +8,7 @@ local function has_it(its)
 end
 for n, its in ipairs(values) do
 	if has_it(its) then
-		choose(n)
+		pick_slot(n)
 		free_slot()
 		broken = its
 		break

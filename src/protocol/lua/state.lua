@@ -42,7 +42,7 @@ local function best_slot()
 end
 
 -- From now on slot n is meant.
-local function choose(n)
+local function pick_slot(n)
 	slot, lock, value = n, slot_key(n), values[n]
 end
 if mode == 'slots' and slot_of[token] then
@@ -50,11 +50,11 @@ if mode == 'slots' and slot_of[token] then
 		claim(values[slot_of[token]])
 	end
 	if ours then
-		choose(slot_of[token])
+		pick_slot(slot_of[token])
 	end
 end
 if slot == 0 then
-	choose((best_slot()))
+	pick_slot((best_slot()))
 end
 
 -- The slot that is meant is free from now on.
