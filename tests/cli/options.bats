@@ -116,8 +116,8 @@ password() {
 	((${#lines[@]} == 4))
 	[[ ${lines[1]} =~ ^hiredis\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
 	[[ ${lines[3]} == 'Redis: 6.0 or later' ]]
-	if redlock -r rediss://127.0.0.1:1 -k a -- true 2>err ||
-	    ! grep -q 'needs redlock-run-tls\|TLS cannot be used' err; then
+	if redlock -r rediss://127.0.0.1:1 -k a -- true 2>"$BATS_TEST_TMPDIR/err" ||
+	    ! grep -q 'needs redlock-run-tls\|TLS cannot be used' "$BATS_TEST_TMPDIR/err"; then
 		[[ ${lines[2]} == 'TLS: yes' ]]
 	else
 		[[ ${lines[2]} == 'TLS: no: '* ]]
