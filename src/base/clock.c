@@ -1,8 +1,8 @@
 /*
- * Every time of this program is in milliseconds of CLOCK_BOOTTIME:
+ * Every time in this program is in milliseconds of CLOCK_BOOTTIME, because
  * CLOCK_MONOTONIC stops while a machine is suspended, but the lease on the
- * server does not.  Only fence proposals, and the comparison with a server's
- * clock, read the wall clock.
+ * server does not.  Only fence proposals and the comparison with a server's
+ * clock read the wall clock.
  */
 #include <time.h>
 

@@ -13,7 +13,7 @@
  */
 char *escape_text(char *dst, size_t size, const char *src, size_t len);
 
-/* Returns the columns of UTF-8 text on a terminal: one per character. */
+/* Returns how many terminal columns UTF-8 text takes, one per character. */
 int escape_width(const char *text);
 
 /*

@@ -1,7 +1,7 @@
 /*
- * Messages: one line each, starting "redlock-run: " on stderr and
+ * Messages: one line each, starting with "redlock-run: " on stderr and with
  * "redlock-run[PID]: " in syslog.  Every line is escaped as a whole, so
- * arguments may come from anywhere. errno is kept, and nothing allocates.
+ * arguments may contain any bytes. errno is preserved, and nothing allocates.
  */
 #ifndef LOG_H
 #define LOG_H
@@ -18,7 +18,7 @@ enum log_place { LOG_TO_STDERR, LOG_TO_SYSLOG };
 
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* Sets which messages are written. */
+/* Sets the level: how many of the messages are written. */
 void log_set(enum log_level);
 
 /*
@@ -27,25 +27,28 @@ void log_set(enum log_level);
  */
 void log_to(enum log_place);
 
-/* Whether notice() writes, and to standard error. */
+/* Whether notice() writes to standard error: not with -q or --log syslog. */
 bool log_notices_on_stderr(void);
 
 /*
- * Writes the reason and exits; EXIT_USAGE also writes to stderr if syslog is
- * set.  Not for use once COMMAND exists.
+ * Writes a message and exits with status.  EXIT_USAGE is written to stderr as
+ * well if syslog is set.  Must not be called once COMMAND exists.
  */
 _Noreturn void die(int status, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Reports a mistake on the command line or in a setting, and exits. */
 _Noreturn void usage_error(const char *, ...) PRINTF_LIKE(1, 2);
 
-/* Writes what the user must see, even with -q. */
+/* Writes a warning or an error; -q does not silence it. */
 void warn(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
-/* Writes what is part of normal life, such as "busy"; not with -q. */
+/*
+ * Writes a message about an expected event, such as a busy lock; -q silences
+ * it.
+ */
 void notice(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
-/* Writes what happens and how long it took; only with -v. */
+/* Writes a step of the run and how long it took; only with -v. */
 void info(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
 #endif

@@ -16,9 +16,9 @@
 #define PAUSE_MS 10            /* after an error of poll or the timer */
 
 /*
- * Readable when somebody sets the wall clock: NTP, or a hypervisor after a
- * pause that CLOCK_BOOTTIME does not see.  Without it only such a pause goes
- * unnoticed.
+ * Watches for changes of the wall clock, by NTP or by a hypervisor after a
+ * pause that CLOCK_BOOTTIME does not count.  If the watch fails, only such a
+ * pause goes unnoticed.
  */
 static void
 watch_clock(struct loop *l)

@@ -31,15 +31,18 @@ struct loop {
 	bool stepped;
 };
 
-/* Returns 0, or -1 with errno.  loop_release() closes the timer. */
+/*
+ * Both manage *l. loop_init() returns 0, or -1 with errno; loop_release()
+ * closes its descriptors.
+ */
 int loop_init(struct loop *);
 void loop_release(struct loop *);
 
 /*
- * Calls ready_cb from now on when w->fd is ready for w->events (which may
- * change at any time) or has failed.  The caller owns w and keeps it in place.
- * Callbacks may call both; a second removal does nothing. loop_add() returns -1
- * with ENFILE when all places are taken.
+ * loop_add() calls ready_cb from now on whenever w->fd has failed or is ready
+ * for w->events, which may change at any time.  It returns 0, or -1 with ENFILE
+ * when all places are taken. loop_remove() ends that; removing twice does
+ * nothing.  The caller owns w and keeps it in place.  Callbacks may call both.
  */
 int loop_add(struct loop *, struct loop_watch *w);
 void loop_remove(struct loop *, struct loop_watch *w);
@@ -59,7 +62,7 @@ void loop_turn(struct loop *, int64_t wake_ms);
  */
 int64_t loop_seen_ms(const struct loop *);
 
-/* Whether somebody has set the wall clock since the last call. */
+/* Whether the wall clock has been set since the last call. */
 bool loop_stepped(struct loop *);
 
 #endif

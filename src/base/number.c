@@ -5,7 +5,10 @@
 
 #include "base/number.h"
 
-/* Returns how many digits text begins with, and whether *number holds them. */
+/*
+ * Returns how many digits text begins with; *fits is whether *number holds
+ * them.
+ */
 static size_t
 read_digits(const char *text, size_t len, int64_t *number, bool *fits)
 {

@@ -1,7 +1,7 @@
 /*
- * The cursor stays in front of the line: a terminal that wraps a line anew when
- * it gets narrower leaves the cursor there, and everything from there on is
- * ours to erase.
+ * The cursor stays at the start of the line.  A terminal that becomes narrower
+ * wraps the line anew and leaves the cursor there, so erasing from the cursor
+ * on removes all of it.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -15,13 +15,13 @@
 #include "base/progress.h"
 
 #define LINE    1024
-#define COLUMNS 80 /* of a terminal that does not tell */
+#define COLUMNS 80 /* if the terminal reports no size */
 
-/* No wrapping; it is on again at the end. */
+/* Wrapping is off while the line is drawn. */
 #define DRAW  "\r\033[?7l%s\033[?7h\033[J\r"
 #define ERASE "\r\033[J"
 
-static int drawn_columns; /* the terminal's when the line was drawn; 0: none */
+static int drawn_columns; /* terminal width of the drawn line; 0: no line */
 
 static int
 columns(void)
@@ -48,7 +48,7 @@ progress_foreground(void)
 	return tcgetpgrp(STDERR_FILENO) == getpgrp();
 }
 
-/* Returns whether any of text was written. */
+/* Writes what the terminal takes at once.  Returns whether it took anything. */
 static bool
 write_now(const char *text)
 {
@@ -58,9 +58,9 @@ write_now(const char *text)
 	int fd;
 
 	/*
-	 * A description of our own: those who share standard error do not
-	 * expect O_NONBLOCK.  Where the terminal cannot be opened (su), poll(2)
-	 * has to do.
+	 * Opens the terminal once more, because O_NONBLOCK on standard error
+	 * would surprise the processes that share it.  If that fails, as after
+	 * su(1), poll(2) has to do.
 	 */
 	fd = open(
 	    "/proc/self/fd/2", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
@@ -73,7 +73,7 @@ write_now(const char *text)
 	return n > 0;
 }
 
-/* Cuts text to so many columns. */
+/* Cuts text to at most width columns. */
 static void
 cut(char *text, int width)
 {

@@ -1,22 +1,25 @@
 /*
- * One line on the terminal that standard error is, drawn in place below what
- * was written before.  Only the foreground process group draws.  No call
- * blocks: while the terminal takes nothing (^S), nothing is drawn.
+ * One status line on a terminal at standard error, redrawn in place below
+ * earlier output.  Only the foreground process group draws.  No call blocks:
+ * while the terminal takes nothing (^S), nothing is drawn.
  */
 #ifndef PROGRESS_H
 #define PROGRESS_H
 
 #include <stdbool.h>
 
-/* Whether there is such a terminal; not with TERM=dumb. */
+/*
+ * Whether standard error is a terminal that can show the line; TERM=dumb is
+ * not.
+ */
 bool progress_possible(void);
 
-/* Whether our process group is in its foreground. */
+/* Whether our process group is in the terminal's foreground. */
 bool progress_foreground(void);
 
 /*
- * Draws text, which may come from outside, over the last one, cut to the width
- * of the terminal; a line that was cut ends in ">".
+ * Replaces the line by text, which is escaped first, so it may contain any
+ * bytes.  Text wider than the terminal is cut and ends in ">".
  */
 void progress_draw(const char *text);
 
@@ -24,8 +27,8 @@ void progress_draw(const char *text);
 bool progress_resized(void);
 
 /*
- * Erases the line, if there is one.  Everybody who writes to the terminal calls
- * it before; log.c does.
+ * Erases the line, if one is drawn.  Code that writes to the terminal must call
+ * it first; log.c does.
  */
 void progress_erase(void);
 

@@ -22,7 +22,7 @@
 #include "base/screen.h"
 #include "base/table.h"
 
-#define PATIENCE_MS 200 /* when the terminal is given back */
+#define PATIENCE_MS 200 /* for output while the terminal is given back */
 
 /* Shows the alternate screen without a cursor; and back. */
 static const char enter[] = "\033[?1049h\033[?25l\033[2J";
@@ -63,7 +63,7 @@ room_cb(void *arg, short revents)
 		loop_remove(s->loop, &s->out);
 }
 
-/* As write(2), but waits a little for room. */
+/* Like write(2), but waits up to PATIENCE_MS for room. */
 static void
 send_all(const struct screen *s, const char *text)
 {
@@ -89,8 +89,8 @@ screen_init(struct screen *s, struct loop *loop)
 	};
 	s->colours = table_wants_colours();
 	/*
-	 * A description of our own: processes that share ours do not expect
-	 * O_NONBLOCK.
+	 * Opens standard output once more, because O_NONBLOCK on it would
+	 * surprise the processes that share it.
 	 */
 	s->fd = open(
 	    "/proc/self/fd/1", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);

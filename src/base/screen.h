@@ -13,29 +13,29 @@
 
 struct screen {
 	struct loop *loop;
-	struct loop_watch out; /* while a frame waits for room */
+	struct loop_watch out; /* watched while a frame waits for room */
 	int fd;                /* non-blocking, if possible */
 	struct termios before;
-	bool taken;   /* given back at the end */
+	bool taken;   /* until it is given back */
 	bool shown;   /* taken, and in the foreground */
-	bool colours; /* NO_COLOR */
+	bool colours; /* wanted, see NO_COLOR */
 	char *frame;  /* the last frame */
 	size_t len;
-	size_t sent; /* its bytes */
+	size_t sent; /* how much of the frame is written */
 };
 
 /*
- * Prepares *s, which stays in place until screen_release().  SIGTTOU must be
- * blocked.  Exits if the operating system refuses. exit(3) gives the terminal
- * back too.
+ * Prepares *s, which stays in place until screen_release(). SIGTTOU must be
+ * blocked.  Exits if the operating system refuses. exit(3) restores the
+ * terminal as well.
  */
 void screen_init(struct screen *s, struct loop *);
 void screen_release(struct screen *);
 
 /*
- * Takes the terminal, also after another process has changed it: keys, ^S among
- * them, arrive one by one without echo, and the alternate screen is shown.  In
- * the background it does nothing and s->shown is false.  Returns 0, or -1 if
+ * Takes the terminal, also after another process has changed it: shows the
+ * alternate screen, turns echo off and delivers each key at once, ^S included.
+ * In the background it does nothing and s->shown is false.  Returns 0, or -1 if
  * the terminal is gone.
  */
 int screen_take(struct screen *s);
@@ -43,14 +43,14 @@ int screen_take(struct screen *s);
 /* Whether key is the terminal's end-of-file character. */
 bool screen_ends(const struct screen *, char key);
 
-/* Gives the terminal back, for the time being or for good. */
+/* Restores the terminal, for the time being or for good. */
 void screen_give_back(struct screen *);
 
 /*
- * Draws head and body, which may be dim, over the last frame.  Both are escaped
- * already but may have colours.  Long lines end in ">"; the last line counts
- * those that do not fit.  Never blocks: while the terminal takes nothing,
- * nothing is drawn.  Callbacks may call it.
+ * Replaces the last frame by head and body; with dim, body is drawn dim.  Both
+ * are already escaped but may contain colours.  Long lines end in ">"; the last
+ * line gives the number of lines left out.  Never blocks: while the terminal
+ * takes nothing, nothing is drawn.  Callbacks may call it.
  */
 void screen_draw(struct screen *, const char *head, const char *body, bool dim);
 

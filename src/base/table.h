@@ -1,7 +1,7 @@
 /*
- * Rows and columns for people: each column as wide as its widest cell, with
- * colours on a terminal.  Cells are safe for a terminal; foreign text goes in
- * with table_text().
+ * Rows and columns for people: each column is as wide as its widest cell, with
+ * colours on a terminal. table_text() escapes foreign text; the text of
+ * table_cell() must be safe for a terminal.
  */
 #ifndef TABLE_H
 #define TABLE_H
@@ -36,10 +36,12 @@ void table_init(
     struct table *, bool colours, int columns, const char *const titles[]);
 void table_release(struct table *);
 
-/* Adds an empty row and returns its number.  Exits without memory. */
+/* Adds an empty row and returns its number.  Exits if memory is short. */
 size_t table_row(struct table *);
 
-/* Write a cell: as printf(3) does, or len foreign bytes, escaped. */
+/*
+ * Write a cell, as printf(3) does or from len foreign bytes, which are escaped.
+ */
 void table_cell(struct table *, size_t row, int column, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
 void table_text(
@@ -48,8 +50,9 @@ void table_text(
 void table_style(struct table *, size_t row, int column, enum style);
 
 /*
- * Prints the rows from (0: the titles) to to, without to.  Call it with all
- * rows in place, since any may widen a column. ferror() reports a failed write.
+ * Prints the rows from `from` (0 is the titles) up to but not including `to`.
+ * Call it when all rows are in place, since any row may widen a column.
+ * ferror() reports a failed write.
  */
 void table_print(FILE *, const struct table *, size_t from, size_t to);
 

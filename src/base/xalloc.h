@@ -1,13 +1,16 @@
 /*
- * Allocations that end the program when memory is short.  Only before COMMAND
- * exists.
+ * Allocations that end the program when memory is short.  For use only before
+ * COMMAND exists.
  */
 #ifndef XALLOC_H
 #define XALLOC_H
 
 #include <stddef.h>
 
-/* Each does what its namesake of the C library does; free(3) frees. */
+/*
+ * Like the C library's functions of the same names, but never NULL; free(3)
+ * frees.
+ */
 void *xmalloc(size_t size);
 void *xcalloc(size_t n, size_t size);
 void *xreallocarray(void *old, size_t n, size_t size);
