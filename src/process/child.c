@@ -1,7 +1,7 @@
 /*
- * COMMAND's life, from vfork(2) to the end of its last process.  Why it is
- * started or stopped is decided elsewhere.  COMMAND's pid is signalled only
- * while it has not been reaped.
+ * COMMAND's life, from vfork(2) to the end of its last process.  src/run
+ * decides when to start and stop it.  COMMAND's pid is signalled only while it
+ * has not been reaped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,12 +17,12 @@
 #include "process/child.h"
 #include "process/proc.h"
 
-#define CHECK_MS    50    /* between checks for what SIGCHLD does not report */
-#define KILL_MS     1000  /* between attempts to kill what we may not kill */
-#define SURVIVED_MS 10000 /* then COMMAND has survived the signal */
-#define LINGER_MS   5000  /* then survivors are worth a message */
+#define CHECK_MS    50    /* between checks that SIGCHLD does not cause */
+#define KILL_MS     1000  /* between attempts to kill a process that stays */
+#define SURVIVED_MS 10000 /* COMMAND has survived a signal after that time */
+#define LINGER_MS   5000  /* survivors are worth a message after that time */
 
-#define WAIT_FAILURES 10 /* of waitid() in a row, then we do without it */
+#define WAIT_FAILURES 10 /* waitid() failures in a row that we tolerate */
 
 int
 child_init(struct child *c, const char *token, bool only_command)
@@ -90,9 +90,9 @@ command_exited(struct child *c, int code, int status)
 }
 
 /*
- * waitid() failed and COMMAND may have exited.  No further SIGCHLD will come,
- * so we try again.  If it keeps failing, a COMMAND that no longer runs has
- * exited with a status that nobody knows.
+ * After waitid() has failed COMMAND may have exited unseen.  No further SIGCHLD
+ * will come, so we try again.  If it keeps failing and COMMAND no longer runs,
+ * its status stays unknown.
  */
 static void
 wait_failed(struct child *c, int error)
@@ -115,12 +115,15 @@ child_reap(struct child *c)
 	siginfo_t si;
 	int result;
 
-	/* WSTOPPED: we follow ^Z only once COMMAND has stopped. */
+	/* WSTOPPED, because we stop at ^Z only once COMMAND has stopped. */
 	while (si.si_pid = 0,
 	    (result = waitid(P_ALL, 0, &si,
 		 WEXITED | WSTOPPED | WCONTINUED | WNOHANG)) == 0 &&
 		si.si_pid != 0) {
-		/* Once COMMAND is gone, orphans that stop or continue count. */
+		/*
+		 * Once COMMAND is gone, orphans that stop or continue count as
+		 * well.
+		 */
 		if (si.si_pid != c->tree.pid && !c->exited)
 			continue;
 		if (si.si_code == CLD_STOPPED)
@@ -140,7 +143,7 @@ child_reap(struct child *c)
 		c->check_ms = 0;
 }
 
-/* The signals with which people ask a process to end. */
+/* Whether users send this signal to ask a process to end. */
 static bool
 asks_to_end(int signo)
 {
@@ -177,14 +180,16 @@ child_stop(struct child *c, int64_t kill_ms)
 		c->stopping = true;
 		tree_freeze(&c->tree);
 		tree_signal(&c->tree, SIGTERM);
-		/* A stopped process handles it only once it continues. */
+		/*
+		 * A stopped process handles the signal only once it continues.
+		 */
 		tree_signal(&c->tree, SIGCONT);
 	}
 	if (kill_ms < c->kill_ms)
 		c->kill_ms = kill_ms;
 }
 
-/* Kills what is left, less often while it cannot be killed. */
+/* Kills the remaining processes, less often while one cannot be killed. */
 static void
 kill_step(struct child *c, int64_t now)
 {

@@ -1,6 +1,6 @@
 /*
- * COMMAND: start, signal, stop, reap.  Which processes belong to it is for
- * tree.h.
+ * COMMAND: start, signal, stop, reap. tree.h decides which processes belong to
+ * it.
  */
 #ifndef CHILD_H
 #define CHILD_H
@@ -15,10 +15,10 @@
 struct child {
 	struct tree tree;
 	bool terminal;        /* there is a controlling terminal */
-	bool only_command;    /* gone as soon as COMMAND itself is */
+	bool only_command;    /* the caller waits for COMMAND alone */
 	int64_t signalled_ms; /* the last signal that may end COMMAND; 0: none,
 				 or COMMAND has survived it */
-	bool terminating;     /* one such signal asks processes to end */
+	bool terminating;     /* one of these signals asked processes to end */
 
 	bool started;
 	bool exited; /* COMMAND itself has ended */
@@ -26,17 +26,17 @@ struct child {
 	int code;    /* how it ended: si_code and si_status */
 	int status;
 	int stopped_by; /* the signal that stopped COMMAND, 0 if it runs */
-	bool continued; /* COMMAND went on since we stopped with it */
+	bool continued; /* COMMAND continued after we stopped with it */
 	int64_t exited_ms;
 	int64_t check_ms;  /* when to check for survivors again */
 	int64_t reap_ms;   /* when to retry a waitid() that failed */
 	int wait_failures; /* in a row */
-	int wait_error;    /* its errno, if how COMMAND ended is unknown */
+	int wait_error;    /* its errno, if COMMAND's status is unknown */
 
 	bool stopping;   /* child_stop() was called */
 	int64_t kill_ms; /* when to send SIGKILL */
 	int64_t kill_pause_ms;
-	bool lingers; /* some have lived on for 5 s after COMMAND */
+	bool lingers; /* processes outlived COMMAND by 5 s */
 };
 
 #define CHILD_PID_TEXT 16
@@ -44,24 +44,28 @@ struct child {
 enum child_spawned { CHILD_STARTED, CHILD_NO_FORK, CHILD_NO_EXEC };
 
 /*
- * Before the lock is taken: examines the terminal, /proc and our children.
+ * Call before the lock is taken: examines the terminal, /proc and our children.
  * token is this run's.  Returns 0, or -1 with errno.
  */
 int child_init(struct child *, const char *token, bool only_command);
 
 /*
- * Starts argv with the signal mask and dispositions in s and our environment,
- * in a process group of its own unless there is a terminal.  Writes COMMAND's
- * pid to pid_text before exec, so pid_text may be part of the environment.
- * COMMAND dies with us from its first instruction on.  Sets errno on failure.
+ * Starts argv with our environment and with the signal mask and dispositions in
+ * s; in a process group of its own unless there is a terminal.  Writes
+ * COMMAND's pid to pid_text before exec, so pid_text may be part of the
+ * environment.  COMMAND dies with us from its first instruction on.  Sets errno
+ * on failure.
  */
 enum child_spawned child_spawn(struct child *, char *const argv[],
     char pid_text[CHILD_PID_TEXT], const struct signals *s);
 
-/* After SIGCHLD: reaps every process that has exited. */
+/* Call after SIGCHLD: reaps every process that has exited. */
 void child_reap(struct child *);
 
-/* Forwards a signal that was sent to us.  Returns whether that was needed. */
+/*
+ * Forwards a signal that was sent to us.  Returns whether COMMAND needed it
+ * from us.
+ */
 bool child_signal(struct child *, const struct signalfd_siginfo *);
 
 /*
@@ -70,7 +74,10 @@ bool child_signal(struct child *, const struct signalfd_siginfo *);
  */
 void child_stop(struct child *, int64_t kill_ms);
 
-/* Does what is due.  Returns by when to call it again. */
+/*
+ * Sends the signals that are due.  Returns the time of the next call at the
+ * latest.
+ */
 int64_t child_step(struct child *);
 
 #endif

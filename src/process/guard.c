@@ -1,11 +1,11 @@
 /*
- * Our side of the guard: start it, send it deadlines, end it.  The process
- * itself is in watchdog.c.
+ * Our side of the guard: starts it, sends it deadlines, ends it. watchdog.c is
+ * the guard process itself.
  *
- * It is made by clone(2) without an exit signal, so wait(2) does not see it
- * without __WCLONE: "no children left" stays the cheap way to see that
- * COMMAND's processes are gone, and its death sends no SIGCHLD.  Its death
- * shows on the pipe.
+ * clone(2) without an exit signal creates the guard. wait(2) does not see such
+ * a process unless called with __WCLONE, so "no children left" remains the
+ * cheap test for the end of COMMAND's processes, and the guard's death sends no
+ * SIGCHLD.  The pipe reports its death.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -82,7 +82,9 @@ reap(struct guard *g)
 	g->pid = 0;
 }
 
-/* Reaps first: a living guard that finds the pipe closed kills COMMAND. */
+/*
+ * Reaps first, because a living guard that finds the pipe closed kills COMMAND.
+ */
 static void
 guard_lost(struct guard *g)
 {
@@ -91,7 +93,7 @@ guard_lost(struct guard *g)
 	g->lost = true;
 }
 
-/* The pipe has lost its reader. */
+/* The guard has closed its end of the pipe, so it is dead. */
 static void
 guard_lost_cb(void *arg, short revents)
 {

@@ -1,7 +1,7 @@
 /*
- * Between reading a pid and signalling it, the pid can only pass to another
- * process if the kernel hands out every other number in between.  A child of
- * ours keeps its pid until we reap it.
+ * Between reading a pid and signalling it, the pid can belong to another
+ * process only if the kernel has handed out every other pid in between.  A
+ * child of ours keeps its pid until we reap it.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -52,7 +52,7 @@ numbers_close(struct numbers *n)
 	n->fd = -1;
 }
 
-/* Returns the next number, 0 at the end. */
+/* Returns the next number, or 0 at the end. */
 static int
 numbers_next(struct numbers *n)
 {
@@ -99,7 +99,7 @@ children_close(struct children *c)
 	c->fd = -1;
 }
 
-/* Returns the next character of a list, -1 at its end. */
+/* Returns the next character of a list, or -1 at its end. */
 static int
 children_char(struct children *c)
 {
@@ -195,7 +195,10 @@ proc_read(pid_t pid, struct proc *p)
 	*rest = '\0';
 	p->pid = pid;
 	snprintf(p->name, sizeof(p->name), "%.15s", name + 1);
-	/* state ppid pgrp session, num_threads and, two further, starttime. */
+	/*
+	 * state ppid pgrp session, num_threads and, two fields later,
+	 * starttime.
+	 */
 	if (sscanf(rest + 1,
 		" %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
 		"%*d %ld %*d %llu",
@@ -213,7 +216,7 @@ proc_read_ours(pid_t pid, struct proc *p)
 
 	if (proc_read(pid, p) == 0)
 		return 0;
-	/* Only a child of ours can be waited for. */
+	/* waitid() works only for a child of ours. */
 	if (waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) == -1)
 		return -1;
 	*p = (struct proc){ .pid = pid,

@@ -1,6 +1,6 @@
 /*
  * Processes as /proc shows them: finds those that belong together, and kills
- * them so that none escapes.  Nothing here allocates.
+ * them all without missing one.  Nothing here allocates.
  */
 #ifndef PROC_H
 #define PROC_H
@@ -21,7 +21,7 @@ struct proc {
 /* Whether the process is a member of the set that a function works on. */
 typedef bool procs_member_cb(const struct proc *, void *arg);
 
-/* The entries of a directory whose names are numbers. */
+/* Iterates over the entries of a directory whose names are numbers. */
 struct numbers {
 	int fd; /* -1: at its end */
 	long used;
@@ -31,12 +31,13 @@ struct numbers {
 
 /*
  * Iterates over a process's children: children_open(), then children_next()
- * until 0 or children_close().  Finds none where the kernel does not list
- * children or hides the process.  While children exit, some may be missing.
+ * until it returns 0, or children_close().  Finds none where the kernel does
+ * not list children or hides the process.  While children exit, it may miss
+ * some.
  */
 struct children {
 	pid_t pid;
-	struct numbers threads; /* each has its own */
+	struct numbers threads; /* each thread has its own children */
 	int fd;                 /* of the thread's list; -1: none is open */
 	ssize_t used;
 	ssize_t filled;
@@ -48,8 +49,9 @@ pid_t children_next(struct children *);
 void children_close(struct children *);
 
 /*
- * Iterates over all processes: procs_open(), then procs_next() until false or
- * procs_close().  Includes children of ours that hidepid hides from us.
+ * Iterates over all processes: procs_open(), then procs_next() until it returns
+ * false, or procs_close().  Includes children of ours that hidepid hides from
+ * us.
  */
 struct procs {
 	struct children ours;
@@ -57,8 +59,8 @@ struct procs {
 };
 
 /*
- * Whether /proc is mounted and shows our pid namespace.  Pids of another
- * namespace would be those of unrelated processes.
+ * Whether /proc is mounted and shows our pid namespace.  In another namespace
+ * the same pids belong to unrelated processes.
  */
 bool procs_visible(void);
 
@@ -70,8 +72,8 @@ void procs_close(struct procs *);
 int proc_read(pid_t, struct proc *);
 
 /*
- * The same; for a hidden child of ours other system calls tell most of it.  Its
- * name is "?" then, and its start later than any other.
+ * Like proc_read(), but for a child of ours that is hidden other system calls
+ * supply most of it.  Its name is then "?", and its start later than any other.
  */
 int proc_read_ours(pid_t, struct proc *);
 
@@ -81,7 +83,7 @@ bool procs_list_children(void);
 /* Whether pid was started with this "NAME=value" in its environment. */
 bool proc_has_env(pid_t, const char *assignment);
 
-/* Returns the pid of a running member, 0 if there is none. */
+/* Returns the pid of a running member, or 0 if there is none. */
 pid_t procs_first(procs_member_cb *, void *arg);
 
 /*
@@ -90,7 +92,7 @@ pid_t procs_first(procs_member_cb *, void *arg);
  */
 int procs_signal(procs_member_cb *, void *arg, int signo);
 
-/* Processes that procs_find() has found, as many as there is room for. */
+/* The processes that procs_find() has found, as many as fit. */
 struct procs_found {
 	pid_t list[256];
 	int n;
@@ -101,10 +103,10 @@ void procs_find(procs_member_cb *, void *arg, struct procs_found *);
 
 /*
  * Sends SIGSTOP to all members until it finds no new one, and only then
- * SIGKILL: a stopped process cannot fork, and no member becomes an orphan that
- * nothing identifies as a member.  Begins with those found before, since
- * walking all processes takes long on a busy machine.  Returns how many it
- * killed.
+ * SIGKILL: a stopped process cannot fork, so no member leaves an orphan that
+ * nothing identifies as a member.  Begins with the processes found before,
+ * since walking all processes takes long on a busy machine.  Returns how many
+ * it killed.
  */
 int procs_kill(procs_member_cb *, void *arg, const struct procs_found *);
 

@@ -5,7 +5,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Sessions.  The leader's start distinguishes later ones of the same number. */
+/*
+ * Sessions.  The leader's start time tells sessions with the same number apart.
+ */
 struct sessions {
 	struct {
 		pid_t sid;
@@ -14,19 +16,19 @@ struct sessions {
 	int n;
 };
 
-/* Both ignore what there is no room for. */
+/* Add sessions; both ignore what does not fit. */
 void sessions_add(struct sessions *, pid_t sid);
 void sessions_merge(struct sessions *to, const struct sessions *from);
 
 bool sessions_has(const struct sessions *, pid_t sid);
 
 /*
- * Adds the sessions of all descendants of pid, but for the session except.
- * Those beyond the first few thousand are left out.
+ * Adds the sessions of all descendants of pid, apart from the session `except`.
+ * Of more than a few thousand processes the rest is left out.
  */
 void proc_tree_sessions(pid_t pid, pid_t except, struct sessions *);
 
-/* Adds the sessions of pid's children, but for the session except. */
+/* Adds the sessions of pid's children, apart from the session `except`. */
 void proc_child_sessions(pid_t pid, pid_t except, struct sessions *);
 
 #endif

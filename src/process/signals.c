@@ -1,8 +1,8 @@
 /*
  * All signals are blocked from the start and read from a signalfd in the loop,
  * so none arrives between two steps.  A signal that was ignored when we started
- * (nohup) stays ignored and out of the mask: the kernel queues a blocked
- * signal even if it is ignored.
+ * (nohup) stays ignored and out of the mask, because the kernel queues a
+ * blocked signal even if it is ignored.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -50,7 +50,10 @@ signals_take(struct signals *s)
 			sigdelset(&set, signo);
 			continue;
 		}
-		/* If it is ignored, the kernel reaps COMMAND for us. */
+		/*
+		 * While SIGCHLD is ignored, the kernel reaps COMMAND before we
+		 * can.
+		 */
 		s->chld_ignored = true;
 		sa.sa_handler = SIG_DFL;
 		sigaction(SIGCHLD, &sa, NULL);
@@ -103,8 +106,9 @@ signals_terminates(int signo)
 }
 
 /*
- * The kernel sends a terminal's signals to the foreground group, but SIGHUP to
- * the session's leader, and to the group only once the leader is gone.
+ * The kernel sends a terminal's signals to the foreground group.  It sends
+ * SIGHUP to the session's leader, and to the group only once the leader is
+ * gone.
  */
 bool
 signals_from_keyboard(const struct signalfd_siginfo *si)

@@ -19,8 +19,8 @@ struct signals {
 void signals_init(struct signals *);
 
 /*
- * After signals_init(): blocks every signal that is not ignored and opens the
- * descriptor on which they arrive.  Returns 0, or -1 with errno.
+ * Call after signals_init(): blocks every signal that is not ignored and opens
+ * the descriptor that delivers them.  Returns 0, or -1 with errno.
  */
 int signals_take(struct signals *);
 
@@ -31,12 +31,12 @@ int signals_take(struct signals *);
 void signals_restore(const struct signals *);
 
 /*
- * Before signals_restore() in this process: discards a SIGPIPE that one of our
- * writes has left pending.
+ * Call before signals_restore() in this process: discards a SIGPIPE that one of
+ * our writes has left pending.
  */
 void signals_discard_pipe(void);
 
-/* Reads one signal that has arrived; false if there is none. */
+/* Reads one signal that has arrived.  Returns false if there is none. */
 bool signals_next(const struct signals *, struct signalfd_siginfo *);
 
 /* Whether the default action of signo ends a process. */
@@ -45,7 +45,7 @@ bool signals_terminates(int signo);
 /* Whether a terminal or its hang-up sent the signal to our whole group. */
 bool signals_from_keyboard(const struct signalfd_siginfo *);
 
-/* Takes the default action of a stop signal: returns after SIGCONT. */
+/* Takes the default action of a stop signal.  Returns after SIGCONT. */
 void signals_stop_ourselves(int signo);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * After COMMAND is reaped its processes are found one by one: each is a child
- * of ours or has one for an ancestor, so its number cannot have become
- * another process's.
+ * After COMMAND is reaped, its processes are found one by one.  Each is our
+ * child or has an ancestor that is, so its pid cannot have passed to another
+ * process.
  */
 #include <errno.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ tree_init(struct tree *t, const char *token)
 	if (t->proc && proc_read(t->self, &us) == 0)
 		t->start = us.start;
 	snprintf(t->env, sizeof(t->env), "REDLOCK_TOKEN=%s", token);
-	/* Started by `job & exec redlock-run`, or with others' orphans. */
+	/* `job & exec redlock-run` gives us a child; PID 1 gets all orphans. */
 	t->foreign_orphans = has_children() || t->self == 1;
 	t->shared = mmap(NULL, sizeof(*t->shared), PROT_READ | PROT_WRITE,
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -105,9 +105,9 @@ lives(struct tree *t, pid_t pid)
 }
 
 /*
- * Returns one of COMMAND's processes, 0 if none is left.  Tries the cheap ways
- * first: the last survivor, then orphans, which are children of ours, and only
- * then all processes.
+ * Returns one of COMMAND's processes, or 0 if none is left.  Tries the cheap
+ * ways first: the last survivor, then our children, which orphans become, and
+ * only then all processes.
  */
 static pid_t
 find_survivor(struct tree *t)
@@ -135,8 +135,9 @@ tree_gone(struct tree *t)
 	if (!t->proc)
 		return !anything_left(t);
 	/*
-	 * A parent that ends during the walk hands its children to us behind
-	 * the walk's back, so walk again if something ended meanwhile.
+	 * A parent that ends during the walk leaves its children to us, where
+	 * the walk has already been.  So walk again if a process ended
+	 * meanwhile.
 	 */
 	for (;;) {
 		t->survivor = find_survivor(t);
@@ -150,8 +151,8 @@ tree_gone(struct tree *t)
 }
 
 /*
- * Adds the sessions of all of COMMAND's processes, but for the one in which
- * COMMAND was started: processes that are not COMMAND's share it.
+ * Adds the sessions of all of COMMAND's processes, apart from the one in which
+ * COMMAND was started: unrelated processes share it.
  */
 static void
 snapshot_processes(struct tree *t, struct sessions *noted)
@@ -166,9 +167,9 @@ snapshot_processes(struct tree *t, struct sessions *noted)
 }
 
 /*
- * Adds the sessions that COMMAND's processes may have had when a signal
- * reached them without us: those in the guard's last snapshots, and those of
- * orphans that were no orphans in the last but one.
+ * Adds the sessions that COMMAND's processes may have had when a signal reached
+ * them without us: those in the guard's last snapshots, and those of orphans
+ * whose parents still lived in the last snapshot but one.
  */
 static void
 snapshot_late(struct tree *t, struct sessions *noted)
@@ -290,7 +291,7 @@ tree_kill(struct tree *t)
 		tree_signal(t, SIGKILL);
 		return true;
 	}
-	/* Stop what is quick to reach while we search for the rest. */
+	/* Stop COMMAND's own group at once, while we search for the rest. */
 	if (tree_own_group(t) != 0)
 		kill(-t->pid, SIGSTOP);
 	else if (t->pid != 0)

@@ -1,14 +1,15 @@
 /*
- * COMMAND's process tree: which processes are COMMAND's, finding and killing
- * them.
+ * COMMAND's process tree: decides which processes are COMMAND's, finds and
+ * kills them.
  *
  * COMMAND's processes are COMMAND and all its descendants, whatever group or
- * session they moved to, but no daemon: a process in a session of its own
- * whose parent exited by itself.  If a signal ended the parent, its children
- * remain COMMAND's processes.  Therefore we record the sessions of all
- * descendants before we pass a signal on, and the guard does so all the time,
- * for signals that reach COMMAND without us.  We are their subreaper: orphans
- * become our children, and from each of them the line of parents leads to us.
+ * session they moved to, except daemons.  A daemon is a process in a session of
+ * its own whose parent exited by itself.  If a signal ended the parent, its
+ * children remain COMMAND's processes.  Therefore we record the sessions of all
+ * descendants before we pass a signal on, and the guard records them all the
+ * time, for signals that reach COMMAND without us.  We are their subreaper:
+ * orphans become our children, so the line of parents leads from each process
+ * to us.
  */
 #ifndef TREE_H
 #define TREE_H
@@ -23,7 +24,7 @@
 #define TREE_ENV       64
 #define TREE_SNAPSHOTS 4
 
-/* The sessions that the guard saw at one time. */
+/* The sessions that the guard recorded at one time. */
 struct tree_snapshot {
 	struct sessions live;    /* of descendants whose parents live */
 	struct sessions daemons; /* of orphans */
@@ -32,15 +33,16 @@ struct tree_snapshot {
 /* The memory that we share with the guard. */
 struct tree_shared {
 	pid_t guard;
-	struct sessions others;    /* of COMMAND's processes; written by us */
+	struct sessions others;    /* of COMMAND's processes; we write it */
 	_Atomic unsigned int turn; /* the guard's last snapshot */
-	struct tree_snapshot snapshots[TREE_SNAPSHOTS]; /* by the guard */
+	struct tree_snapshot
+	    snapshots[TREE_SNAPSHOTS]; /* the guard writes them */
 };
 
 struct tree {
-	pid_t pid;     /* COMMAND; 0 before it exists and once it is reaped */
-	pid_t command; /* COMMAND's pid for ever: a session may have it */
-	pid_t group;   /* the group made for COMMAND, 0 if it shares ours */
+	pid_t pid;     /* COMMAND; 0 before the start and after its reaping */
+	pid_t command; /* COMMAND's pid, kept for its session's number */
+	pid_t group;   /* the group made for COMMAND; 0: it shares ours */
 	pid_t self;    /* us */
 	pid_t session; /* the one in which COMMAND was started */
 	unsigned long long start; /* ours; an older process is not COMMAND's */
@@ -48,21 +50,21 @@ struct tree {
 	bool foreign_orphans;     /* we also reap processes that COMMAND did not
 				 start */
 	bool proc;                /* /proc shows our pid namespace */
-	pid_t survivor; /* a process that lived lately; 0: none known */
-	struct procs_found found; /* when we began to stop COMMAND */
-	struct sessions noted;    /* before the last signals */
+	pid_t survivor;           /* a recently seen process; 0: none known */
+	struct procs_found found; /* since we began to stop COMMAND */
+	struct sessions noted;    /* recorded before the last signals */
 	struct tree_shared *shared;
 };
 
-/* token is this run's.  Returns 0, or -1 with errno. */
+/* Prepares the tree; token is this run's.  Returns 0, or -1 with errno. */
 int tree_init(struct tree *, const char *token);
 
-/* COMMAND has started as pid, in a group of its own or in ours. */
+/* Call when COMMAND has started as pid, in a group of its own or in ours. */
 void tree_begin(struct tree *, pid_t pid, bool own_group);
 
 /*
- * Whether pid, a child of ours, comes from COMMAND.  With foreign orphans it
- * needs a mark of COMMAND's: its group or its environment.
+ * Whether pid, a child of ours, descends from COMMAND.  With foreign orphans it
+ * must have COMMAND's group or token.
  */
 bool tree_marks(const struct tree *, pid_t pid);
 
@@ -70,30 +72,33 @@ bool tree_marks(const struct tree *, pid_t pid);
 bool tree_gone(struct tree *);
 
 /*
- * Before we forward a signal to COMMAND: records the sessions of its
- * processes. late: the signal may have reached them without us.
+ * Call before a signal is forwarded to COMMAND: records the sessions of its
+ * processes.  With late, the signal may have reached them without us.
  */
 void tree_snapshot(struct tree *, bool late);
 
 /*
- * COMMAND outlived the signal.  Processes that it made orphans remain
+ * Call when COMMAND has outlived the signal.  Processes that it orphaned remain
  * COMMAND's; the others may yet become daemons.
  */
 void tree_forget_snapshot(struct tree *);
 
 /*
- * COMMAND has exited.  killed: by a signal; signalled: after one that we
- * passed on to end it.  In both cases its children are no daemons.
+ * Call when COMMAND has exited.  Its children are no daemons if a signal killed
+ * it, or if it was signalled: exited after we forwarded a signal to end it.
  */
 void tree_command_exited(struct tree *, bool killed, bool signalled);
 
-/* Before we stop COMMAND: the processes that it has now remain its own. */
+/* Call before COMMAND is stopped: its present processes remain its own. */
 void tree_freeze(struct tree *);
 
-/* Returns the process group that is COMMAND's alone, 0 if there is none. */
+/* Returns the process group that is COMMAND's alone, or 0 if there is none. */
 pid_t tree_own_group(const struct tree *);
 
-/* Sends signo to COMMAND's own group, or to each of its processes. */
+/*
+ * Forwards a signal to processes that outlived COMMAND, unless the terminal
+ * sent it to them as well.  Returns whether any got it from us.
+ */
 void tree_signal(struct tree *, int signo);
 
 /*
@@ -102,7 +107,7 @@ void tree_signal(struct tree *, int signo);
  */
 bool tree_forward(struct tree *, const struct signalfd_siginfo *);
 
-/* Kills all.  Returns whether there was any that we may kill. */
+/* Kills all processes.  Returns whether there was any that we may kill. */
 bool tree_kill(struct tree *);
 
 /* Names those of COMMAND's processes that are left.  Returns text. */

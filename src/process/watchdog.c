@@ -1,7 +1,6 @@
 /*
- * Signals are blocked and nothing is shared but one page of memory, so the
- * process can be stopped or killed between any two steps, and so can
- * redlock-run.
+ * The guard blocks signals and shares only one page of memory, so both it and
+ * redlock-run can be stopped or killed between any two steps.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,9 +24,9 @@
 #define SNAPSHOT_MIN_MS 10 /* between snapshots, doubled each time */
 #define SNAPSHOT_MAX_MS 260
 #define AGAIN_MS        20  /* between rounds of killing */
-#define ROUNDS          500 /* then what is left cannot be killed */
+#define ROUNDS          500 /* after that the rest cannot be killed */
 
-/* The last snapshot (0), or the one before (1). */
+/* Returns the last snapshot (before is 0), or an earlier one (1). */
 static struct tree_snapshot *
 snapshot(const struct tree *t, unsigned int before)
 {
@@ -56,12 +55,12 @@ is_made(const struct tree *t, pid_t sid)
 }
 
 /*
- * Whether p is one of COMMAND's processes.  A procs_member_cb.  Once
- * redlock-run is gone no line of parents leads to it, so p is one if it or an
- * ancestor has a mark of COMMAND's, unless it belongs to a daemon.  Only
- * earlier snapshots tell which sessions are daemons'; a younger session counts
+ * Whether p is one of COMMAND's processes; a procs_member_cb.  Once redlock-run
+ * is gone, no line of parents leads to it.  So p counts if it or an ancestor
+ * has COMMAND's session, group or token, unless it belongs to a daemon.  Only
+ * earlier snapshots show which sessions are daemons'; a younger session counts
  * as none.  A session or group from outside our pid namespace reads as 0 and
- * marks nothing.
+ * proves nothing.
  */
 static bool
 is_command_process(const struct proc *p, void *arg)
@@ -181,8 +180,8 @@ take_snapshot(struct watchdog *w)
 }
 
 /*
- * Does what is due at now.  All deadlines that were sent before now have been
- * read.
+ * Kills or takes a snapshot if that is due at now.  All deadlines that were
+ * sent before now have been read.
  */
 static void
 guard_step(struct watchdog *w, int64_t now)
@@ -230,7 +229,7 @@ guard_run(struct watchdog *w)
 	_exit(0);
 }
 
-/* Closes all descriptors but a and b. */
+/* Closes all descriptors except a and b. */
 static void
 close_others(int a, int b)
 {

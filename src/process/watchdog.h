@@ -1,4 +1,4 @@
-/* The guard process itself: what it knows, and what it does. */
+/* The guard process itself: its state and its main function. */
 #ifndef WATCHDOG_H
 #define WATCHDOG_H
 
@@ -11,11 +11,11 @@
 
 struct watchdog {
 	const struct tree *tree;
-	unsigned long long start; /* of COMMAND: its pid may be reused */
+	unsigned long long start; /* of COMMAND, since its pid may be reused */
 	int pipe_fd;
 	int timer_fd;
 	int64_t kill_ms;     /* as last received */
-	int64_t ahead_ms;    /* find the processes that long before */
+	int64_t ahead_ms;    /* when to search for the processes before */
 	int64_t snapshot_ms; /* when to take the next snapshot */
 	int64_t pause_ms;    /* until the one after that */
 	struct procs_found found;
