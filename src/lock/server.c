@@ -85,6 +85,7 @@ give_back(struct server *s, bool leave)
 {
 	server_send_release(s, leave);
 	s->in_flight.kind = REQUEST_NONE;
+	s->in_flight.first_sent_ms = 0;
 	s->in_flight.give_up_ms =
 	    CLOCK_NEVER; /* the next request has a time of its own */
 	s->key.state = KEY_NONE;
@@ -258,8 +259,8 @@ server_open(struct server *s, int64_t now)
 	    now + limit / (s->conn.untried > 1 ? s->conn.untried : 1);
 	s->link.opened = true;
 	s->link.opened_ms = now;
-	s->link.heard = s->in_flight.resent = false;
-	s->in_flight.excused_ms = 0;
+	s->link.heard = false;
+	s->in_flight.excused_ms = s->in_flight.first_sent_ms = 0;
 	conn_open(&s->conn);
 }
 
@@ -414,5 +415,6 @@ server_again(struct server *s)
 	s->replicas = s->release.sent = 0;
 	s->numbers.odd = NULL;
 	s->in_flight.give_up_ms = CLOCK_NEVER;
+	s->in_flight.first_sent_ms = 0;
 	s->why[0] = '\0';
 }

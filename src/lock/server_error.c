@@ -61,7 +61,8 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 	    strncmp(a->text, "TRYAGAIN", 8) == 0;
 	int64_t now = clock_now_ms();
 
-	if (!moving && (!error_wants_eval(a) || s->in_flight.resent))
+	if (!moving &&
+	    (!error_wants_eval(a) || s->in_flight.first_sent_ms != 0))
 		return false;
 	if (kind == REQUEST_RELEASE)
 		s->release.sent--;
@@ -71,7 +72,7 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 	s->pace.next_ms = now + (moving ? clock_jitter(POLL_MS) : 0);
 	if (moving)
 		return true;
-	s->in_flight.resent = true;
+	s->in_flight.first_sent_ms = a->sent_ms;
 	if (!s->in_flight.extended) {
 		s->in_flight.extended = true;
 		s->in_flight.excused_ms = now + s->lease->node_timeout_ms;
@@ -85,6 +86,7 @@ server_take_error(
 {
 	if (tries_again(s, kind, a))
 		return;
+	s->in_flight.first_sent_ms = 0;
 	server_failed(s,
 	    a->kind == REPLY_DENIED ? VOTE_FORBIDDEN : VOTE_UNAVAILABLE,
 	    a->text);

@@ -319,33 +319,23 @@ release_answered(struct server *s, const struct reply *a)
 	s->queue.maybe = false;
 }
 
-void
-server_reply_cb(void *arg, const struct reply *a)
+/*
+ * Records the answer to a request.  What went again, as the server wanted the
+ * text of its script, counts from when it went first: it is one request, that
+ * took longer.
+ */
+static void
+take_answer(struct server *s, enum request_kind kind, const struct reply *reply)
 {
-	struct server *s = arg;
-	enum request_kind kind = s->in_flight.kind;
-	int64_t took_ms = clock_now_ms() - a->sent_ms;
+	struct reply first;
+	const struct reply *a = reply;
 
-	if (kind == REQUEST_NONE || a->tag != s->in_flight.sequence ||
-	    a->kind == REPLY_LOST)
-		return; /* server_down() sees to a lost connection */
-	s->refresh_cb(s->arg, s);
-	s->in_flight.kind = REQUEST_NONE;
-	s->sent_ms = a->sent_ms;
-	s->in_flight.excused_ms = 0;
-	s->in_flight.give_up_ms = CLOCK_NEVER;
-	if (a->kind != REPLY_OK) {
-		server_take_error(s, kind, a);
-		return;
+	if (s->in_flight.first_sent_ms != 0) {
+		first = *reply;
+		first.sent_ms = s->in_flight.first_sent_ms;
+		s->in_flight.first_sent_ms = 0;
+		a = &first;
 	}
-	s->in_flight.resent = false;
-	if (!s->link.heard)
-		info("%s: %s: connected, first answer after %" PRId64 "ms",
-		    s->lease->name, s->conn.address.text,
-		    clock_now_ms() - s->link.opened_ms);
-	s->link.reopen = s->link.heard = true;
-	if (took_ms > s->slowest_ms)
-		s->slowest_ms = took_ms;
 	switch (kind) {
 	case REQUEST_ACQUIRE:
 		acquire_answered(s, a);
@@ -371,4 +361,33 @@ server_reply_cb(void *arg, const struct reply *a)
 	case REQUEST_NONE:
 		break;
 	}
+}
+
+void
+server_reply_cb(void *arg, const struct reply *a)
+{
+	struct server *s = arg;
+	enum request_kind kind = s->in_flight.kind;
+	int64_t took_ms = clock_now_ms() - a->sent_ms;
+
+	if (kind == REQUEST_NONE || a->tag != s->in_flight.sequence ||
+	    a->kind == REPLY_LOST)
+		return; /* server_down() sees to a lost connection */
+	s->refresh_cb(s->arg, s);
+	s->in_flight.kind = REQUEST_NONE;
+	s->sent_ms = a->sent_ms;
+	s->in_flight.excused_ms = 0;
+	s->in_flight.give_up_ms = CLOCK_NEVER;
+	if (a->kind != REPLY_OK) {
+		server_take_error(s, kind, a);
+		return;
+	}
+	if (!s->link.heard)
+		info("%s: %s: connected, first answer after %" PRId64 "ms",
+		    s->lease->name, s->conn.address.text,
+		    clock_now_ms() - s->link.opened_ms);
+	s->link.reopen = s->link.heard = true;
+	if (took_ms > s->slowest_ms)
+		s->slowest_ms = took_ms;
+	take_answer(s, kind, a);
 }

@@ -145,7 +145,8 @@ send_acquire(struct server *s)
 	/* After a long wait an old proposal is less than a lost counter was. */
 	if (clock_wall_us() > *l->proposal_us + PROPOSAL_US)
 		*l->proposal_us = clock_wall_us();
-	s->in_flight.heals = l->phase == PHASE_HOLD;
+	if (s->in_flight.first_sent_ms == 0)
+		s->in_flight.heals = l->phase == PHASE_HOLD;
 	s->queue.sent_ticket = l->ticket != 0;
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, *l->proposal_us);

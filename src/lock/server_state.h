@@ -56,15 +56,17 @@ struct server {
 	} link; /* the connection */
 	struct {
 		enum request_kind kind;
-		int sequence;       /* the number of the last request */
-		int64_t give_up_ms; /* when it counts as unanswered */
-		int64_t excused_ms; /* until when it has more time, since we
+		int sequence;          /* the number of the last request */
+		int64_t give_up_ms;    /* when it counts as unanswered */
+		int64_t excused_ms;    /* until when it has more time, since we
 				       had not run; 0: it has not */
-		bool resent;        /* by the text of its script */
-		bool extended;      /* which had time of its own, once */
-		bool starts;        /* it has the start of the run */
-		bool heals;         /* the acquire was sent while held */
-		bool leaves;        /* the renewal leaves the queue */
+		int64_t first_sent_ms; /* when what goes again, with its
+					  script's text, went first; 0: it goes
+					  for the first time */
+		bool extended;         /* which had time of its own, once */
+		bool starts;           /* it has the start of the run */
+		bool heals;            /* the acquire went first while held */
+		bool leaves;           /* the renewal leaves the queue */
 	} in_flight;
 	struct {
 		int64_t next_ms;  /* when the next request is due */

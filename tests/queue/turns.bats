@@ -121,7 +121,6 @@ lives_on() {
 
 @test "several servers: all waiters are served while one server is frozen and one restarts empty" {
 	servers_use 1 2 3 4 5
-	servers_learn 1 2 3 4 5
 	hold a
 	queue_up 5
 	redis_freeze s2

@@ -30,7 +30,7 @@
 /*
  * NO, OTHER and QUEUED refuse for three owners, the last one in the queue.  A
  * waiter is woken to ask, or with a grant: for the nonce that it has sent last
- * or, if that is stale, for one before.
+ * or, if that is stale, for one before.  UNLOADED wants the script's text.
  */
 enum word {
 	YES,
@@ -45,12 +45,13 @@ enum word {
 	SILENT,
 	WOKEN,
 	GRANTED,
-	STALE
+	STALE,
+	UNLOADED
 };
 
 static const char *const words[] = { "yes", "no", "other", "queued", "free",
 	"error", "denied", "garbage", "lost", "silent", "woken", "granted",
-	"stale", "now", "refused", "never" };
+	"stale", "unloaded", "now", "refused", "never" };
 
 /* A word of a plan: "yes!=7+40". */
 struct step {
@@ -456,6 +457,10 @@ answered(struct made_up *m, const struct event *e)
 	informed(m);
 	if (e->step.word == ERROR) {
 		answer(m, REPLY_ERROR, "LOADING it loads", NULL);
+		return;
+	}
+	if (e->step.word == UNLOADED) {
+		answer(m, REPLY_ERROR, "NOSCRIPT No matching script.", NULL);
 		return;
 	}
 	if (e->step.word == DENIED) {

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #define warn info
 
+#include "../../src/lock/server_error.c"
 #include "../../src/lock/server_reply.c"
 #include "../../src/lock/server_grant.c"
 #include "../../src/lock/server_send.c"

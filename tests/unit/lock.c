@@ -1382,6 +1382,47 @@ heals(void)
 	lock_close(&world.lock);
 }
 
+/* Server 2 wants the script's text, and the majority does not wait for it. */
+static void
+counts_late_vote(void)
+{
+	/* An acquire that goes again counts from when it went first. */
+	begin_with_grace(3, 1000, 100, 1000);
+	world.servers[2].plan = "unloaded+50 yes+5 yes";
+	SAME_INT(acquire(), LOCK_HELD);
+	SAME_INT(now(), 0);
+	hold(56);
+	SAME_TEXT(sent(2), "acquire@0/1 acquire@50/1 renew@55/1");
+	hold(300);
+	SAME_INT(valid(2), 988 + 55);
+	lock_close(&world.lock);
+
+	begin_with_grace(3, 1000, 100, 1000);
+	world.servers[2].plan = "unloaded+50 yes+5 silent";
+	SAME_INT(acquire(), LOCK_HELD);
+	hold(60);
+	SAME_INT(valid(2), 988);
+	lock_close(&world.lock);
+
+	/* A key that is put back does not. */
+	begin_with_grace(3, 1000, 100, 1000);
+	world.servers[2].plan = "yes yes free unloaded+5 yes+5 silent";
+	SAME_INT(acquire(), LOCK_HELD);
+	hold(360);
+	SAME_INT(valid(2), 0);
+	CHECK(world.lock.servers[2].key.state == KEY_OURS);
+	lock_close(&world.lock);
+
+	/* Nor does a second one, after an error. */
+	begin_with_grace(3, 1000, 100, 1000);
+	world.servers[2].plan = "unloaded+5 unloaded+5 yes+5 silent";
+	SAME_INT(acquire(), LOCK_HELD);
+	hold(200);
+	SAME_INT(valid(2), 0);
+	CHECK(world.lock.servers[2].key.state == KEY_OURS);
+	lock_close(&world.lock);
+}
+
 /* Those who lost it do not prove each other. */
 static void
 heals_without_majority(void)
@@ -1769,6 +1810,8 @@ static const struct tap_test tests[] = {
 	{ "the fence is the largest of the votes, and q servers have it",
 	    fences },
 	{ "a key put back counts when a majority has kept its own", heals },
+	{ "a vote counts although the server wanted the script's text first",
+	    counts_late_vote },
 	{ "keys put back do not make a majority", heals_without_majority },
 	{ "a key put back counts when the server is old enough",
 	    heals_after_restart },
