@@ -1,7 +1,8 @@
 /*
- * A connection may be one of several on the way: a Sentinel names the master,
- * a cluster's node the one that has the slot.  conn_sweep() goes on from one to
- * the next; meanwhile the state is CONN_HANDSHAKE.
+ * The way to the server may take several connections: a Sentinel names the
+ * master, and a node of a cluster names the node that has the slot.
+ * conn_sweep() moves from one to the next; meanwhile the state is
+ * CONN_HANDSHAKE.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ set_why(struct conn *c, enum reply_kind kind, const char *why)
 	snprintf(c->why, sizeof(c->why), "%s", why);
 }
 
-/* Requests that no other server gets any more. */
+/* Drops the requests that waited for a redirection. */
 static void
 drop_moved(struct conn *c)
 {
@@ -35,7 +36,10 @@ drop_moved(struct conn *c)
 	}
 }
 
-/* There is no connection, and none on its way, for the reason in c->why. */
+/*
+ * Records that there is no connection and none being made; c->why has the
+ * reason.
+ */
 static void
 down(struct conn *c)
 {
@@ -44,7 +48,7 @@ down(struct conn *c)
 	drop_moved(c);
 }
 
-/* The link has closed, or could not be opened; its reason is ours. */
+/* The link has closed or could not be opened; takes over its reason. */
 static void
 link_closed_cb(void *arg)
 {
@@ -55,7 +59,7 @@ link_closed_cb(void *arg)
 	set_why(c, l->failure, l->why);
 	if (l->broken && c->established && !l->heard && !c->address.tls &&
 	    c->address.nat > 0)
-		/* Its alert may have been lost. */
+		/* A TLS alert from the server may have been lost. */
 		snprintf(c->why, sizeof(c->why),
 		    "%.200s (if the server uses TLS, use a rediss:// URL)",
 		    l->why);
@@ -69,7 +73,10 @@ begin_handshake(struct conn *c, bool at_sentinel)
 	    c->ask_info ? &c->info : NULL);
 }
 
-/* Once the handshake is done, what another node did not execute is sent. */
+/*
+ * Continues the handshake; once it is done, sends the requests that another
+ * node did not execute.
+ */
 static void
 continue_handshake(struct conn *c)
 {
@@ -115,7 +122,7 @@ demoted(const struct conn *c, const struct reply *reply)
 		strncmp(reply->text, "UNBLOCKED", 9) == 0);
 }
 
-/* A reply to a request of the owner's. */
+/* Takes a reply to a request of the owner. */
 static void
 take_reply(struct conn *c, struct pending_request *r, const struct reply *reply)
 {
@@ -164,7 +171,7 @@ connect_to(struct conn *c, const struct target *to)
 	continue_handshake(c);
 }
 
-/* topology_redirect() has found a target, or why there is none. */
+/* Takes the target that topology_redirect() had to look up, or the error. */
 static void
 found_cb(void *arg, const struct target *to, const char *why)
 {
@@ -206,7 +213,7 @@ conn_resolve(struct conn *c)
 	return c->nips > 0 ? 0 : -1;
 }
 
-/* Goes on to where a server has sent us. */
+/* Connects to the server that a redirection names. */
 static void
 follow_redirect(struct conn *c)
 {

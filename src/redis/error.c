@@ -1,6 +1,4 @@
-/*
- * Servers differ in their words for the same error, and so do their versions.
- */
+/* Servers and their versions use different texts for the same error. */
 #include <stddef.h>
 #include <string.h>
 
@@ -26,7 +24,7 @@ error_denies_command(const char *error)
 		strstr(error, "can't run this command") != NULL);
 }
 
-/* The second is for a request of more than ten words. */
+/* The second text is for a request of more than ten words. */
 static bool
 wants_password(const char *error)
 {

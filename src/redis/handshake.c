@@ -1,7 +1,7 @@
 /*
- * Each request has its reply before the next is sent, and all have theirs
- * before anything that writes: that would run as the default user, in database
- * 0, or on a replica.
+ * Each request waits for the reply to the one before it, and every request that
+ * writes waits for the handshake.  Otherwise it could run as the default user,
+ * in database 0, or on a replica.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ handshake_init(struct handshake *h, const struct address *address,
 		memset(info, 0, sizeof(*info));
 }
 
-/* Whether the next step is one of this connection. */
+/* Whether this connection needs the next step. */
 static bool
 needed(const struct handshake *h)
 {
@@ -102,7 +102,7 @@ fail(struct handshake *h, enum reply_kind kind, const char *why)
 	h->why = why;
 }
 
-/* A Sentinel names the master, if it knows one. */
+/* Takes the master's address from a Sentinel, if it knows one. */
 static void
 master_reply(struct handshake *h, const struct reply *reply)
 {
@@ -129,7 +129,10 @@ master_reply(struct handshake *h, const struct reply *reply)
 	}
 }
 
-/* A Sentinel's news may be old; a server that hides its role is believed. */
+/*
+ * Checks the role, since a Sentinel's view may be old.  A server that hides its
+ * role counts as the master.
+ */
 static void
 role_reply(struct handshake *h, const struct reply *reply)
 {

@@ -1,7 +1,7 @@
 /*
- * What a new connection begins with, before anything that writes is sent: AUTH,
- * SELECT, the name of a Sentinel's master and whether it still is one, INFO.
- * Requests come out and replies go in; the socket is conn.c's.
+ * The first requests on a new connection, before any that writes: AUTH, SELECT,
+ * the name of a Sentinel's master, that server's role, INFO.  A pure machine
+ * that produces requests and takes replies; conn.c has the socket.
  */
 #ifndef HANDSHAKE_H
 #define HANDSHAKE_H
@@ -14,14 +14,14 @@
 #include "redis/url.h"
 
 /*
- * The steps in their order, each of which is the tag of its request: negative,
- * as those of conn_eval() are not.
+ * The steps in their order.  Each is the tag of its request: negative, unlike
+ * the tags of conn_eval().
  */
 enum handshake_step {
 	HANDSHAKE_AUTH = -5,
 	HANDSHAKE_SELECT,
 	HANDSHAKE_ROLE,   /* of the server that a Sentinel named */
-	HANDSHAKE_MASTER, /* the Sentinel names it */
+	HANDSHAKE_MASTER, /* the Sentinel's answer with that server */
 	HANDSHAKE_INFO,
 	HANDSHAKE_END
 };
@@ -35,14 +35,14 @@ enum handshake_state {
 
 struct handshake {
 	const struct address *address;
-	bool at_sentinel;         /* it is not the server itself */
-	bool sentinel_denied;     /* it wants the password that servers want */
+	bool at_sentinel;     /* this connection leads to a Sentinel */
+	bool sentinel_denied; /* the Sentinel requires the servers' password */
 	enum handshake_step step; /* the next */
 	enum handshake_state state;
 	struct endpoint master;
 	struct server_info *info; /* NULL: INFO is not sent */
 	enum reply_kind failure;
-	const char *why; /* valid for as long as the reply that it is from */
+	const char *why; /* valid as long as the reply it comes from */
 };
 
 struct handshake_request {
@@ -53,24 +53,24 @@ struct handshake_request {
 };
 
 /*
- * Begins the handshake of a connection to one of address's Sentinels, or to the
- * server itself.  Unless info is NULL, it is cleared, and the reply to INFO
- * fills it, which comes after HANDSHAKE_DONE.  Address and info stay in place.
+ * Begins the handshake of a connection to the server, or to one of the
+ * address's Sentinels.  Clears info, unless it is NULL; the reply to INFO fills
+ * it after HANDSHAKE_DONE.  The address and info must stay in place.
  */
 void handshake_init(struct handshake *, const struct address *,
     bool at_sentinel, struct server_info *info);
 
 /*
- * The next request, to be sent once the one before it has its reply.  Returns
- * false, with the state HANDSHAKE_DONE, if there is none.  INFO makes it
- * HANDSHAKE_DONE, too: it is sent ahead of the first request of others, so that
- * its reply comes first.
+ * Prepares the next request, to be sent once the one before it has its reply.
+ * Returns false, with the state HANDSHAKE_DONE, if there is none.  The state
+ * also becomes HANDSHAKE_DONE with INFO: the caller sends its own first request
+ * right behind it, so that INFO's reply comes first.
  */
 bool handshake_next(struct handshake *, struct handshake_request *);
 
 /*
- * Takes the reply to the request with its tag, but no REPLY_LOST.  Returns the
- * new state; handshake_next() follows if that is HANDSHAKE_RUNNING.
+ * Takes the reply, other than REPLY_LOST, to the request with its tag.  Returns
+ * the new state; if it is HANDSHAKE_RUNNING, call handshake_next().
  */
 enum handshake_state
 handshake_reply(struct handshake *, const struct reply *, int64_t now_ms);

@@ -1,6 +1,6 @@
 /*
- * The reply to INFO comes from outside: a field may be absent, of any length,
- * and anything but what it should be.
+ * The reply to INFO may come from a faulty server: a field may be absent, of
+ * any length and of any content.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* A server about itself: the reply to INFO, lines of "name:value". */
+/* Reads the reply to INFO: lines of "name:value". */
 #ifndef INFO_H
 #define INFO_H
 
@@ -10,15 +10,15 @@
 #define INFO_RUN_ID 48
 #define INFO_WHY    256
 
-/* Which process the server is, and since when it runs. */
+/* Identifies the server's process and its start. */
 struct server_info {
 	int64_t born_ms; /* when it started, at the latest; 0: unknown */
 	char run_id[INFO_RUN_ID]; /* empty: unknown */
-	char error[INFO_WHY];     /* why it is */
+	char error[INFO_WHY];     /* why they are unknown */
 };
 
 /*
- * Copies the value of name to buf, cut to size; returns false if it is absent.
+ * Copies the value of name to buf, cut to size.  Returns false if it is absent.
  */
 bool info_field(const char *info, const char *name, char *buf, size_t size);
 
@@ -27,8 +27,8 @@ int64_t info_number(const char *info, const char *name, int64_t fallback);
 
 /*
  * Returns for how many seconds the server has been up, or -1 if that is
- * unknown. Redis subtracts two readings of its wall clock.  If the clock was
- * set back the difference may be negative; then 0 is the only uptime that is
+ * unknown.  Redis subtracts two readings of its wall clock.  If the clock was
+ * set back, the difference may be negative; then 0 is the only uptime that is
  * certain.
  */
 int64_t info_uptime_s(const char *info);

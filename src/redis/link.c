@@ -1,10 +1,10 @@
 /*
- * Written to what hiredis 0.14 and 1.x share.
+ * Uses only what hiredis 0.14 and 1.x share.
  *
- * hiredis frees a connection by itself whenever it fails, so link->ac becomes
- * NULL in exactly one place, the cleanup hook, which runs before every free.
- * No connect callback is set: freeing inside one is a use-after-free in
- * 0.14.1, and a failed connect answers the first request anyway.
+ * hiredis frees a connection by itself whenever it fails.  Exactly one place
+ * sets link->ac to NULL: the cleanup hook, which runs before every free.  No
+ * connect callback is set, because freeing inside one is a use-after-free in
+ * 0.14.1, and a failed connect completes the first request anyway.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +51,9 @@ link_abort(struct link *l, enum reply_kind kind, const char *why)
 	l->doomed = true;
 }
 
-/* hiredis wants to read or write: these tell poll(). */
+/*
+ * hiredis calls these when it wants to read or write; they set poll()'s events.
+ */
 static void
 add_read_cb(void *arg)
 {
@@ -76,7 +78,7 @@ del_write_cb(void *arg)
 	((struct link *)arg)->watch.events &= (short)~POLLOUT;
 }
 
-/* Whether the TLS handshake is not over. */
+/* Whether the TLS handshake is still under way. */
 static bool
 tls_awaited(const struct link *l)
 {
@@ -90,8 +92,9 @@ tls_kind(enum tls_trouble trouble)
 }
 
 /*
- * hiredis quotes the byte that it cannot read, here maybe one of the password.
- * Some versions end the connection first, some the requests without a reply.
+ * Replaces an error that quotes part of the reply to AUTH: hiredis quotes the
+ * byte that it cannot read, which may be one of the password.  Some versions
+ * end the connection first, others the requests without a reply.
  */
 static void
 hide_auth_reply(struct link *l, int tag)
@@ -100,7 +103,7 @@ hide_auth_reply(struct link *l, int tag)
 		set_why(l, REPLY_LOST, "malformed reply to AUTH");
 }
 
-/* Finds out what ended the connection: we, TLS or the socket. */
+/* Finds out whether we, TLS or the socket ended the connection. */
 static void
 explain_end(struct link *l)
 {
@@ -128,14 +131,14 @@ explain_end(struct link *l)
 	}
 }
 
-/* Whether the server has accepted an open connection, with TLS and all. */
+/* Whether the server has accepted an open connection, including TLS. */
 static bool
 accepted(const struct link *l)
 {
 	return (l->ac->c.flags & REDIS_CONNECTED) != 0 && !tls_awaited(l);
 }
 
-/* hiredis is about to free the connection, or we are. */
+/* hiredis is about to free the connection, on its own or on our request. */
 static void
 cleanup_cb(void *arg)
 {
@@ -152,8 +155,8 @@ cleanup_cb(void *arg)
 }
 
 /*
- * The socket is readable, writable or broken.  Either half may free the
- * connection, so ac is looked at again after each.
+ * The socket is readable, writable or broken.  Both halves may free the
+ * connection, so ac is read again after each.
  */
 static void
 socket_cb(void *arg, short revents)
@@ -162,7 +165,7 @@ socket_cb(void *arg, short revents)
 	char why[TLS_WHY];
 
 	l->active_ms = clock_now_ms();
-	/* hiredis may connect() again, and the server's last words are gone. */
+	/* hiredis may connect() again and discard the server's last message. */
 	if ((revents & (POLLERR | POLLHUP)) && l->ssl != NULL)
 		tls_module()->trouble(l->ssl, why);
 	if ((revents & POLLOUT) && l->ac != NULL)
@@ -187,7 +190,7 @@ link_init(struct link *l, struct loop *loop,
 	    (struct loop_watch){ .fd = -1, .ready_cb = socket_cb, .arg = l };
 }
 
-/* Each request ends here once; value is NULL if the connection was lost. */
+/* Ends each request exactly once; value is NULL if the connection was lost. */
 static void
 hiredis_reply_cb(struct redisAsyncContext *ac, void *value, void *arg)
 {
@@ -217,7 +220,7 @@ hiredis_reply_cb(struct redisAsyncContext *ac, void *value, void *arg)
 	free(request.bytes);
 }
 
-/* A connection that hiredis has begun is watched from now on. */
+/* Watches a connection that hiredis has begun. */
 static int
 watch(struct link *l, redisAsyncContext *ac)
 {
@@ -355,7 +358,7 @@ link_finish(struct link *l)
 	redisAsyncHandleWrite(l->ac);
 	if (l->ac == NULL)
 		return;
-	/* Closed with something unread, the connection would be reset. */
+	/* close() with unread data would reset the connection. */
 	while (
 	    recv(l->ac->c.fd, discarded, sizeof(discarded), MSG_DONTWAIT) > 0)
 		continue;

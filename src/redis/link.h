@@ -1,7 +1,6 @@
 /*
- * One connection to one address: the socket, TLS, and the requests on it that
- * have no reply yet.  All that the rest of the program knows of hiredis and its
- * lifetime rules ends here and in reply.c.
+ * One connection to one address: the socket, TLS, and its requests without a
+ * reply.  Only this unit and reply.c use hiredis and know its lifetime rules.
  */
 #ifndef LINK_H
 #define LINK_H
@@ -31,25 +30,25 @@ struct link {
 	struct ssl_st *ssl;           /* NULL: no TLS */
 	struct pending pending;
 	struct reply_budget budget;
-	int64_t active_ms; /* when the socket was served last */
+	int64_t active_ms; /* when the socket was last served */
 	bool heard;        /* a server has ever sent a reply */
 	bool doomed;       /* link_sweep() closes it */
 	bool closing;      /* by link_close() */
 
-	/* Of the last one that is closed. */
+	/* About the last connection that was closed. */
 	bool established;        /* the server had accepted it */
 	bool broken;             /* the socket failed first */
-	enum reply_kind failure; /* what ended it, */
-	char why[LINK_WHY];      /* and in words */
+	enum reply_kind failure; /* the kind of its failure */
+	char why[LINK_WHY];      /* and the reason in words */
 };
 
-/* The version of hiredis that this was built with, as "1.2.0". */
+/* Returns the version of hiredis that this was built with, such as "1.2.0". */
 const char *link_hiredis_version(void);
 
 /*
  * Fills memory that the caller owns.  From inside loop_turn(), reply_cb(arg,
- * ..) is called once for each request, and may take the request's bytes by
- * setting them to NULL; closed_cb(arg) is called after a failure.
+ * ...) is called once for each request, and may take over the request's bytes
+ * by setting them to NULL; closed_cb(arg) is called after a failure.
  */
 void link_init(struct link *, struct loop *,
     void (*reply_cb)(void *arg, struct pending_request *, const struct reply *),
@@ -57,9 +56,9 @@ void link_init(struct link *, struct loop *,
 
 /*
  * Begins a connection to a unix socket, or to the target if path is empty.
- * Requests may be sent at once; they wait for the server to accept.  Returns 0,
- * or -1 with ->failure and ->why; errno is EAGAIN if a unix socket's backlog is
- * full.
+ * Requests may be sent at once; they wait until the server accepts.  Returns 0,
+ * or -1 with ->failure and ->why; errno is EAGAIN if the backlog of a unix
+ * socket is full.
  */
 int link_open(struct link *, const char *path, const struct target *, bool tls);
 
@@ -67,31 +66,33 @@ int link_open(struct link *, const char *path, const struct target *, bool tls);
 bool link_connected(const struct link *);
 
 /*
- * Sends a command, whose words are copied; with keep its bytes are kept, too,
- * to be sent again.  Returns 0, or -1 if it cannot be sent.
+ * Sends a command, whose words are copied.  With keep, its bytes are kept for
+ * link_resend().  Returns 0, or -1 if it cannot be sent.
  */
 int link_send(
     struct link *, int tag, int argc, const char *const argv[], bool keep);
 
-/* Sends a request whose bytes were kept.  Returns 0, or -1 without changes. */
+/*
+ * Sends a request whose bytes were kept.  Returns 0, or -1 and changes nothing.
+ */
 int link_resend(struct link *, const struct pending_request *);
 
-/* The connection is of no use: link_sweep() closes it.  For callbacks. */
+/* Gives up the connection; link_sweep() closes it.  Callbacks may call it. */
 void link_abort(struct link *, enum reply_kind, const char *why);
 
 /* Closes an aborted connection and calls closed_cb.  Not for callbacks. */
 void link_sweep(struct link *);
 
 /*
- * Closes the connection, without closed_cb; requests without a reply get
- * REPLY_LOST.  The reason is why, which may be NULL, unless there is one
- * already.  Not for callbacks.
+ * Closes the connection without calling closed_cb.  Requests without a reply
+ * get REPLY_LOST. why, which may be NULL, becomes the reason, unless there is
+ * one already.  Must not be called in callbacks.
  */
 void link_close(struct link *, const char *why);
 
 /*
- * For the end: tells the server that nothing more comes.  What was sent is
- * delivered by the kernel even after this process is gone.
+ * Shuts down our direction of the connection.  The kernel still delivers what
+ * was sent, even after this process has exited.
  */
 void link_finish(struct link *);
 

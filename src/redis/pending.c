@@ -1,4 +1,4 @@
-/* A ring: replies take from its head what was sent at its tail. */
+/* A ring: requests enter at the tail, and replies remove them at the head. */
 #include "base/clock.h"
 #include "redis/pending.h"
 

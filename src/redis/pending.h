@@ -1,6 +1,6 @@
 /*
- * The requests of a connection that have no reply yet, in the order in which
- * they were sent, which is that of their replies.
+ * The requests of a connection without a reply, in the order in which they were
+ * sent.  Replies arrive in the same order.
  */
 #ifndef PENDING_H
 #define PENDING_H
@@ -12,18 +12,18 @@
 #define PENDING_MAX 32
 
 struct pending_request {
-	int tag; /* negative: one that the connection sends for itself */
+	int tag; /* negative: a request of the connection itself */
 	int64_t sent_ms;
-	char *bytes;   /* of a cluster: as it was sent, to be sent again */
+	char *bytes;   /* in a cluster: the request, to be sent again */
 	size_t len;    /* of bytes */
-	int redirects; /* that it has followed */
-	bool asking;   /* ASKING goes ahead of it: its slot is moving there */
+	int redirects; /* so many redirections did it follow */
+	bool asking;   /* send ASKING first: its slot is moving */
 };
 
-/* All zeros is an empty one. */
+/* All zeros is an empty ring. */
 struct pending {
 	struct pending_request ring[PENDING_MAX];
-	unsigned int head, tail; /* of all that were ever taken and added */
+	unsigned int head, tail; /* counts of requests removed and added */
 };
 
 bool pending_full(const struct pending *);
@@ -32,13 +32,16 @@ bool pending_empty(const struct pending *);
 /* Adds a request behind the others; the ring must not be full. */
 void pending_add(struct pending *, struct pending_request);
 
-/* Takes the first, which the next reply is for; the ring must not be empty. */
+/*
+ * Removes and returns the first, to which the next reply belongs; the ring must
+ * not be empty.
+ */
 struct pending_request pending_take(struct pending *);
 
-/* The tag of the first; the ring must not be empty. */
+/* Returns the tag of the first; the ring must not be empty. */
 int pending_first_tag(const struct pending *);
 
-/* When the first was sent, or CLOCK_NEVER if there is none. */
+/* Returns when the first was sent, or CLOCK_NEVER if there is none. */
 int64_t pending_since_ms(const struct pending *);
 
 #endif

@@ -1,4 +1,4 @@
-/* A request that is redirected without end is given up. */
+/* Limits the redirections of a request, so that a loop of them ends. */
 #include "redis/redirect.h"
 #include "redis/topology.h"
 

@@ -1,7 +1,7 @@
 /*
- * Where a server sends a connection on to: a Sentinel to the master, a node of
- * a cluster to the one that has the slot.  What a cluster did not execute is
- * sent again there, in its order.
+ * Redirections of a connection: from a Sentinel to the master, or from a
+ * cluster node to the node that has the slot.  Requests that a node refused are
+ * sent to the other in the same order.
  */
 #ifndef REDIRECT_H
 #define REDIRECT_H
@@ -13,30 +13,31 @@
 #include "redis/pending.h"
 #include "redis/url.h"
 
-/* All zeros: to nowhere. */
+/* All zeros: no redirection. */
 struct redirect {
-	struct endpoint to;   /* stays known; port 0: never */
+	struct endpoint to;   /* kept once known; port 0: none yet */
 	bool due;             /* as soon as all requests have their replies */
-	struct pending moved; /* requests to be sent there */
+	struct pending moved; /* the requests to be sent there */
 };
 
 /* Makes a redirection due. */
 void redirect_to(struct redirect *, const struct endpoint *to);
 
 /*
- * Whether the error of the node at host redirects a request, which is taken if
- * so.  One that was redirected too often stays.
+ * Returns whether the error redirects the request to another node; if so, takes
+ * the request over. host is the node that replied.  A request that was
+ * redirected too often is not taken.
  */
 bool redirect_take(struct redirect *, struct pending_request *,
     const char *error, const char *host);
 
 /*
- * Sends the requests on the link, as if they were new.  If one cannot be sent,
- * it and those behind it stay, and the link is aborted.
+ * Sends the requests on the link, like new ones.  If one cannot be sent, it and
+ * those behind it stay, and the link is aborted.
  */
 void redirect_resend(struct redirect *, struct link *);
 
-/* The tag of ASKING, which goes ahead of some of them; no step has it. */
+/* The tag of ASKING, which precedes some of them; no handshake step has it. */
 #define REDIRECT_ASKING (HANDSHAKE_AUTH - 1)
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * hiredis's replies.  A reply without a request is an assertion in hiredis, and
- * one without end would take all memory; limits in front of hiredis's own reply
- * functions stop both while they are parsed.
+ * Limits hiredis's reply parser.  A reply without a request fails an assertion
+ * in hiredis, and an endless reply would take all memory.  Our functions run
+ * before hiredis's own reply functions and stop both during parsing.
  */
 #include <hiredis/hiredis.h>
 
@@ -17,14 +17,17 @@ typedef size_t elements_t;
 static redisReplyObjectFunctions unlimited; /* hiredis's own */
 static redisReplyObjectFunctions limited;
 
-/* Whether the reply that is being parsed may cost so many bytes more. */
+/* Whether the reply that is being parsed may take cost more bytes. */
 static bool
 affordable(const redisReadTask *task, size_t cost)
 {
 	struct reply_budget *b = task->privdata;
 
 	if (task->parent == NULL) {
-		/* An error out of turn ("max number of clients") is allowed. */
+		/*
+		 * An error without a request ("max number of clients") is
+		 * allowed.
+		 */
 		if (pending_empty(b->requests) &&
 		    task->type != REDIS_REPLY_ERROR)
 			return false;

@@ -1,7 +1,4 @@
-/*
- * A server's reply to one request: how the rest of the program reads it, and
- * what it may cost.
- */
+/* A server's reply to one request, and the limit on its size. */
 #ifndef REPLY_H
 #define REPLY_H
 
@@ -18,49 +15,50 @@ enum reply_kind {
 	REPLY_LOST    /* the connection was lost first */
 };
 
-/* Valid only inside the callback that gets it. */
+/* Valid only inside the callback that receives it. */
 struct reply {
 	enum reply_kind kind;
-	int tag;           /* the request's */
-	int64_t sent_ms;   /* when the request was handed over to be sent */
+	int tag;           /* of the request */
+	int64_t sent_ms;   /* when link_send() took the request */
 	const char *text;  /* the error, unless REPLY_OK */
 	const void *value; /* see reply_int() and the like */
 	size_t size;       /* bytes of memory that it takes, at least */
 };
 
 /*
- * The i-th element of a reply that is an array: an integer (0 if it is none),
- * a string (NULL if it is none; *len may be NULL), a nested array's elements
- * counted and taken by reply_sub().
+ * Return the i-th element of a reply that is an array: an integer, 0 for any
+ * other type; or a string, NULL for any other type, with its length in *len
+ * unless len is NULL. reply_count() and reply_sub() are for nested arrays.
  */
 long long reply_int(const struct reply *, size_t i);
 const char *reply_string(const struct reply *, size_t i, size_t *len);
 struct reply reply_sub(const struct reply *, size_t i);
 size_t reply_count(const struct reply *);
 
-/* A reply that is a string, or NULL if it is none. */
+/* Returns a reply that is itself a string, or NULL for any other type. */
 const char *reply_text(const struct reply *);
 
-/* A reply that is an integer itself; 0 if it is none. */
+/* Returns a reply that is itself an integer, or 0 for any other type. */
 long long reply_number(const struct reply *);
 
 struct pending;
 struct redisReader;
 
-/* What the reply that is being parsed may cost. */
+/* The limits on the reply that is being parsed. */
 struct reply_budget {
-	const struct pending *requests; /* a reply without one is refused */
+	const struct pending *requests; /* a reply needs one of these */
 	size_t left;                    /* bytes of memory */
 };
 
 /*
  * From now on the reader parses only replies to these requests, none of them
- * larger than REPLY_MAX.  Both stay in place for as long as the reader does.
+ * larger than REPLY_MAX.  The budget and the requests must stay in place as
+ * long as the reader.
  */
 void reply_limit(struct reply_budget *, const struct pending *requests,
     struct redisReader *);
 
-/* The bytes of memory that the reply which was parsed last takes, at least. */
+/* Returns how many bytes of memory the last parsed reply takes, at least. */
 size_t reply_cost(const struct reply_budget *);
 
 #endif

@@ -1,9 +1,8 @@
 /*
  * Only getaddrinfo(3) resolves names as this host is configured to, and it
- * blocks, so it gets a thread.  A lookup has two owners, the thread and the
- * resolver; the last one frees it, so nothing ever waits for a thread that
- * hangs.  The thread runs with all signals blocked, as the one that starts it
- * does.
+ * blocks, so it runs in a thread.  A lookup has two owners, the thread and the
+ * resolver, and the last one frees it, so nothing ever waits for a thread that
+ * hangs.  The thread inherits a mask that blocks all signals.
  */
 #include <arpa/inet.h>
 #include <errno.h>

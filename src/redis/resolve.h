@@ -1,5 +1,5 @@
 /*
- * Names to addresses: at once, which may block, or in a thread of its own while
+ * Resolves names to addresses: at once, which may block, or in a thread while
  * the loop turns.
  */
 #ifndef RESOLVE_H
@@ -16,10 +16,10 @@
 struct resolved {
 	char ips[RESOLVE_IPS][RESOLVE_IP]; /* in the resolver's order */
 	int n;                             /* 0: none, see why */
-	char why[RESOLVE_WHY];             /* that n is 0 */
+	char why[RESOLVE_WHY];             /* why n is 0 */
 };
 
-struct lookup; /* what a thread works on */
+struct lookup; /* shared with the thread */
 
 struct resolver {
 	struct loop *loop;
@@ -32,21 +32,21 @@ struct resolver {
 /* Whether host is an IP address, which needs no resolver. */
 bool resolve_is_address(const char *host);
 
-/* Looks host up, which may block; an address resolves to itself. */
+/* Resolves host, which may block.  An IP address resolves to itself. */
 void resolve_now(const char *host, struct resolved *);
 
-/* Fills memory that the caller owns; no lookup is under way yet. */
+/* Fills memory that the caller owns, with no lookup under way. */
 void resolver_init(struct resolver *, struct loop *,
     void (*done_cb)(void *arg, const char *host, const struct resolved *),
     void *arg);
 
 /*
- * Begins to look host up; loop_turn() calls done_cb.  Returns 0, or -1 with
- * errno.  Not while another lookup is under way.
+ * Begins a lookup of host; loop_turn() calls done_cb.  Returns 0, or -1 with
+ * errno.  Must not be called while another lookup is under way.
  */
 int resolver_start(struct resolver *, const char *host);
 
-/* Forgets the lookup that is under way, if any: done_cb is not called. */
+/* Drops the lookup under way, if any; its done_cb will not be called. */
 void resolver_cancel(struct resolver *);
 
 #endif

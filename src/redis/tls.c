@@ -1,7 +1,6 @@
 /*
- * The TLS module.  hiredis moves the bytes, but does not verify whose
- * certificate it gets: here every server has to prove that it is the one in the
- * URL.
+ * The TLS module. hiredis moves the bytes but does not check the name in a
+ * certificate.  Here every server has to prove that it is the one in the URL.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,7 +26,7 @@ struct tls {
 
 extern const struct tls_module redlock_tls;
 
-/* Puts the last error of OpenSSL into words. */
+/* Writes the last error of OpenSSL in words. */
 static void
 openssl_why(char why[TLS_WHY], const char *what, const char *file)
 {
@@ -41,7 +40,7 @@ openssl_why(char why[TLS_WHY], const char *what, const char *file)
 	ERR_clear_error();
 }
 
-/* OpenSSL does not say that a file is missing, or which. */
+/* Checks a file first, since OpenSSL's errors do not name a missing file. */
 static bool
 readable(const char *what, const char *file, char why[TLS_WHY])
 {
@@ -52,7 +51,10 @@ readable(const char *what, const char *file, char why[TLS_WHY])
 	return false;
 }
 
-/* OpenSSL would prompt on the terminal, or read the input of COMMAND. */
+/*
+ * Refuses a passphrase.  OpenSSL would prompt on the terminal, or read the
+ * input of COMMAND.
+ */
 static int
 no_passphrase_cb(char *buf, int size, int writes, void *wanted)
 {
@@ -113,9 +115,9 @@ use_files(SSL_CTX *ctx, const struct tls_files *f, char why[TLS_WHY])
 }
 
 /*
- * The certificate must be for that name or address, as an alternative name of
- * its subject (RFC 6125); the subject's common name does not count.  To OpenSSL
- * a name that begins with a dot is any name that ends so.
+ * Sets the name or address that the certificate must have as a subject
+ * alternative name (RFC 6125); the common name does not count.  A leading dot
+ * is refused, because OpenSSL takes it for a wildcard.
  */
 static bool
 expect_name(SSL *ssl, const char *name)
@@ -205,7 +207,7 @@ refused(const SSL *ssl, unsigned long code)
 }
 
 /*
- * Returns the first error of TLS itself, or 0.  After a failed write the alert
+ * Returns the first error of TLS itself, or 0. After a failed write the alert
  * with the reason may still be unread.
  */
 static unsigned long
@@ -228,7 +230,7 @@ first_error(SSL *ssl)
 	return code;
 }
 
-/* What the error may mean. */
+/* Returns what the user can do about the error. */
 static const char *
 advice(int reason)
 {
@@ -287,7 +289,7 @@ tls_begin(struct tls *tls, struct redisContext *c, const char *host,
 	}
 	ERR_clear_error();
 	if (redisInitiateSSL(c, ssl) != REDIS_OK) {
-		/* The port may refuse whatever is spoken. */
+		/* Whatever the protocol, the port may be closed. */
 		if (strncmp(errstr, connecting, sizeof(connecting) - 1) == 0)
 			errstr += sizeof(connecting) - 1;
 		*trouble = tls_trouble(ssl, why);

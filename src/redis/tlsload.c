@@ -1,9 +1,9 @@
 /*
- * Finds and loads the TLS module, which brings what it needs of hiredis.  It
- * stays loaded for the life of the process, as libssl does.
+ * Finds and loads the TLS module, which brings the part of hiredis that it
+ * needs.  Like libssl, it stays loaded for the life of the process.
  *
- * The module runs as us, so nobody else may be able to replace it: a copy of
- * the program may lie in a directory that others can write.
+ * The module runs with our rights, so no other user may be able to replace it:
+ * a copy of the program may lie in a directory that others can write to.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -39,7 +39,7 @@ guarded(const char *path, uid_t owner)
 /*
  * Copies the module's real path to real.  Returns 1 if only root or the owner
  * of the program can change it or a directory above it, 0 if others can, or -1
- * if it is not there.
+ * if it does not exist.
  */
 static int
 find_guarded(const char *path, uid_t owner, char real[PATH_MAX])
@@ -59,9 +59,9 @@ find_guarded(const char *path, uid_t owner, char real[PATH_MAX])
 }
 
 /*
- * Finds the module of this program: in ../lib/redlock-run or beside it, where
- * only those can write who can change the program anyway, or else where `make
- * install` puts it.  Returns false with why.
+ * Finds the module of this program: in ../lib/redlock-run or beside the
+ * program, if only users who can change the program can write there, or else
+ * where `make install` puts it.  Returns false with why.
  */
 static bool
 find_module(
@@ -92,7 +92,7 @@ find_module(
 	return realpath(TLS_DIR MODULE, real) != NULL;
 }
 
-/* The module of the program that runs. */
+/* Finds the module of the running program. */
 static bool
 find_own_module(char real[PATH_MAX], char why[TLS_WHY])
 {

@@ -1,5 +1,5 @@
 /*
- * A lookup of the URL's hosts delays nothing: meanwhile their last known
+ * Looking up the URL's hosts delays nothing: meanwhile their last known
  * addresses are tried again.  Only a redirection to a new name waits for its
  * lookup.
  */
@@ -11,9 +11,11 @@
 #include "base/clock.h"
 #include "redis/topology.h"
 
-#define LOOK_AGAIN_MS 1000 /* between two lookups of a name, at least */
+#define LOOK_AGAIN_MS 1000 /* from one lookup of a name to the next, at least */
 
-/* Stores a host's addresses; if a lookup found none, the old ones stay. */
+/*
+ * Stores a host's addresses; after a lookup that found none the old ones stay.
+ */
 static void
 keep(struct topology *t, int i, const struct resolved *found)
 {
@@ -46,7 +48,10 @@ looked_up_cb(void *arg, const char *host, const struct resolved *found)
 	if (!t->awaited)
 		return;
 	t->awaited = false;
-	/* A second redirection to the same name: the last address failed. */
+	/*
+	 * A second redirection to the same name means that its last address
+	 * failed.
+	 */
 	if (found->n > 0) {
 		set_target(
 		    &target, &t->redirected, found->ips[t->turn % found->n]);
@@ -95,7 +100,7 @@ topology_resolve(struct topology *t, char why[RESOLVE_WHY])
 		if (found.n == 0)
 			snprintf(why, RESOLVE_WHY, "%s", found.why);
 	}
-	/* The first is next. */
+	/* The next address is the first one. */
 	t->host = t->address->nat - 1;
 	t->ip = RESOLVE_IPS;
 	return t->nips > 0 ? 0 : -1;
@@ -110,7 +115,7 @@ look_up(struct topology *t, const char *host)
 	return 0;
 }
 
-/* Looks a host up once more, in the background. */
+/* Looks up a host again, in the background. */
 static void
 refresh(struct topology *t, int i)
 {
@@ -121,7 +126,7 @@ refresh(struct topology *t, int i)
 	    now - t->hosts[i].looked_ms < LOOK_AGAIN_MS)
 		return;
 	t->hosts[i].looked_ms = now;
-	(void)look_up(t, name); /* or the next time */
+	(void)look_up(t, name); /* if it fails, the next call tries again */
 }
 
 int
@@ -159,7 +164,7 @@ topology_redirect(
 		set_target(target, to, to->host);
 		return 1;
 	}
-	/* A lookup that outlasts an attempt serves the next one, too. */
+	/* A lookup that outlasts one attempt serves the next one as well. */
 	if (t->resolver.lookup == NULL || strcmp(t->looking, to->host) != 0) {
 		resolver_cancel(&t->resolver);
 		if (look_up(t, to->host) == -1)

@@ -1,7 +1,7 @@
 /*
- * Parsed by hand: there is no small well-kept library for URLs, and our grammar
- * is smaller than any.  Every length is checked, and nothing is ignored in
- * silence.
+ * Parsed by hand: there is no small, maintained library for URLs, and our
+ * grammar is smaller than theirs.  Every length is checked, and no part is
+ * silently ignored.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ decode(char *dst, size_t size, const char *src, size_t len)
 	return true;
 }
 
-/* Returns the number that s[0..len) is, 0 to max; -1 for anything else. */
+/* Returns the number in s[0..len), 0 to max, or -1 for anything else. */
 static int
 number(const char *s, size_t len, int max)
 {
@@ -78,15 +78,15 @@ unix_parse(struct address *a, const char *rest)
 }
 
 /*
- * User and password in a word that may be a URL: what stands between its
- * scheme, if it has one, and the last '@'.  Nothing else finds them, so what is
- * parsed as a password is masked as one.
+ * User and password in a word that may be a URL: the text between its scheme,
+ * if any, and the last '@'. This is the only parser for them, so whatever is
+ * used as a password is also masked as one.
  */
 struct userinfo {
 	const char *begin;
-	const char *colon; /* in front of the password; NULL: there is none */
+	const char *colon; /* before the password; NULL: no password */
 	const char *end;   /* the '@'; NULL: no user and no password */
-	bool scheme;       /* a scheme stands in front */
+	bool scheme;       /* the word begins with a scheme */
 };
 
 static struct userinfo
@@ -178,7 +178,7 @@ hosts_parse(struct address *a, const char *s, size_t len, int port)
 	return host_parse(a, s, len, port);
 }
 
-/* Reads what follows the hosts: "/master" of Sentinels, and "/db". */
+/* Reads the text after the hosts: "/master" for Sentinels, and "/db". */
 static const char *
 path_parse(struct address *a, const char *slash)
 {
@@ -207,7 +207,7 @@ path_parse(struct address *a, const char *slash)
 }
 
 /*
- * Writes the URL as it is printed and compared: without the password, and
+ * Writes the URL for messages and comparisons: without the password, and
  * without a user that stands alone, which may be one.
  */
 static void
@@ -234,7 +234,7 @@ write_text(struct address *a, const char *scheme)
 static const char *
 tcp_parse(struct address *a, const char *url, const char *scheme)
 {
-	/* A password may hold '/' and '@' unencoded if a host follows. */
+	/* A password may contain an unencoded '/' or '@' if a host follows. */
 	const struct userinfo u = find_userinfo(url);
 	const char *rest = u.end != NULL ? u.end + 1 : u.begin;
 	const char *slash, *why;
@@ -311,8 +311,8 @@ address_same(const struct address *a, const struct address *b)
 
 /*
  * Finds the secret in a word that may be a URL: its password, or a user that
- * stands alone, which redis-cli takes for a password.  Returns where it begins,
- * with its length and whether it is a password, or NULL.
+ * stands alone, which redis-cli takes for a password.  Returns its start, with
+ * its length and whether it is a password; NULL if there is none.
  */
 static const char *
 find_secret(const char *word, size_t *len, bool *password)
@@ -399,7 +399,7 @@ address_cut(char *url)
 		return false;
 	from = url + (secret - url) - 1;
 	secret += len;
-	/* Without a user there is no '@' either. */
+	/* Without a user the '@' goes as well. */
 	if (from[-1] == '/' && *secret == '@')
 		secret++;
 	memmove(from, secret, strlen(secret) + 1);

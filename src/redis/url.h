@@ -1,4 +1,4 @@
-/* Where a server is, from the URL that a user wrote.  Pure: no look-ups. */
+/* Parses the URL of a server.  Pure: resolves no names. */
 #ifndef ADDRESS_H
 #define ADDRESS_H
 
@@ -7,7 +7,7 @@
 
 #define ADDRESS_DEFAULT "redis://127.0.0.1:6379"
 #define ADDRESS_HOST    256
-#define ADDRESS_PATH    108 /* what fits in sockaddr_un */
+#define ADDRESS_PATH    108 /* the limit of sockaddr_un */
 #define ADDRESS_SECRET  512
 #define ADDRESS_MASTER  128
 #define ADDRESS_HOSTS   16 /* in one URL, at most */
@@ -19,7 +19,7 @@ struct endpoint {
 	int port;
 };
 
-/* What listens at the hosts of a URL. */
+/* What runs at the hosts of a URL. */
 enum address_kind {
 	ADDRESS_SERVER,   /* the server */
 	ADDRESS_SENTINEL, /* Sentinels, which name the master */
@@ -32,7 +32,7 @@ struct address {
 	struct endpoint at[ADDRESS_HOSTS];
 	int nat;                     /* 0 for a unix socket */
 	char path[ADDRESS_PATH];     /* empty for TCP */
-	char master[ADDRESS_MASTER]; /* its name among the sentinels */
+	char master[ADDRESS_MASTER]; /* its name in the Sentinels */
 	int db;
 	char user[ADDRESS_SECRET];     /* empty: the default user */
 	char password[ADDRESS_SECRET]; /* empty: none */
@@ -51,39 +51,40 @@ struct address {
  *	host[:port]
  *
  * The first three may begin with rediss, for TLS.  User, password and master
- * are percent-decoded, IPv6 addresses stand in brackets.  Returns NULL, or the
+ * are percent-decoded; IPv6 addresses stand in brackets.  Returns NULL, or the
  * mistake as the end of a sentence ("has no host"); *a is then undefined.
  */
 const char *address_parse(struct address *a, const char *url);
 
-/* Returns the port that text is, 1 to 65535; -1 if it is none. */
+/* Returns the port number in text, 1 to 65535, or -1 if it is none. */
 int address_port(const char *text);
 
-/* Whether both lead to the same servers, whatever their users and databases. */
+/* Whether both lead to the same servers; ignores user and database. */
 bool address_same(const struct address *, const struct address *);
 
 /*
- * Copies a word that may be a URL to dst.  Its password, or a user that stands
- * alone (redis://user@host), which redis-cli takes for a password, becomes
- * "***".
+ * Copies a word that may be a URL to dst.  A password becomes "***", and so
+ * does a user that stands alone (redis://user@host), because redis-cli takes it
+ * for a password.
  */
 char *address_mask(char *dst, size_t size, const char *word);
 
 /*
- * The word as an error may quote it, whatever it was meant for: masked, since a
- * URL may stand anywhere by mistake.  Valid until the next call.
+ * Returns the word as an error may quote it: masked, since users may type a URL
+ * in any place by mistake.  Valid until the next call.
  */
 const char *quotable(const char *word);
 
 /*
- * Whether the word is a URL with a password; a user that stands alone is none.
+ * Whether the word is a URL with a password; a user that stands alone does not
+ * count.
  */
 bool address_has_password(const char *url);
 
-/* Overwrites the password in url itself, if there is one. */
+/* Overwrites the password inside url, if there is one. */
 void address_wipe(char *url);
 
-/* Removes the password from the URL; false if there is none. */
+/* Removes the password from the URL.  Returns false if there is none. */
 bool address_cut(char *url);
 
 #endif
