@@ -1,12 +1,11 @@
 /*
  * Access control lists: the one list of commands that a user needs, the rule
- * that we tell people, and how servers say that it was not heeded.  The rule
- * says nothing about channels: it has to work with Redis 6.0, which does not
- * know the word.
+ * that we suggest, and tests for missing permissions.  The rule does not
+ * mention channels, because Redis 6.0 would reject it.
  *
- * Servers look at the number of arguments, then at the permission, then at all
- * the rest: a word that makes no sense ("?"), or a key that is not there, makes
- * an attempt that does nothing.
+ * Servers check the number of arguments first, then the permission, then the
+ * arguments.  So a call with a nonsensical word ("?") or an absent key tests
+ * the permission and does nothing.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,14 +14,15 @@
 #include "protocol/key.h"
 
 /*
- * LPUSH would always do something.  It is tried in a script that may not write,
- * which Redis 6 does not know: there it is not found out.
+ * LPUSH would always add an element, so it is tried in a script that must not
+ * write.  Redis 6 does not support such scripts; there a missing LPUSH goes
+ * unnoticed.
  */
 static const char lpush[] =
     "#!lua flags=no-writes\nreturn redis.pcall('LPUSH',KEYS[1],1)";
 
 static const char no_list[] = "--status and --history need -k";
-static const char no_need[] = ""; /* where there is, it comes first of all */
+static const char no_need[] = ""; /* a server that has it tries it first */
 static const char no_history[] = "there is no history";
 static const char no_replicas[] = "--replicas cannot be used";
 static const char no_type[] = "a key that is no lock is named without its type";
@@ -63,7 +63,10 @@ const struct right rights[RIGHTS] = {
 	{ "wait", { "WAIT", "?", "?" }, no_replicas },
 };
 
-/* The prefix to the letter, in a pattern. */
+/*
+ * Appends the prefix with the characters escaped that have a meaning in a
+ * pattern.
+ */
 static char *
 add_literally(char *dst, const char *prefix)
 {
@@ -75,7 +78,9 @@ add_literally(char *dst, const char *prefix)
 	return dst;
 }
 
-/* Whether the pattern of the locks' own keys is one of the others, too. */
+/*
+ * Whether the pattern of the locks' own keys covers the auxiliary keys as well.
+ */
 static bool
 serves_all(const char *prefix)
 {
@@ -91,7 +96,7 @@ acl_part(
 {
 	char *to = dst;
 
-	/* A pattern beside ~* is an error. */
+	/* Redis rejects a further pattern beside ~*. */
 	if (patterns != 0 && serves_all(prefix))
 		patterns = PATTERN_LOCK;
 	for (int p = PATTERN_LOCK; p <= PATTERN_BESIDE; p++)
@@ -105,7 +110,8 @@ acl_part(
 		if (commands & RIGHT_BIT(i))
 			to = stpcpy(stpcpy(to, " +"), rights[i].command);
 	if (to > dst)
-		memmove(dst, dst + 1, (size_t)(to - dst)); /* without the " " */
+		memmove(dst, dst + 1,
+		    (size_t)(to - dst)); /* drops the leading blank */
 	return dst;
 }
 

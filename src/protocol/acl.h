@@ -1,4 +1,4 @@
-/* What a user of the server has to be permitted. */
+/* The permissions that the server's user needs. */
 #ifndef ACL_H
 #define ACL_H
 
@@ -11,44 +11,50 @@
 #define RIGHT_WORDS 7
 
 /*
- * A command that we and our scripts send.  The same are in the man page and in
- * README.md.
+ * A command that we or our scripts send. redlock-run.conf(5) lists the same
+ * commands.
  */
 struct right {
-	const char *command; /* as ACL SETUSER has it, without the + */
+	const char *command; /* without the + of ACL SETUSER */
 	/*
-	 * The command in a form that changes nothing: it fails, but only after
-	 * its permission has been looked at, or it finds nothing to do.  "KEY"
-	 * stands for a key that does not exist.
+	 * A call that changes nothing: it fails, but only after the server has
+	 * checked the permission, or it finds nothing to do.  "KEY" stands for
+	 * a key that does not exist.
 	 */
 	const char *words[RIGHT_WORDS];
-	/* What is so without it; empty: nothing, NULL: there are no locks. */
+	/*
+	 * What is missing without it; empty: nothing, NULL: locks are
+	 * impossible.
+	 */
 	const char *without;
 };
 
-/* A set of them is a number with their bits. */
+/* A set of commands is a number with their bits. */
 extern const struct right rights[RIGHTS];
 
 #define RIGHT_BIT(i) (UINT32_C(1) << (i))
 #define RIGHTS_ALL   (RIGHT_BIT(RIGHTS) - 1)
 
-/* Key patterns: the lock's own key, and those beside it. */
+/* Key patterns: one for the lock's own key, one for its auxiliary keys. */
 enum { PATTERN_LOCK = 1, PATTERN_BESIDE = 2, PATTERN_ALL = 3 };
 
 /*
- * Writes key patterns and commands for locks with that prefix, of at most
+ * Writes the key patterns and commands for locks with that prefix, of at most
  * LOCK_NAME bytes, as words for ACL SETUSER.  Returns dst.
  */
 char *acl_text(char dst[ACL_TEXT], const char *prefix);
 
-/* The same with those patterns and commands alone. */
+/* Like acl_text(), for only those patterns and commands. */
 char *acl_part(
     char dst[ACL_TEXT], const char *prefix, int patterns, uint32_t commands);
 
-/* Writes the names of commands, as "eval, get".  Returns dst. */
+/* Writes the names of commands, such as "eval, get".  Returns dst. */
 char *acl_names(char dst[ACL_TEXT], uint32_t commands);
 
-/* Those of commands without which there are no locks; without which nothing. */
+/*
+ * Return the commands without which locks are impossible; without which nothing
+ * is missing.
+ */
 uint32_t acl_needed(uint32_t commands);
 uint32_t acl_idle(uint32_t commands);
 

@@ -1,6 +1,4 @@
-/*
- * What the keys in Redis are called, and which lock a key belongs to.
- */
+/* The names of the keys in Redis, and the lock to which a key belongs. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +7,8 @@
 #include "protocol/key.h"
 
 /*
- * All keys of a lock live in the Redis Cluster slot of the lock key: it is
- * their hash tag, unless it has one of its own.
+ * The keys of a lock must share a Redis Cluster slot.  So the lock key is the
+ * hash tag of the auxiliary keys, unless it contains a tag of its own.
  */
 void
 lock_keys(char key[LOCK_KEY], char aux[LOCK_KEY], const char *prefix,
@@ -28,11 +26,9 @@ lock_keys(char key[LOCK_KEY], char aux[LOCK_KEY], const char *prefix,
 }
 
 /*
- * Returns the name of the lock that a key belongs to, its length in *len (0:
- * none of ours), and what kind of key it is in *kind.  The lock's own key is
- * prefix and NAME; those beside it are that, in braces unless it has a tag, and
- * ":~" and their kind.  NAME has no ":~" in it, but may begin with "~" behind a
- * prefix that ends with ":".
+ * The lock's own key is the prefix and NAME.  An auxiliary key is the lock key,
+ * in braces unless it has a tag, then ":~" and the kind.  NAME never contains
+ * ":~", but it may begin with "~" after a prefix that ends with ":".
  */
 const char *
 key_name(const char *key, const char *prefix, size_t *len, const char **kind)

@@ -1,4 +1,4 @@
-/* Names of locks, and the keys in Redis that belong to one. */
+/* Names of locks, and their keys in Redis. */
 #ifndef KEY_H
 #define KEY_H
 
@@ -10,21 +10,24 @@
 #define LOCKS_MAX  32   /* of one run */
 
 /*
- * Writes the key of the lock name, and what the keys beside it begin with,
+ * Writes the key of the lock name, and the beginning of its auxiliary keys,
  * which lie in the same slot of a Redis Cluster.
  */
 void lock_keys(char key[LOCK_KEY], char aux[LOCK_KEY], const char *prefix,
     const char *name);
 
 /*
- * The inverse: the name of the lock that key belongs to under prefix, not
- * ended by a NUL.  *len is its length, 0 if the key is none of ours; *kind is
- * what comes behind ":~" in the keys beside the lock, or "".
+ * The inverse: returns the name of the lock to which key belongs under prefix,
+ * without a NUL at its end. *len is its length, 0 if the key is not one of
+ * ours. *kind is the text after ":~" in an auxiliary key, or "".
  */
 const char *
 key_name(const char *key, const char *prefix, size_t *len, const char **kind);
 
-/* The number of a slot, 1 for the lock itself; 0: another kind of key. */
+/*
+ * Returns the number of a slot, 1 for the lock itself, 0 for another kind of
+ * key.
+ */
 int key_slot(const char *kind);
 
 #endif

@@ -1,10 +1,10 @@
-/* How a lock is used: in one of these ways at a time. */
+/* The mode of a lock: it is used in one of these at a time. */
 #ifndef MODE_H
 #define MODE_H
 
 /*
- * Beside the mode goes a capacity: the number of slots of a LOCK_SLOTTED lock,
- * each of which one client may hold; 1 in the other modes.
+ * Each mode comes with a capacity: the number of slots of a LOCK_SLOTTED lock,
+ * each for one client; 1 in the other modes.
  */
 enum lock_mode {
 	LOCK_EXCLUSIVE, /* one client holds it */

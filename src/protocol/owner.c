@@ -1,6 +1,6 @@
 /*
- * What we write about ourselves, and what we read of others.  A value that we
- * did not write is a stranger's: any bytes, any length.
+ * Writes and reads owner values.  A value may come from another program: any
+ * bytes, of any length.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,8 +19,8 @@ static const char version[] = "redlock-run/2 ";
 static const char cooldown[] = "cooldown ";
 
 /*
- * Most users stand in /etc/passwd.  Asking there first saves a tenth of a
- * whole run's time, which getpwuid() spends on name services.
+ * Reads /etc/passwd first, where most users are. getpwuid() starts the name
+ * services, which takes a tenth of a whole run's time.
  */
 static void
 user_name(char *buf, size_t size)
@@ -127,8 +127,8 @@ owner_details(const struct owner *o, char buf[OWNER_DETAILS])
 }
 
 /*
- * Takes "name=text" and the blank or end behind it from *p, decoded into buf.
- * False if it is not there, does not fit or holds a NUL.
+ * Reads "name=text" and the blank or end behind it from *p, and decodes text
+ * into buf.  Returns false if it is absent, too long or contains a NUL.
  */
 static bool
 take_field(
@@ -170,7 +170,7 @@ take_number(const char **p, const char *end, const char *name, int64_t max,
 	    number_parse(text, strlen(text), max, number) == 0;
 }
 
-/* The fields that not every owner has. */
+/* Reads the optional fields. */
 static void
 take_options(struct owner *o, const char *p, const char *end)
 {
@@ -184,7 +184,7 @@ take_options(struct owner *o, const char *p, const char *end)
 		o->message[0] = '\0';
 }
 
-/* Skips text at *p; false if something else is there. */
+/* Skips text at *p. Returns false if something else is there. */
 static bool
 skip(const char **p, const char *end, const char *text)
 {

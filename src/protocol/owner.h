@@ -1,14 +1,14 @@
 /*
- * The value of a lock: who holds it.
+ * The owner value: the content of a lock's key.
  *
  *	redlock-run/2 token=UUID try=N since=MS pid=N host=H user=U command=C
  *	    ttl=MS [slots=N] [message=M]
  *
- * The id, up to and with the blank after try, says whose it is and is all
- * that the scripts compare; since is put in by the server, in its own time.
- * Fields are percent-encoded, so a blank always ends one.  A lock in
- * cooldown has "cooldown " before that.  Readable with redis-cli GET; never
- * more of COMMAND than the base name of its argv[0], since arguments hold
+ * The id, up to and including the blank after try, identifies the attempt, and
+ * the scripts compare nothing else.  The server fills in since, by its own
+ * clock.  Fields are percent-encoded, so a blank always ends one.  In cooldown
+ * the value begins with "cooldown ". It is readable with redis-cli GET.  Of
+ * COMMAND it contains only the base name of argv[0], since arguments may be
  * secrets.
  */
 #ifndef OWNER_H
@@ -34,58 +34,58 @@ struct owner {
 	char user[OWNER_FIELD];
 	char command[OWNER_FIELD];
 	pid_t pid;
-	int64_t since_ms; /* the server's wall clock; of a parsed one only */
+	int64_t since_ms; /* the server's wall clock; only of a parsed value */
 	bool in_cooldown;
-	int slots;      /* how many there are; 0: it has the lock alone */
+	int slots;      /* capacity of the lock; 0: it has no slots */
 	int64_t ttl_ms; /* of its lease; 0: unknown */
 	char message[OWNER_MESSAGE]; /* the user's own; empty: none */
 };
 
 /*
- * Makes this run's owner: a new token, this process, this host, this user,
- * the base name of argv0, and the number of slots, if it is one of several.
+ * Makes this run's owner: a new token, this process, host and user, and the
+ * base name of argv0. slots is the capacity of a lock with slots, else 0.
  */
 void owner_init(struct owner *, const char *argv0, int slots);
 
-/* Whether text is a token as owner_init() makes them. */
+/* Whether text has the form of a token. */
 bool owner_is_token(const char *text);
 
 /*
- * Writes the id of this owner's attempt, or, if that is 0, what the ids of all
- * its attempts begin with.  Returns buf.
+ * Writes the id of this owner's attempt or, if attempt is 0, the common
+ * beginning of the ids of all its attempts.  Returns buf.
  */
 char *owner_id(const struct owner *, unsigned int attempt, char buf[OWNER_ID]);
 
-/* Writes what follows since in the value.  Returns buf. */
+/* Writes the part of the value after since.  Returns buf. */
 char *owner_details(const struct owner *, char buf[OWNER_DETAILS]);
 
 /*
- * Reads a lock's value of len bytes.  Returns 0, or -1 if it is not one of
- * ours (another kind of client's); *o is then zeroed.
+ * Reads a lock's value of len bytes.  Returns 0, or -1 if another kind of
+ * client wrote it; *o is then zeroed.
  */
 int owner_parse(struct owner *o, const char *value, size_t len);
 
 /*
- * Returns whether the value is that of a grant which the waiter has not
- * confirmed yet; its lease is then short.
+ * Returns whether the value is a grant that its waiter has not confirmed yet.
+ * Such a lease is short.
  */
 bool owner_is_unconfirmed(const char *value, size_t len);
 
 /*
- * Writes "by=USER@HOST", as the history names whoever broke a lock.  Returns
- * buf.
+ * Writes "by=USER@HOST", the history's name for a user who broke a lock.
+ * Returns buf.
  */
 char *owner_by(const struct owner *, char buf[OWNER_DETAILS]);
 
 /*
  * Reads "by=USER@HOST" at the end of text, which may be NULL, into buf; "" if
- * that is not there.
+ * it is absent.
  */
 void owner_read_by(char buf[OWNER_BY], const char *text, size_t len);
 
 /*
- * For how long it has had the lock when the server's clock says now_us; 0 if it
- * has it since a later time.
+ * Returns for how long the owner has had the lock at now_us of the server's
+ * clock, at least 0.
  */
 int64_t owner_age_ms(const struct owner *, int64_t now_us);
 
@@ -93,9 +93,9 @@ int64_t owner_age_ms(const struct owner *, int64_t now_us);
 char *owner_what(char buf[OWNER_WHAT], const struct owner *);
 
 /*
- * Writes "deploy@web1 pid 4242 (backup.sh)", or for a value of another kind of
- * client, which leaves the owner zeroed, "another client (its value)".  Returns
- * buf.
+ * Writes "deploy@web1 pid 4242 (backup.sh)".  For the value of another kind of
+ * client, which leaves the owner zeroed, writes "another client (its value)".
+ * Returns buf.
  */
 char *owner_who(
     char buf[OWNER_WHO], const struct owner *, const char *value, size_t len);

@@ -1,5 +1,5 @@
 /*
- * The arithmetic of quorum and lease: the only place where these are computed.
+ * The arithmetic of quorum and lease: the only place that computes it.
  *
  *	q	N/2 + 1 of the N configured servers
  *	v_i	the sending of the last request that server i granted
@@ -12,9 +12,9 @@
  *	SIGKILL	margin before D: TTL/50 + 5 ms, at most 100 ms
  *	SIGTERM	before that: --kill-after, at most TTL/3
  *
- * A grant that came with the wake is a lease of the length L, which is at most
- * the TTL, until it is confirmed: v_i, start and retry are those of L, and from
- * SIGTERM to SIGKILL it is at most L/10.
+ * A grant that came with the wake is, until its confirmation, a lease of length
+ * L, at most the TTL: v_i, start and retry follow from L instead of the TTL,
+ * and there are at most L/10 from SIGTERM to SIGKILL.
  */
 #ifndef QUORUM_H
 #define QUORUM_H
@@ -23,35 +23,36 @@
 
 #define LOCK_SERVERS 31 /* at most */
 
-/* How many of the configured servers are a majority. */
+/* Returns how many of the configured servers are a majority. */
 int quorum_of(int servers);
 
-/* The q-th largest of n values; 0 if they are not that many. */
+/* Returns the q-th largest of n values, or 0 if there are fewer than q. */
 int64_t quorum_largest(const int64_t valid_ms[], int n, int q);
 
 /*
- * How long a grant for ttl_ms counts from the sending of its request: the TTL
- * less what clocks may drift apart in that time.
+ * Returns for how long a grant counts after its request was sent: the TTL less
+ * the drift of the clocks in that time.
  */
 int64_t lease_valid_ms(int64_t ttl_ms);
 
-/* From a renewal to the next; and to the next try of one that has failed. */
+/* Return the time between renewals, and from a failed one to its retry. */
 int64_t lease_renewal_ms(int64_t ttl_ms);
 int64_t lease_retry_ms(int64_t ttl_ms);
 
-/* What has to be left until D when COMMAND starts. */
+/* Returns how much of the lease must be left until D when COMMAND starts. */
 int64_t lease_start_ms(int64_t ttl_ms);
 
 /*
- * From SIGKILL to D; and from SIGTERM to SIGKILL, of the kill_after_ms that are
- * wanted, while the lease runs out.
+ * Return the times before the end of a lease: from SIGKILL to D; from SIGTERM
+ * to SIGKILL, at most kill_after_ms; and the latter for a grant of length_ms
+ * that came with the wake.
  */
 int64_t lease_margin_ms(int64_t ttl_ms);
 int64_t lease_kill_after_ms(int64_t ttl_ms, int64_t kill_after_ms);
 int64_t lease_grant_kill_after_ms(
     int64_t length_ms, int64_t ttl_ms, int64_t kill_after_ms);
 
-/* The default of --node-timeout. */
+/* Returns the default of --node-timeout. */
 int64_t lease_node_timeout_ms(int64_t ttl_ms);
 
 #endif

@@ -1,7 +1,4 @@
-/*
- * A script's reply, as numbers that can be right; anything else is a malformed
- * reply.
- */
+/* Reads a script's reply.  A number that cannot be right makes it malformed. */
 #include <limits.h>
 #include <string.h>
 
@@ -19,7 +16,7 @@ read_number(const struct reply *a, enum state_field field, long long min,
 	return n >= min && n <= max;
 }
 
-/* A fence, or a time of the server. */
+/* Reads a fence, or a time of the server. */
 static bool
 read_us(const struct reply *a, enum state_field field, int64_t *us)
 {
@@ -27,7 +24,7 @@ read_us(const struct reply *a, enum state_field field, int64_t *us)
 	return *us >= 0 && *us < FENCE_END;
 }
 
-/* What PTTL says, where a lease without end is as good as one of 3000 years. */
+/* Reads a PTTL.  A lease longer than 3000 years counts as one of 3000 years. */
 static bool
 read_ttl(const struct reply *a, enum state_field field, int64_t *ttl_ms)
 {

@@ -1,4 +1,4 @@
-/* What a script's reply says of a lock. */
+/* The state of a lock in a script's reply. */
 #ifndef STATE_H
 #define STATE_H
 
@@ -9,16 +9,16 @@
 #include "protocol/owner.h"
 #include "redis/reply.h"
 
-#define LOCK_VALUE 1024 /* as much of a value as scripts send */
-#define FENCE_END  INT64_C(9000000000000000) /* no fence or time, in us */
+#define LOCK_VALUE 1024 /* bytes of a value that scripts send, at most */
+#define FENCE_END  INT64_C(9000000000000000) /* fences and times are less */
 
-/* Where PTTL has no time to tell. */
+/* Values of PTTL that are no time. */
 #define PTTL_NONE (-1) /* a key without expiry */
 #define PTTL_FREE (-2) /* no key */
 
 /*
- * The fields of a reply.  All scripts but history have this one shape, and a
- * reply ends behind the last field that its reader needs; common.lua has the
+ * The fields of a reply.  All scripts except history use this shape, and a
+ * reply ends after the last field that its reader needs. common.lua has the
  * same table.
  */
 enum state_field {
@@ -42,34 +42,34 @@ enum state_field {
 	FIELD_HOLDERS
 };
 
-/* Why a server refuses a lock. */
+/* The reason of a refusal. */
 enum reason {
 	REASON_BUSY,
-	REASON_MODE /* it is used in another mode, by the owner of value */
+	REASON_MODE /* used in another mode, by the owner of value */
 };
 
-/* What a server says of a lock.  What a reply is too short for is 0. */
+/* One server's report on a lock.  Fields beyond the end of the reply are 0. */
 struct lock_state {
 	bool granted;
 	int64_t fence;
 	bool ahead;     /* a living waiter comes before us */
-	int slot;       /* that this is about */
+	int slot;       /* the slot of this report */
 	int64_t now_us; /* the server's wall clock */
-	/* Of a refusal. */
+	/* The rest is for refusals only. */
 	enum reason reason;
 	char value[LOCK_VALUE];
 	size_t len;
 	bool taken;
-	struct owner owner; /* zeroed: the value is none of redlock-run's */
+	struct owner owner; /* zeroed: the value is not redlock-run's */
 	int64_t ttl_ms;     /* or PTTL_NONE, PTTL_FREE */
-	int readers;        /* how many share it; 0: it is not shared */
-	int best;           /* the slot that is free, or will be so first, */
-	int64_t best_ms;    /* and when, or PTTL_NONE, PTTL_FREE */
-	bool queued;        /* its owner is in the queue: no holder yet */
-	int waiting;        /* how many others do so */
+	int readers;        /* how many runs share it; 0: not shared */
+	int best;           /* a free slot, or the first to become free */
+	int64_t best_ms;    /* until then, or PTTL_NONE, PTTL_FREE */
+	bool queued;        /* its owner is still in the queue: no holder yet */
+	int waiting;        /* how many others are in the queue */
 	int place;          /* ours in the queue, from 1; 0: unknown */
-	char broken_by[OWNER_BY]; /* who took our lock with --break, or "" */
-	int64_t ticket_us; /* ours there, or the one that it would give us */
+	char broken_by[OWNER_BY]; /* USER@HOST of a --break of ours, or "" */
+	int64_t ticket_us;        /* our ticket, or the one that we would get */
 };
 
 /* Reads a reply.  Returns 0, or -1 if its numbers cannot be right. */
