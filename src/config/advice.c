@@ -1,6 +1,4 @@
-/*
- * What to do about an error.
- */
+/* Advice about errors. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,7 +27,7 @@ advice_password(
 	return buf;
 }
 
-/* Options of flock(1) under their names here. */
+/* Options of flock(1) and their names here. */
 static const struct {
 	const char *name;
 	const char *ours;

@@ -1,4 +1,4 @@
-/* What to do about an error. */
+/* Advice about errors. */
 #ifndef ADVICE_H
 #define ADVICE_H
 
@@ -9,16 +9,16 @@
 #define ADVICE_OPTION   512
 
 /*
- * Writes what to do about an error of a server that concerns the password, as
- * the end of a sentence, or nothing. config_path is where a password could
- * stand.  Returns buf.
+ * Writes what the user can do about a server's error, if it concerns the
+ * password, as the end of a sentence; otherwise "". config_path is a file that
+ * could contain the password.  Returns buf.
  */
 char *advice_password(
     char buf[ADVICE_PASSWORD], const char *config_path, const char *error);
 
 /*
- * Writes the options that the first len bytes of an unknown word may mean, as
- * in " (did you mean --ttl?)", or nothing.  Sets *ambiguous if they abbreviate
+ * Writes the options that the first len bytes of an unknown word may mean, such
+ * as " (did you mean --ttl?)", or "".  Sets *ambiguous if they abbreviate
  * several.  Returns buf.
  */
 char *advice_option(

@@ -1,7 +1,7 @@
 /*
- * The command line.  This room alone checks values, each once, and reports them
- * with the name under which the user gave them.  The rest of the program trusts
- * struct options.
+ * The command line.  Only this room checks values, each once, and errors name
+ * the option, variable or line that gave the value.  The rest of the program
+ * trusts struct options.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #include "redis/link.h"
 #include "redis/tls.h"
 
-/* The options of this command line, each once, in their order. */
+/* The options on this command line, each once, in their order. */
 struct given {
 	const struct option_row *option[OPTIONS_MAX];
 	int n;
@@ -35,7 +35,7 @@ is_given(const struct given *g, const char *name)
 	return false;
 }
 
-/* For bug reports, and for users who want to know whether rediss:// works. */
+/* Prints versions for bug reports, and whether rediss:// works. */
 static void
 print_version(void)
 {
@@ -48,7 +48,7 @@ print_version(void)
 	    link_hiredis_version(), tls ? "yes" : "no: ", tls ? "" : text);
 }
 
-/* Flushed, so that a failed write is reported. */
+/* Prints --help or --version.  Flushes, so that a failed write is reported. */
 static _Noreturn void
 print_and_exit(const struct option_row *o)
 {
@@ -77,7 +77,9 @@ refuse_long(const struct option_row *o, const char *word)
 {
 	char hint[ADVICE_OPTION];
 	bool ambiguous;
-	/* Masked before it is cut, which may leave half of a URL. */
+	/*
+	 * Masked before it is cut, because half of a URL would escape the mask.
+	 */
 	const char *masked = quotable(word);
 	int len = (int)strcspn(masked, "=");
 
@@ -89,7 +91,7 @@ refuse_long(const struct option_row *o, const char *word)
 }
 
 /*
- * Reads the option at *words, which begins with "--".  Returns the words that
+ * Takes the option at *words, which begins with "--". Returns the words that
  * follow.  No message quotes its value, which may be a password.
  */
 static char **
@@ -112,7 +114,7 @@ take_long(struct options *opt, struct given *g, char **words)
 	return words;
 }
 
-/* Reads a word of letters behind one "-", likewise. */
+/* Takes a word of letters behind one "-", in the same way. */
 static char **
 take_letters(struct options *opt, struct given *g, char **words)
 {
@@ -138,7 +140,10 @@ take_letters(struct options *opt, struct given *g, char **words)
 	return words;
 }
 
-/* A URL without its -r would be shown with its password. */
+/*
+ * Refuses a URL without its -r, since --status would show its password as a
+ * name.
+ */
 static void
 refuse_url(const char *word, const char *what)
 {
@@ -160,7 +165,7 @@ take_name(struct options *opt, char *word)
 
 /*
  * Returns the words behind the options.  After a query option there is no
- * COMMAND: names and options mix, and what follows "--" are names.
+ * COMMAND: names and options mix, and the words after "--" are names.
  */
 static char **
 take_options(struct options *opt, struct given *g, char **words)
@@ -184,7 +189,7 @@ take_options(struct options *opt, struct given *g, char **words)
 	return words;
 }
 
-/* "--status, --history or --check", from a set of modes. */
+/* Writes "--status, --history or --check" for a set of modes. */
 static void
 join_modes(char *text, size_t size, unsigned int modes)
 {
@@ -304,7 +309,9 @@ check_prefix(const struct options *opt)
 			    quotable(opt->names.name[i]), prefix);
 }
 
-/* Whatever a server must remember ends before its restart grace. */
+/*
+ * A server may have to remember each of these until its restart grace is over.
+ */
 static void
 check_graces(const struct options *opt)
 {
@@ -347,7 +354,7 @@ cmdline_parse(struct options *opt, char **argv)
 		opt->verbose ? LOG_VERBOSE :
 			       LOG_NORMAL);
 	read_settings(opt);
-	/* The user of a query is at the terminal where its output goes. */
+	/* The user of a query reads the terminal that shows its output. */
 	if (opt->mode != MODE_RUN)
 		log_to(LOG_TO_STDERR);
 	names_join(&opt->names);

@@ -1,6 +1,6 @@
 /*
- * The configuration file.  Parsing is pure, so that it can be tested and fuzzed
- * alone.  It ignores nothing but blank lines and comments.
+ * The configuration file.  The parser is pure, so that tests and fuzzing need
+ * no file.  It ignores only blank lines and comments.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ has_control(const char *s)
 	return false;
 }
 
-/* Cuts trailing blanks off. */
+/* Removes trailing blanks. */
 static void
 trim(char *s)
 {
@@ -55,7 +55,7 @@ parse_line(struct conffile *c, char *line)
 	if (*value != '\0')
 		*value++ = '\0';
 	value += strspn(value, blanks);
-	/* Other formats want these; here they would be part of the value. */
+	/* Other formats need the '='; here it would be part of the value. */
 	if (value[0] == '=' && strchr(blanks, value[1]) != NULL)
 		return "has a '=' between name and value; remove it";
 	if (strcmp(value, "''") == 0 || strcmp(value, "\"\"") == 0)
@@ -118,7 +118,7 @@ conffile_read(const char *path, char *buf, size_t size, struct stat *st)
 	if (fd == -1)
 		return -1;
 	if (fstat(fd, st) == 0)
-		/* A pipe may deliver it in pieces. */
+		/* A pipe may deliver the text in pieces. */
 		while ((n = read(fd, buf + used, size - 1 - used)) > 0)
 			used += (size_t)n;
 	saved = errno;
@@ -130,7 +130,7 @@ conffile_read(const char *path, char *buf, size_t size, struct stat *st)
 	return (ssize_t)used;
 }
 
-/* Writes where the i-th setting stands, for messages. */
+/* Writes the place of the i-th setting, for messages. */
 static char *
 place(const struct conffile *c, int i)
 {

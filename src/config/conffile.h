@@ -1,6 +1,6 @@
 /*
- * The configuration file: settings as "name value", one a line.  Which names
- * and values there are is for settings.c.
+ * The configuration file: settings as "name value", one a line. settings.c
+ * defines the names and values.
  */
 #ifndef CONFFILE_H
 #define CONFFILE_H
@@ -17,7 +17,7 @@
 
 struct conffile {
 	const char *path; /* of the file, which need not exist */
-	char *text;       /* its bytes, cut up; freed by conffile_release() */
+	char *text; /* its bytes, cut into words; conffile_release() frees it */
 	struct {
 		const char *name;
 		const char *value; /* may be empty */
@@ -25,42 +25,43 @@ struct conffile {
 		int line;
 	} settings[CONFFILE_SETTINGS];
 	int n;
-	int line;    /* the last one read: that of a mistake */
-	bool others; /* others than owner and group may read the file */
+	int line;    /* the last line read; after a mistake, its line */
+	bool others; /* readable by others than owner and group */
 };
 
 /*
- * Cuts the len bytes of text, of which text[len] is a NUL, into the settings
- * of *c, which point into it.  Returns NULL, or what is wrong with c->line as
- * the end of a sentence ("has a control character in it").  Reads no file.
+ * Cuts the len bytes of text, followed by a NUL, into the settings of *c, which
+ * point into text.  Returns NULL, or what is wrong with c->line as the end of a
+ * sentence ("has a control character in it").  Reads no file.
  */
 const char *conffile_parse(struct conffile *c, char *text, size_t len);
 
 /*
  * Reads at most size - 1 bytes of the file at path, which may be a pipe, and
- * puts a NUL behind them; *st describes the file that was read.  Returns how
- * many, or -1 with errno.
+ * adds a NUL. *st describes the file.  Returns the number of bytes, or -1 with
+ * errno.
  */
 ssize_t
 conffile_read(const char *path, char *buf, size_t size, struct stat *st);
 
 /*
- * Why the file cannot be trusted, by the rule of ssh_config(5): somebody else
- * may have written it.  Returns NULL or the end of a sentence ("belongs to
- * neither root nor you; ...").  A device, as /dev/null, is the same for
- * everybody.
+ * Checks that no other user can have written the file, by the rule of
+ * ssh_config(5).  Returns NULL if it can be trusted, or the end of a sentence
+ * ("belongs to neither root nor you; ...").  A device such as /dev/null is
+ * trusted, since its content does not depend on its owner.
  */
 const char *conffile_distrust(const struct stat *st);
 
 /*
- * Reads c->path into *c.  Unless the user named the file, as named says, it
- * need not exist.  Exits for any mistake but those of names and values.
+ * Reads c->path into *c. The file may be absent, unless the user named it, as
+ * the option or variable `named`. Exits for any mistake except unknown names
+ * and bad values.
  */
 void conffile_load(struct conffile *c, const char *named);
 
 /*
- * Returns the value of the first setting of that name, with its place in
- * *where, or NULL.
+ * Returns the value of the first setting with that name, and its place in
+ * *where; or NULL.
  */
 const char *
 conffile_find(const struct conffile *c, const char *name, const char **where);

@@ -1,12 +1,10 @@
-/*
- * What --help prints: the option table between two texts.
- */
+/* Prints --help: the option table between two texts. */
 #include <string.h>
 
 #include "config/help.h"
 #include "config/option_table.h"
 
-#define TEXT_COLUMN 32 /* where sentences begin */
+#define TEXT_COLUMN 32 /* where the sentences begin */
 
 static const char head[] =
     "usage: redlock-run [OPTION]... -k NAME [--] COMMAND [ARG]...\n"
@@ -37,7 +35,7 @@ static const char tail[] =
     "  redlock-run --status nightly\n";
 
 /*
- * Prints the lines of text in their column; used is the width of what stands
+ * Prints the lines of text in their column; used is the width of the text
  * before them.
  */
 static void

@@ -1,6 +1,6 @@
 /*
- * Names of locks.  The keys of a lock must not collide with those of another,
- * nor lie in different hash slots.
+ * Names of locks.  Different locks must have different keys, and all keys of
+ * one lock must lie in one hash slot.
  */
 #include <stdio.h>
 #include <stdlib.h>

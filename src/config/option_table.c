@@ -1,6 +1,6 @@
 /*
- * All options in one table.  Parsing, abbreviations, the checks of what goes
- * together and --help follow from it.
+ * All options in one table.  Parsing, abbreviations, the checks of combinations
+ * and --help follow from it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -51,14 +51,14 @@ set_duration(struct options *opt, const struct option_row *o, char *value)
 	*(int64_t *)member(opt, o) = read_duration(o, value, 0);
 }
 
-/* A duration that is not 0. */
+/* Sets a duration that must not be 0. */
 static void
 set_period(struct options *opt, const struct option_row *o, char *value)
 {
 	*(int64_t *)member(opt, o) = read_duration(o, value, 1);
 }
 
-/* A duration, or "inf". */
+/* Sets a duration or "inf". */
 static void
 set_limit(struct options *opt, const struct option_row *o, char *value)
 {
@@ -67,7 +67,7 @@ set_limit(struct options *opt, const struct option_row *o, char *value)
 	    read_duration(o, value, 0);
 }
 
-/* As for timeout(1), 0 means no limit. */
+/* Sets --max-run.  As for timeout(1), 0 means no limit. */
 static void
 set_max_run(struct options *opt, const struct option_row *o, char *value)
 {
@@ -189,8 +189,8 @@ set_mode(struct options *opt, const struct option_row *o, char *value)
 }
 
 /*
- * Without this row --pass would abbreviate --password-file, and an error would
- * quote the password as the name of a file.
+ * Refuses --password.  Without this row --pass would abbreviate
+ * --password-file, and an error would quote the password as a file name.
  */
 static _Noreturn void
 refuse_password(struct options *opt, const struct option_row *o, char *value)

@@ -1,4 +1,4 @@
-/* The options: how they are written, where they are allowed, what they do. */
+/* The options: their spelling, their modes and their effect. */
 #ifndef OPTION_TABLE_H
 #define OPTION_TABLE_H
 
@@ -7,20 +7,20 @@
 #include "config/options.h"
 
 struct option_row {
-	const char *name;     /* behind "--"; NULL ends the table */
-	char letter;          /* behind "-", or 0 */
-	unsigned int modes;   /* 1 << enum mode, for each that has it */
-	const char *argument; /* as --help names it; NULL: takes none */
+	const char *name;     /* after "--"; NULL ends the table */
+	char letter;          /* after "-", or 0 */
+	unsigned int modes;   /* 1 << enum mode, for each mode that has it */
+	const char *argument; /* as in --help; NULL: takes no value */
 
 	/*
 	 * Takes the value, which stays in place; exits if it is not valid.
 	 * NULL for --help and --version, which end the program.
 	 */
 	void (*set)(struct options *, const struct option_row *, char *value);
-	int where; /* for set(): a member of struct options, a key, a mode */
+	int where; /* for set(): a member of struct options, a key or a mode */
 
-	const char *help;  /* a sentence in lines; NULL: not shown */
-	const char *group; /* title before this row, or NULL */
+	const char *help;  /* lines of a sentence; NULL: not shown */
+	const char *group; /* title above this row, or NULL */
 };
 
 #define OPTIONS_MAX 64 /* rows, at most */
@@ -32,7 +32,7 @@ const struct option_row *option_of_letter(char letter);
 
 /*
  * Returns the option that the first len bytes of word name or abbreviate, or
- * NULL if that is none or several.
+ * NULL if there is none or several.
  */
 const struct option_row *option_of_word(const char *word, size_t len);
 

@@ -1,6 +1,4 @@
-/*
- * What the user wants.
- */
+/* Defaults and release of struct options. */
 #include "base/clock.h"
 #include "base/exitcode.h"
 #include "config/options.h"

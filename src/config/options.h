@@ -1,4 +1,4 @@
-/* What the user wants; filled in by cmdline_parse(). */
+/* Everything the user chose; cmdline_parse() fills it in. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
@@ -22,14 +22,14 @@ enum mode {
 
 struct options {
 	enum mode mode;
-	char **argv;    /* as typed; NULL-terminated */
+	char **argv;    /* as typed, NULL-terminated */
 	char **command; /* in argv */
 	struct names names;
 	struct servers servers;
 	struct settings settings;
 	char site[SERVERS_SITE]; /* fingerprint of servers and prefix */
 	enum lock_mode lock_mode;
-	int capacity; /* slots of each lock; else 1 */
+	int capacity; /* slots of each lock; 1 in other modes */
 	int replicas;
 	int64_t wait_ms; /* CLOCK_NEVER: no limit */
 	int64_t min_hold_ms;
@@ -40,13 +40,13 @@ struct options {
 	bool quiet;
 	bool verbose;
 	bool json;
-	bool watch;          /* --status: again and again */
-	const char *token;   /* --break: of which run; NULL: not given */
-	int rows;            /* --history: how many runs at most */
-	int64_t since_ms;    /* only those that began so long ago; 0: all */
-	bool failed;         /* only those that failed */
-	int64_t max_age_ms;  /* check the last success instead; 0: no */
-	const char *message; /* -m: shown with our name; NULL: none */
+	bool watch;          /* --status: redraw it every second */
+	const char *token;   /* --break: the run's token; NULL: not given */
+	int rows;            /* --history: the number of runs, at most */
+	int64_t since_ms;    /* only runs that began within that time; 0: all */
+	bool failed;         /* only failed runs */
+	int64_t max_age_ms;  /* check the last success; 0: no check */
+	const char *message; /* -m: shown with this run; NULL: none */
 };
 
 /* Sets the defaults of everything but settings. */

@@ -1,6 +1,6 @@
 /*
- * The servers.  The default is used only if nothing names another; an
- * unreadable configuration file has ended the program before.
+ * The servers.  The default is used only if no server was named; an unreadable
+ * configuration file has ended the program before.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -47,7 +47,7 @@ add_default(struct servers *servers, const struct settings *s)
 	servers_add(servers, "-r", ADDRESS_DEFAULT);
 }
 
-/* Adds the URLs in a variable, which blanks separate. */
+/* Adds the URLs in a variable, separated by blanks. */
 static void
 add_all(struct servers *servers, struct setting variable)
 {
@@ -158,8 +158,8 @@ fill_passwords(struct servers *servers, const struct settings *s)
 }
 
 /*
- * Returns a setting for the TLS module, which quotes it unmasked: a URL, which
- * may have a password, is refused.
+ * Returns a setting for the TLS module, whose errors quote it unmasked.  So a
+ * URL, which may contain a password, is refused.
  */
 static const char *
 tls_setting(const struct settings *settings, enum setting_key key)
@@ -173,7 +173,7 @@ tls_setting(const struct settings *settings, enum setting_key key)
 	return s.value;
 }
 
-/* Loads what TLS needs, if any URL wants it. */
+/* Loads the TLS module if any URL needs it. */
 static void
 load_tls(const struct servers *servers, const struct settings *s)
 {

@@ -1,4 +1,4 @@
-/* The servers that the user names, with their passwords. */
+/* The servers and their passwords. */
 #ifndef SERVERS_H
 #define SERVERS_H
 
@@ -13,35 +13,33 @@
 
 struct servers {
 	struct address *address;
-	const char *origin[LOCK_SERVERS]; /* of each, for messages */
+	const char *origin[LOCK_SERVERS]; /* where each was named */
 	bool own_password[LOCK_SERVERS];  /* its URL has one */
 	int n;
-	bool is_default;         /* nobody named one: */
-	char hint[SERVERS_HINT]; /* appended to its errors; else empty */
+	bool is_default;         /* no server was named, */
+	char hint[SERVERS_HINT]; /* so errors end with this hint; else empty */
 };
 
-/*
- * Adds a server; origin is where the user named it.  Exits for a usage error.
- */
+/* Adds a server that was named in origin.  Exits for a usage error. */
 void servers_add(struct servers *, const char *origin, const char *url);
 
 /*
  * Fills in what the command line leaves open, from the environment, the
- * configuration file, or the defaults: servers, passwords and TLS.  Exits for
+ * configuration file or the defaults: servers, passwords and TLS.  Exits for
  * any mistake in a value that is used.
  */
 void servers_read(struct servers *, const struct settings *);
 
 /*
- * Finds the password for URLs without one: in a file or, if that is not given,
- * a word.  Exits if the configuration file has both.
+ * Finds the password for URLs without one: in *file or, if that is not given,
+ * in *word.  Exits if the configuration file has both.
  */
 void servers_find_password(
     const struct settings *, struct setting *file, struct setting *word);
 
 /*
- * Writes the fingerprint of servers and prefix, in hexadecimal.  The order of
- * the servers makes no difference.
+ * Writes a fingerprint of servers and prefix, in hexadecimal.  The order of the
+ * servers makes no difference.
  */
 void servers_fingerprint(
     const struct servers *, const char *prefix, char site[SERVERS_SITE]);

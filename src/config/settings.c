@@ -1,5 +1,5 @@
 /*
- * Settings.  Each value that is used is checked here, once; errors name its
+ * Settings.  Each value that is used is checked here, once, and errors name its
  * origin.
  */
 #include <stdbool.h>
@@ -130,7 +130,7 @@ read_prefix(struct setting s)
 	return s.value;
 }
 
-/* Whether the i-th setting of the file is a password, or has one in it. */
+/* Whether the i-th setting of the file is a password or contains one. */
 static bool
 is_secret(const struct conffile *c, int i)
 {
@@ -160,7 +160,8 @@ find_key(const char *line)
 }
 
 /*
- * The line is quoted only if it cannot be a password: a word alone may be one.
+ * Refuses a line.  Quotes it only if it cannot be a password, as a single word
+ * may be.
  */
 static _Noreturn void
 refuse_line(const struct conffile *c, int i)
@@ -185,7 +186,7 @@ refuse_line(const struct conffile *c, int i)
 	    c->path, c->settings[i].line);
 }
 
-/* Checks each line of the file, used or not. */
+/* Checks each line of the file, even if it is not used. */
 static void
 check_lines(const struct conffile *c)
 {

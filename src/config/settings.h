@@ -1,6 +1,6 @@
 /*
- * Settings: options whose values may also come from the environment or from
- * the configuration file.  Precedence: command line, environment, file.
+ * Settings: options that may also be set in the environment or in the
+ * configuration file.  Precedence: command line, environment, file.
  */
 #ifndef SETTINGS_H
 #define SETTINGS_H
@@ -22,7 +22,7 @@ enum setting_key {
 	SETTING_TLS_KEY,
 	SETTING_TLS_SERVER_NAME,
 	SETTING_CONFIG,
-	SETTING_REDIS,    /* there may be several, */
+	SETTING_REDIS,    /* may be given several times */
 	SETTING_PASSWORD, /* never on the command line */
 	SETTING_KEYS
 };
@@ -44,13 +44,13 @@ struct settings {
 };
 
 /*
- * Takes the value of an option, which stays in place.  --log takes effect at
- * once, so that an error in what follows arrives where somebody reads it.
+ * Takes the value of an option, which stays in place. --log takes effect at
+ * once, so that it also applies to errors in later options.
  */
 void settings_set(struct settings *, enum setting_key, const char *value);
 
 /*
- * Reads the configuration file and decides where messages go.  Exits for any
+ * Reads the configuration file and applies its log setting.  Exits for any
  * mistake in the file.
  */
 void settings_load(struct settings *);
@@ -63,17 +63,16 @@ void settings_read(struct settings *, int nservers);
 
 /*
  * Return the setting in force; only that of the file; or only that of command
- * line and environment.  A setting that is not given has the name of its
- * option.
+ * line and environment.  If it is not given, its name is that of the option.
  */
 struct setting settings_find(const struct settings *, enum setting_key);
 struct setting settings_in_file(const struct settings *, enum setting_key);
 struct setting settings_above_file(const struct settings *, enum setting_key);
 
 /*
- * Exits if ms, the value of the setting or option name, is more than the
- * restart grace.  A server that restarts empty votes again after the grace; by
- * then whatever it could have forgotten must be over.
+ * Exits if ms, the value of the setting or option name, exceeds the restart
+ * grace.  After the grace an empty server votes again, so everything that it
+ * may have forgotten must be over by then.
  */
 void
 settings_check_grace(const struct settings *, const char *name, int64_t ms);
@@ -85,7 +84,7 @@ const char *setting_word(enum setting_key);
 
 /*
  * Returns the value in ms, or fallback_ms if there is none.  Exits if it is not
- * a duration or below least_ms.
+ * a duration or less than least_ms.
  */
 int64_t setting_duration(struct setting, int64_t fallback_ms, int64_t least_ms);
 

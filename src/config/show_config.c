@@ -1,6 +1,4 @@
-/*
- * --show-config, for the question why a run uses this server and that lease.
- */
+/* --show-config answers why a run uses this server or that lease. */
 #include <string.h>
 
 #include "base/duration.h"
@@ -27,7 +25,7 @@ add(struct table *t, const char *name, const char *value, const char *origin)
 	    end != NULL ? (size_t)(end - origin) : strlen(origin));
 }
 
-/* Adds a setting; fallback is its value if it is not given. */
+/* Adds a setting; fallback is its default. */
 static void
 add_setting(struct table *t, const struct settings *s, enum setting_key key,
     const char *fallback)
@@ -49,7 +47,7 @@ add_duration(
 	add_setting(t, s, key, duration_format(ms, text));
 }
 
-/* Writes the URL of a server, a password of its own as "***". */
+/* Writes the URL of a server, with "***" for a password in the URL. */
 static const char *
 show_url(char text[ADDRESS_TEXT + 8], const struct address *a, bool password)
 {
@@ -77,7 +75,7 @@ add_servers(struct table *t, const struct servers *servers)
 		    servers->is_default ? "default" : servers->origin[i]);
 }
 
-/* Adds the password for URLs without one. */
+/* Adds the password for URLs without one, masked. */
 static void
 add_password(struct table *t, const struct settings *s)
 {

@@ -8,7 +8,7 @@
 
 /*
  * Prints every setting with its value and its origin: option, variable, line of
- * the configuration file, or default.  No password is shown.
+ * the configuration file, or default.  Masks passwords.
  */
 void show_config(FILE *out, const struct options *opt);
 

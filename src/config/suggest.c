@@ -1,12 +1,10 @@
-/*
- * Finds the word that a user may have meant.
- */
+/* Finds the word that a user may have meant. */
 #include <stdio.h>
 #include <string.h>
 
 #include "config/suggest.h"
 
-#define LONGEST 32 /* of the words compared */
+#define LONGEST 32 /* words compared are not longer */
 
 static size_t
 least(size_t a, size_t b)
@@ -15,8 +13,8 @@ least(size_t a, size_t b)
 }
 
 /*
- * The optimal string alignment distance: how many characters of a were left
- * out, added, mistaken, or swapped with their neighbour to make b.
+ * The optimal string alignment distance: how many characters of a have to be
+ * added, removed, replaced or swapped with their neighbour to make b.
  */
 static size_t
 distance(const char *a, size_t a_len, const char *b, size_t b_len)
@@ -39,7 +37,7 @@ distance(const char *a, size_t a_len, const char *b, size_t b_len)
 	return d[a_len][b_len];
 }
 
-/* A slip is at most one character in three. */
+/* A typo changes at most one character in three. */
 const char *
 suggest_nearest(
     const char *typed, size_t len, const char *const words[], size_t n)

@@ -1,4 +1,4 @@
-/* Finds the word that a user may have meant. */
+/* Suggests words for typos. */
 #ifndef SUGGEST_H
 #define SUGGEST_H
 
@@ -6,12 +6,12 @@
 
 /*
  * Returns the word nearest to the first len bytes of typed, or NULL if none is
- * near enough for a slip.
+ * near enough for a typo.
  */
 const char *suggest_nearest(
     const char *typed, size_t len, const char *const words[], size_t n);
 
-/* Writes "--a, --b or --c", each behind the prefix "--".  Returns text. */
+/* Writes "--a, --b or --c", where "--" is the prefix.  Returns text. */
 char *suggest_join(char *text, size_t size, const char *prefix,
     const char *const words[], size_t n);
 
