@@ -1,7 +1,7 @@
 /*
- * The first report is about all servers.  Then the first loss and the first
- * return of each are messages; a server that comes and goes has the rest in
- * -v.
+ * The first report covers all servers.  Afterwards the first loss and the first
+ * return of each server are messages.  Further changes of a server that comes
+ * and goes are reported with -v.
  */
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ degraded_init(
 	};
 }
 
-/* The first lock that the server does not hold; NULL: it holds all. */
+/* Returns the first lock that the server does not hold, or NULL. */
 static const struct lock *
 lacking(struct locks *ls, int server)
 {
@@ -63,7 +63,10 @@ count_up(const struct degraded *d, int n)
 	return up;
 }
 
-/* l is the lock that the server has lost; NULL: it has all back. */
+/*
+ * Reports that the server has lost lock l or, if l is NULL, has all locks
+ * again.
+ */
 static void
 report(struct degraded *d, const struct lock *l, int server, const char *url,
     int n)
@@ -87,7 +90,7 @@ report(struct degraded *d, const struct lock *l, int server, const char *url,
 	*reported = true;
 }
 
-/* One server; returns when its change is worth a report. */
+/* Judges one server.  Returns when its change is worth a report. */
 static int64_t
 judge_server(struct degraded *d, struct locks *ls, int i, int n, int64_t now_ms)
 {

@@ -11,23 +11,23 @@
 struct degraded {
 	const char *names; /* of the locks, for messages */
 	int64_t begin_ms;  /* of the first report */
-	int64_t settle_ms; /* a change that is over sooner is none */
+	int64_t settle_ms; /* changes that last less are not reported */
 	bool begun;
 	struct {
-		bool down; /* as far as it was reported */
+		bool down; /* as last reported */
 		bool loss_reported;
 		bool return_reported;
-		int64_t changed_ms; /* since when it is not so; 0: it is */
+		int64_t changed_ms; /* when that stopped being true; 0: it is */
 	} server[LOCK_SERVERS];
 };
 
-/* Nothing is reported before begin_ms.  names stays in place. */
+/* Prepares *d. Reports nothing before begin_ms; names stays in place. */
 void degraded_init(
     struct degraded *, const char *names, int64_t begin_ms, int64_t settle_ms);
 
 /*
- * While the locks are held: reports what has changed.  Returns when it wants to
- * be called again at the latest.
+ * While the locks are held: reports changes.  Returns the time of the next call
+ * at the latest.
  */
 int64_t degraded_step(struct degraded *, struct locks *, int64_t now_ms);
 

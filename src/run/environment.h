@@ -1,4 +1,4 @@
-/* The lock in COMMAND's environment. */
+/* The REDLOCK_ variables in COMMAND's environment. */
 #ifndef ENVIRONMENT_H
 #define ENVIRONMENT_H
 
@@ -6,15 +6,15 @@
 #include "protocol/owner.h"
 
 /*
- * Sets the REDLOCK_ variables of our own environment, which COMMAND inherits,
- * over those of an outer run.  Returns 0, or -1 with errno.
+ * Sets the REDLOCK_ variables in our own environment, which COMMAND inherits,
+ * and replaces those of an outer run.  Returns 0, or -1 with errno.
  */
 int environment_export(
     const struct locks *, const struct owner *, const char *site);
 
 /*
- * After environment_export(): the room for COMMAND's pid in the environment,
- * CHILD_PID_TEXT bytes.
+ * Returns the room for COMMAND's pid in the environment, CHILD_PID_TEXT bytes.
+ * Call it after environment_export().
  */
 char *environment_command_pid(void);
 

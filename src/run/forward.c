@@ -5,8 +5,8 @@
 #include "run/forward.h"
 
 /*
- * Returns whether the SIGCONT that continued us comes too late: COMMAND got it
- * as well, and may have stopped again since.
+ * Whether the SIGCONT that continued us comes too late: COMMAND got it as well,
+ * and may have stopped again since.
  */
 static bool
 late_continue(struct run *run)
@@ -21,8 +21,8 @@ late_continue(struct run *run)
 }
 
 /*
- * ^Z before COMMAND exists: returns after SIGCONT.  Whatever was granted
- * meanwhile may be over by then, and is judged by the clock as always.
+ * Stops us at ^Z before COMMAND exists.  Returns after SIGCONT; a grant may
+ * have run out by then, which the clock decides as always.
  */
 static void
 stop_waiting(struct run *run, int signo)
@@ -44,7 +44,7 @@ concerns_job(struct run *run, const struct signalfd_siginfo *si)
 	case SIGTSTP:
 	case SIGTTIN:
 	case SIGTTOU:
-		/* With COMMAND we stop when COMMAND does. */
+		/* Once COMMAND runs, we stop only when COMMAND does. */
 		if (!run->child.started)
 			stop_waiting(run, (int)si->ssi_signo);
 		return false;

@@ -1,16 +1,16 @@
-/* Signals sent to us: COMMAND gets them, or they end the wait for the lock. */
+/* Forwards our signals to COMMAND; before it exists, they end the wait. */
 #ifndef FORWARD_H
 #define FORWARD_H
 
 #include "run/state.h"
 
 /*
- * Handles all signals that have arrived.  Before COMMAND exists, one that
- * would end it sets run->cancelled.
+ * Handles all signals that have arrived.  Before COMMAND exists, one that would
+ * end it sets run->cancelled.
  */
 void forward_signals(struct run *);
 
-/* The same as a callback of the loop. */
+/* Calls forward_signals(); a callback of the loop. */
 void forward_cb(void *run, short revents);
 
 #endif

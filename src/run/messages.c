@@ -1,5 +1,5 @@
 /*
- * Messages that may wake somebody at night: what happened, to which lock and
+ * Messages that may wake an operator at night: what happened, to which lock and
  * server, and what to do.
  */
 #include <stdbool.h>
@@ -40,7 +40,7 @@ report_released(const struct lock *l, int64_t took_ms)
 	    lock_agreed(l, true, text));
 }
 
-/* The reply, or the silence, that made a majority impossible. */
+/* Writes the reply, or the outage, that made a majority impossible. */
 void
 report_loss(const struct lock *l, char *text, size_t size)
 {
@@ -161,7 +161,7 @@ report_waiting(const struct lock *l)
 		    owner_who(who, &v->owner, v->value, v->len));
 }
 
-/* "2nd of 3", or "" where our place is unknown. */
+/* Writes "2nd of 3", or "" if our place is unknown. */
 static char *
 place(const struct lock_state *v, char text[48])
 {
@@ -179,7 +179,7 @@ place(const struct lock_state *v, char text[48])
 	return text;
 }
 
-/* "behind alice@web1 (deploy.sh) for 3m12s, usually 4m" */
+/* Writes "behind alice@web1 (deploy.sh) for 3m12s, usually 4m". */
 static void
 describe_holder(const struct lock_state *v, int64_t aged_ms, int64_t usual_ms,
     char *text, size_t size)

@@ -1,7 +1,7 @@
 /*
- * A run inside COMMAND of another run.  The inherited variables count only if
- * the servers confirm them and the outer run waits for us: a daemon keeps them
- * in its environment for years.
+ * Detects a run inside COMMAND of another run.  The inherited variables count
+ * only if the servers confirm them and the outer run waits for us, because a
+ * daemon keeps them in its environment for years.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #include "run/messages.h"
 #include "run/reenter.h"
 
-/* Whether name is one of names, which are separated by newlines. */
+/* Whether name is among names, which are separated by newlines. */
 static bool
 listed(const char *names, const char *name)
 {
@@ -36,7 +36,7 @@ listed(const char *names, const char *name)
 	return false;
 }
 
-/* The pid of the outer run's COMMAND, which that run puts there; 0: none. */
+/* Returns the pid of the outer run's COMMAND, from the environment; 0: none. */
 static pid_t
 inherited_command(void)
 {
@@ -49,9 +49,9 @@ inherited_command(void)
 }
 
 /*
- * Returns whether the run waits for this process.  This is
- * is_command_process() of tree.c, seen from below: the line of parents leads
- * to the run and passes COMMAND, COMMAND's session or the run's.  Otherwise we
+ * Returns whether the run waits for this process.  Applies the rule of
+ * is_command_process() in tree.c from below: the line of parents must lead to
+ * the run and pass COMMAND, COMMAND's session or the run's.  Otherwise we
  * belong to a daemon.
  */
 static bool
@@ -85,7 +85,7 @@ waits_for_us(const struct owner *run)
 static void
 check_mode(const struct options *opt, enum lock_mode mode, int capacity)
 {
-	/* An exclusive holder may let anybody in. */
+	/* Inside an exclusive lock any other mode is allowed. */
 	if (mode == LOCK_SHARED && opt->lock_mode != LOCK_SHARED)
 		die(EXIT_USAGE,
 		    "%s: held shared by the enclosing run; inside it, use "
@@ -100,8 +100,8 @@ check_mode(const struct options *opt, enum lock_mode mode, int capacity)
 }
 
 /*
- * Splits names: those that the outer run has asked for as well go to
- * inherited, one of the others to *other.
+ * Splits names: those that the outer run holds go to inherited, one of the
+ * others to *other.
  */
 static void
 inherit_names(const struct names *names, const char *outer,
@@ -116,7 +116,7 @@ inherit_names(const struct names *names, const char *outer,
 			*other = names->name[i];
 }
 
-/* This process becomes COMMAND, a process of the outer run. */
+/* Makes this process COMMAND, as a process of the outer run. */
 static _Noreturn void
 become_command(const struct options *opt, const struct signals *s)
 {

@@ -1,4 +1,4 @@
-/* Re-entrance: the run around this one may hold the lock already. */
+/* Re-entrance: the enclosing run may hold the lock already. */
 #ifndef REENTER_H
 #define REENTER_H
 
@@ -6,11 +6,11 @@
 #include "process/signals.h"
 
 /*
- * If a run that waits for this process holds all of opt->names at the same
- * servers, this process becomes COMMAND, or exits with the status for a
- * command that cannot be executed.  If that run holds only some of them, exits
- * with a usage error.  Otherwise returns.  May block as long as resolver and
- * servers do.
+ * If an enclosing run that waits for this process holds all of opt->names at
+ * the same servers, this process becomes COMMAND, or exits with the status for
+ * a command that cannot be executed.  If that run holds only some of them,
+ * exits with a usage error.  Otherwise returns.  May block as long as the
+ * resolver and the servers take.
  */
 void nested_run(const struct options *opt, const struct signals *);
 

@@ -1,8 +1,8 @@
 /*
- * The order in run_job() is the design.  Signals are ours before there is
- * anything to lose; the lock is held before COMMAND exists; COMMAND's
- * processes are gone before the lock is released.  Once COMMAND exists nothing
- * calls exit(): every path falls through to release().
+ * The order in run_job() is the design.  We take over the signals before there
+ * is a lock to lose.  We hold the lock before COMMAND exists.  COMMAND's
+ * processes are gone before we release the lock.  Once COMMAND exists, nothing
+ * calls exit(): every path leads to release().
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,7 +25,7 @@
 #include "run/supervise.h"
 #include "run/waiting.h"
 
-/* Must run before signals are ours: the resolver may block. */
+/* Call before signals are blocked, since the resolver may block. */
 static void
 init_locks(struct run *run)
 {
@@ -94,7 +94,7 @@ finish(struct run *run)
 
 /*
  * Reports why the lock is not held after waited_ms.  Returns our exit status;
- * -N: signal N.
+ * -N: die of signal N.
  */
 static int
 not_acquired(
@@ -132,7 +132,7 @@ not_acquired(
 	return EXIT_UNREACHABLE;
 }
 
-/* Returns until when to wait for our turn; 0: not at all. */
+/* Returns when the wait for our turn ends; 0: no wait. */
 static int64_t
 wait_end_ms(const struct run *run)
 {
@@ -144,8 +144,8 @@ wait_end_ms(const struct run *run)
 }
 
 /*
- * Begins to connect, and readies meanwhile what is needed later.  Returns 0, or
- * our exit status.
+ * Begins to connect, and prepares everything else in the meantime.  Returns 0,
+ * or our exit status.
  */
 static int
 prepare(struct run *run)
@@ -168,8 +168,8 @@ prepare(struct run *run)
 }
 
 /*
- * Takes all locks, or the last one once more.  Returns whether they are held; if
- * not, *status is our exit status, -N for signal N.
+ * Takes all locks, or the last one once more.  Returns whether they are held;
+ * if not, *status is our exit status, -N to die of signal N.
  */
 static bool
 acquire(struct run *run, int *status)
@@ -191,7 +191,10 @@ acquire(struct run *run, int *status)
 	now = clock_now_ms();
 	run->deadline_ms = locks_deadline_ms(&run->locks);
 	run->acquired_ms = now;
-	/* A grant that came with the wake counts from the start of COMMAND. */
+	/*
+	 * --min-hold counts from the request for the votes.  A grant that came
+	 * with the wake needed none, so it counts from now.
+	 */
 	run->voted_ms = locks_grant_ms(&run->locks) != 0 ?
 	    now :
 	    run->deadline_ms - lease_valid_ms(run->opt->settings.ttl_ms);
@@ -201,8 +204,8 @@ acquire(struct run *run, int *status)
 }
 
 /*
- * A grant that came with the wake is short.  Returns whether too little of it is
- * left to start anything; it is then given up.
+ * A grant that came with the wake is short.  Returns whether too little of it
+ * is left to start COMMAND; the grant is then given up.
  */
 static bool
 grant_has_passed(struct run *run)
@@ -216,7 +219,7 @@ grant_has_passed(struct run *run)
 
 /*
  * Starts COMMAND under the lock.  Returns whether it runs; if not, *status is
- * our exit status, -N for signal N.
+ * our exit status, -N to die of signal N.
  */
 static bool
 start(struct run *run, int *status)
@@ -257,7 +260,7 @@ start(struct run *run, int *status)
 	return false;
 }
 
-/* Writes how the run ended, as the history has it. */
+/* Writes the end of the run for the history. */
 static void
 describe_end(const struct run *run, int status, char end_record[LOCK_END])
 {
@@ -313,8 +316,8 @@ released(struct run *run, enum lock_release_result result, int status)
 }
 
 /*
- * Releases all locks, or leaves them held for the rest of --min-hold.  Returns
- * our exit status: status, unless the locks turn out to have been lost.
+ * Releases all locks, or leaves them in cooldown for the rest of --min-hold.
+ * Returns our exit status: status, unless the locks turn out to have been lost.
  */
 static int
 release(struct run *run, int status)
@@ -348,7 +351,7 @@ run_locked(struct run *run)
 	do {
 		if (!acquire(run, &status))
 			return status;
-		/* One that arrived until now still cancels. */
+		/* A signal that arrived until now still cancels the run. */
 		forward_signals(run);
 	} while (run->cancelled == 0 && grant_has_passed(run));
 	if (start(run, &status))

@@ -7,8 +7,8 @@
 
 /*
  * Runs opt->command while it holds opt->names; s is as signals_init() left it.
- * Returns our exit status; -N: die of signal N.  Exits if it cannot even
- * request the lock.
+ * Returns our exit status; -N: die of signal N. Exits if it cannot even request
+ * the lock.
  */
 int run_job(const struct options *, const struct signals *s);
 

@@ -26,22 +26,22 @@ struct run {
 	struct child child;
 	struct guard guard;
 	struct degraded degraded;
-	int cancelled;          /* the signal that ended the wait, or 0 */
+	int cancelled;          /* the signal that cancelled the start, or 0 */
 	int64_t asked_ms;       /* when the first lock was requested */
 	int64_t acquired_ms;    /* when all locks were held */
 	int64_t voted_ms;       /* when the votes that count were requested */
 	int64_t deadline_ms;    /* the last D that was in the future */
-	bool streams_dropped;   /* COMMAND alone has its standard streams */
+	bool streams_dropped;   /* only COMMAND has its standard streams now */
 	int64_t guard_ms;       /* when to start the next guard */
-	int64_t guard_pause_ms; /* from that start to the one after it */
-	bool guard_reported;    /* that no guard can be started */
-	int64_t outage_ms;      /* since when renewals fail; 0: they succeed */
+	int64_t guard_pause_ms; /* from that start to the next one */
+	bool guard_reported;    /* a failed start of a guard was reported */
+	int64_t outage_ms; /* when renewals began to fail; 0: they succeed */
 	bool outage_reported;
-	bool exit_reported;      /* how COMMAND ended */
-	bool survivors_reported; /* which of its processes live on */
+	bool exit_reported;      /* COMMAND's end was reported */
+	bool survivors_reported; /* its surviving processes were reported */
 	bool lost;
 	bool timed_out; /* --max-run has passed */
-	bool resumed;   /* the SIGCONT that continued us is still to come */
+	bool resumed;   /* the SIGCONT that continued us is still pending */
 };
 
 #endif

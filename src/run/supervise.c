@@ -1,6 +1,6 @@
 /*
- * lock.c knows no process and child.c no lock. step() derives what has to
- * happen to COMMAND from the state of the lock and of the clock.
+ * lock.c knows no process, and child.c no lock. step() derives from the state
+ * of the lock and from the clock what must happen to COMMAND.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,9 +15,9 @@
 #include "run/messages.h"
 #include "run/supervise.h"
 
-#define GUARD_AFTER_MS 2    /* promised: from the fifth millisecond on */
-#define GUARD_PAUSE_MS 4000 /* between attempts to start one, at most */
-#define OUTAGE_MS      1000 /* is worth a message */
+#define GUARD_AFTER_MS 2    /* the manual promises a guard after 5 ms */
+#define GUARD_PAUSE_MS 4000 /* between attempts to start a guard, at most */
+#define OUTAGE_MS      1000 /* an outage this long is worth a message */
 
 static int64_t
 min_ms(int64_t a, int64_t b)
@@ -31,7 +31,7 @@ run_margin_ms(const struct run *run)
 	return lease_margin_ms(run->opt->settings.ttl_ms);
 }
 
-/* From SIGTERM to SIGKILL when the lease is running out. */
+/* Returns the time from SIGTERM to SIGKILL when the lease is running out. */
 static int64_t
 short_kill_after_ms(const struct run *run)
 {
@@ -59,7 +59,7 @@ guard_kill_ms(const struct run *run)
 					run->deadline_ms - run_margin_ms(run);
 }
 
-/* An outage that is over sooner is not worth a message. */
+/* An outage shorter than this is not worth a message. */
 static int64_t
 settle_ms(const struct run *run)
 {
@@ -99,11 +99,13 @@ lease_step(struct run *run, int64_t now)
 	kill_ms = run->deadline_ms - run_margin_ms(run);
 	term_ms = kill_ms - short_kill_after_ms(run);
 	if (run->lost) {
-		/* child_stop() has its limit: what is left of the lease. */
+		/* child_stop() has set the limit: the rest of the lease. */
 		return CLOCK_NEVER;
 	}
 	if (now >= deadline) {
-		/* The lease ran out while we did not run, or servers refused. */
+		/*
+		 * The lease ran out while we did not run, or servers refused.
+		 */
 		lose(run,
 		    min_ms(kill_ms, now + run->opt->settings.kill_after_ms));
 		return now;
@@ -116,8 +118,8 @@ lease_step(struct run *run, int64_t now)
 }
 
 /*
- * While no majority renews the lock, somebody may still repair that.  Reports
- * each outage once, unless it is over sooner than anybody could read.
+ * While no majority renews the lock, an operator may still repair that.
+ * Reports each outage once, unless it is over too soon to be read.
  */
 static int64_t
 outage_step(struct run *run, int64_t now)
@@ -181,8 +183,9 @@ max_run_step(struct run *run, int64_t now)
 }
 
 /*
- * COMMAND's end of a pipe is to be its only one.  This takes a few microseconds
- * of the CPU on which COMMAND has just started, so it comes a little later.
+ * Closes our copies of COMMAND's streams, so that COMMAND holds the only end of
+ * a pipe.  That costs a few microseconds on the CPU where COMMAND has just
+ * started, so it happens a little later.
  */
 static void
 drop_streams(struct run *run)
@@ -196,7 +199,7 @@ drop_streams(struct run *run)
 		streams_drop();
 }
 
-/* Starts a guard.  Guards that die soon are replaced at longer intervals. */
+/* Starts a guard.  Replaces guards that die soon at growing intervals. */
 static int64_t
 guard_step(struct run *run, int64_t now)
 {
@@ -260,7 +263,9 @@ report_end(struct run *run)
 	}
 }
 
-/* COMMAND has stopped at a terminal: stops us too, until the shell's fg. */
+/*
+ * After COMMAND has stopped at a terminal: stops us too, until the shell's fg.
+ */
 static void
 stop_step(struct run *run)
 {
@@ -279,7 +284,10 @@ stop_step(struct run *run)
 	run->resumed = true;
 }
 
-/* After each turn of the loop.  Returns by when the next one has to come. */
+/*
+ * Runs after each turn of the loop.  Returns the time of the next turn at the
+ * latest.
+ */
 static int64_t
 step(struct run *run)
 {

@@ -12,7 +12,7 @@
 /* Returns how long before D SIGKILL is sent. */
 int64_t run_margin_ms(const struct run *);
 
-/* When COMMAND is stopped unless D is put off. */
+/* Returns when COMMAND is stopped unless a renewal moves D. */
 int64_t run_stop_ms(const struct run *);
 
 /*

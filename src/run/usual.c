@@ -1,5 +1,5 @@
 /*
- * An estimate for somebody who waits: one server, one attempt, and no message
+ * An estimate for a user who waits: one server, one attempt, and no message
  * about a failure.
  */
 #include <stdlib.h>
@@ -57,7 +57,7 @@ usual_init(struct usual *u, struct loop *loop, const struct options *opt)
 	u->timeout_ms = opt->settings.node_timeout_ms;
 	u->median_ms = -1;
 	conn_init(&u->conn, loop, &opt->servers.address[0], reply_cb, u);
-	u->conn.no_evalsha = true; /* it is sent once */
+	u->conn.no_evalsha = true; /* the request is never repeated */
 	if (conn_resolve(&u->conn) == -1)
 		u->state = USUAL_DONE;
 }

@@ -35,7 +35,7 @@ waiting_begin(struct waiting *w, int64_t now_ms, int64_t end_ms)
 	w->report_ms = w->draw_ms = now_ms + SECOND_MS;
 }
 
-/* Returns after how long a wait the next line is due. */
+/* Returns the waiting time at which the next message is due. */
 static int64_t
 next_report_ms(int64_t waited_ms)
 {
@@ -48,7 +48,7 @@ next_report_ms(int64_t waited_ms)
 	return waited_ms - waited_ms % HOUR_MS + HOUR_MS;
 }
 
-/* Returns what is left of the wait. */
+/* Returns the rest of the wait. */
 static int64_t
 left_ms(const struct waiting *w, int64_t now)
 {
@@ -93,7 +93,7 @@ draw_step(struct waiting *w, const struct lock *l, int64_t now)
 	return w->draw_ms;
 }
 
-/* Writes a line of its own. */
+/* Reports the wait in a message. */
 static void
 report(struct waiting *w, const struct lock *l, int64_t now)
 {
@@ -126,7 +126,7 @@ waiting_cb(void *waiting, const struct lock *l)
 	}
 	if (foreground && now >= w->begin_ms + SECOND_MS && now < w->end_ms)
 		return draw_step(w, l, now);
-	/* Somebody may bring us to the foreground. */
+	/* The shell may bring us to the foreground. */
 	return w->terminal && now + SECOND_MS < w->report_ms ? now + SECOND_MS :
 							       w->report_ms;
 }
