@@ -174,6 +174,8 @@ password() {
 	[[ $stderr != *s3cret* ]]
 	usage_error "'--quiet'" -k a --quiet=s3cret -- true
 	[[ $stderr != *s3cret* ]]
+	usage_error "'redis://u:***@h' is a URL with a password" -k redis://u:s3cret@h -- true
+	[[ $stderr != *s3cret* ]]
 }
 
 @test "an option without its value is a usage error that names it" {
