@@ -1,14 +1,15 @@
 /*
- * How a lock is acquired: votes.c counts the votes and decides, this file does
- * what is decided.
+ * Acquires a lock: votes.c counts the votes and decides, this file applies the
+ * decision.
  */
 #include "base/clock.h"
 #include "lock/votes.h"
 #include "protocol/state.h"
 
 /*
- * The vote is split.  Our ticket is the latest that a server which refused us
- * would give us; presented everywhere, it makes all servers agree on an order.
+ * Takes a ticket after a split vote: the latest that the servers that refused
+ * us would give us.  Presented to all servers, it makes them agree on one
+ * order.
  */
 static void
 take_ticket(struct lock *l, int64_t now)
@@ -23,17 +24,19 @@ take_ticket(struct lock *l, int64_t now)
 		if (server_vote(s) == VOTE_REFUSED &&
 		    s->view.ticket_us > l->lease.ticket)
 			l->lease.ticket = s->view.ticket_us;
-		/* A single server has us in its queue with that ticket. */
+		/*
+		 * A single server has us in its queue with that ticket already.
+		 */
 		if (l->lease.quorum > 1 && server_has_voted(s))
 			server_hasten(s);
 	}
 }
 
 /*
- * Whether we are told of an earlier ticket.  What a server said before our last
- * vote may be over by now; it is asked again soon.  A server that alone keeps
- * saying so, though for a node timeout nobody has won with our votes, is not
- * believed any longer.
+ * Whether servers report an earlier ticket.  A report from before our last vote
+ * may be out of date; that server is asked again soon.  A single server that
+ * keeps reporting one is ignored once we have waited a node timeout for the
+ * other candidate to win.
  */
 static bool
 waiters_ahead(struct lock *l, int64_t now)
@@ -66,7 +69,7 @@ waiters_ahead(struct lock *l, int64_t now)
 	    (told == 1 && now < l->contest.alone_ms + l->lease.node_timeout_ms);
 }
 
-/* Votes go to those with the earliest tickets. */
+/* Gives our votes up if a candidate has an earlier ticket. */
 static void
 yield_to_earlier(struct lock *l, int64_t now)
 {
@@ -77,7 +80,7 @@ yield_to_earlier(struct lock *l, int64_t now)
 			server_yield(&l->servers[i]);
 }
 
-/* At least one node timeout more for what is to be asked now. */
+/* Extends the phase, so that new requests have at least one node timeout. */
 static void
 extend(struct lock *l, int64_t now)
 {
@@ -86,8 +89,8 @@ extend(struct lock *l, int64_t now)
 }
 
 /*
- * This slot is somebody's, another one is free: we ask all servers for that.
- * Servers that choose by themselves choose different ones.
+ * Our slot is taken and another one is free: asks all servers for that one,
+ * since servers that choose by themselves choose different slots.
  */
 static void
 change_slot(struct lock *l, const struct tally *t, int64_t now)
@@ -109,8 +112,8 @@ change_slot(struct lock *l, const struct tally *t, int64_t now)
 }
 
 /*
- * Writes the fence of this tenure back to the grants that have a smaller one:
- * by a renewal, so only if the key is still ours there.
+ * Writes the fence of this tenure to the grants that have a smaller one.  A
+ * renewal does that, so nothing happens where the key is no longer ours.
  */
 static void
 write_fence(struct lock *l)
@@ -125,8 +128,8 @@ write_fence(struct lock *l)
 }
 
 /*
- * Asks whether the replicas have the grants.  That blocks a connection, so it
- * is done only when nothing else is missing.
+ * Asks whether the replicas have the grants.  WAIT blocks a connection, so it
+ * is sent only when nothing else is missing.
  */
 static void
 ask_replicas(struct lock *l, int64_t now)
@@ -145,9 +148,9 @@ ask_replicas(struct lock *l, int64_t now)
 }
 
 /*
- * The earliest in the queue never yields.  While it cannot win, for want of
- * servers that answer it, others might: so it leaves the queue, with its
- * ticket, until it can.
+ * The earliest waiter in the queue never yields.  While it reaches too few
+ * servers to win, others might win.  So it leaves the queue and keeps its
+ * ticket until it can win.
  */
 static void
 update_no_quorum(struct lock *l, bool no_quorum)
@@ -164,8 +167,8 @@ update_no_quorum(struct lock *l, bool no_quorum)
 }
 
 /*
- * The votes have grown old while we waited for the rest.  What the replicas
- * have does not make them younger: they come after the votes, once more.
+ * Asks again, because the votes have become old while we waited for the others.
+ * WAIT does not renew them, so it is sent once more after the new votes.
  */
 static void
 ask_again(struct lock *l, const struct tally *t, int64_t now)
@@ -197,7 +200,10 @@ lock_begin(struct lock *l, const struct owner *owner, int64_t wait_end_ms)
 		l->lease.begun_ms = clock_now_ms();
 	owner_details(owner, l->lease.details);
 	l->proposal_us = clock_wall_us();
-	/* One server has all slots before it, several have to be told. */
+	/*
+	 * One server chooses among all slots; several must be given the same
+	 * one.
+	 */
 	l->lease.slot = l->lease.mode != LOCK_SLOTTED ?
 	    1 :
 	    l->lease.nservers == 1 ?
@@ -210,8 +216,8 @@ lock_begin(struct lock *l, const struct owner *owner, int64_t wait_end_ms)
 }
 
 /*
- * The wait is over.  What servers have said may be long ago, so those that
- * refused are asked for the last time.
+ * The wait is over.  Servers may have refused long ago, so those that did are
+ * asked a last time.
  */
 static void
 last_call(struct lock *l, int64_t now)
@@ -230,7 +236,7 @@ last_call(struct lock *l, int64_t now)
 	}
 }
 
-/* Keeps the addresses of the first two that lead to one server. */
+/* Stores the addresses of the first two that lead to one server. */
 static void
 note_duplicates(struct lock *l)
 {
@@ -254,7 +260,7 @@ begin_hold(struct lock *l, int64_t now)
 	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		/* From now on a silent connection is given up. */
+		/* From now on a request that waits without a limit gets one. */
 		if (s->in_flight.kind != REQUEST_NONE &&
 		    s->in_flight.give_up_ms == CLOCK_NEVER)
 			s->in_flight.give_up_ms =
@@ -262,7 +268,7 @@ begin_hold(struct lock *l, int64_t now)
 	}
 }
 
-/* Does what was decided, and returns what it means for the lock. */
+/* Applies the action.  Returns the outcome for the lock. */
 static enum lock_outcome
 apply(struct lock *l, enum action action, const struct tally *t, int64_t now)
 {

@@ -1,7 +1,4 @@
-/*
- * What the servers' answers say about a lock, in words and for messages.  Reads
- * and changes nothing.
- */
+/* Explains the servers' replies in words, for messages.  Changes nothing. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +25,7 @@ lock_state(const struct lock *l)
 		    (s->view.taken && view->reason == REASON_BUSY))
 			view = &s->view;
 	}
-	/* While it is held, a minority that refuses explains nothing. */
+	/* While the lock is held, refusals of a minority explain nothing. */
 	return l->lease.held &&
 		refusals <= l->lease.nservers - l->lease.quorum ?
 	    NULL :
@@ -44,7 +41,7 @@ lock_broken_by(const struct lock *l)
 	return NULL;
 }
 
-/* What is wrong with a server; "" if nothing is.  Returns text. */
+/* Writes what is wrong with a server, or "".  Returns text. */
 static char *
 complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 {
@@ -80,7 +77,7 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 		why = "the lock's key is gone";
 		break;
 	case VOTE_PENDING:
-		/* What was wrong before the release is over. */
+		/* A failure before the release is no longer relevant. */
 		if (ending && s->in_flight.kind == REQUEST_RELEASE)
 			why = "no answer yet";
 		break;

@@ -1,5 +1,5 @@
 /*
- * The deadline, the renewals and the release of a lock.  acquire.c acquires it.
+ * The deadline, the renewals and the release of a lock. acquire.c acquires it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "lock/server_grant.h"
 #include "protocol/quorum.h"
 
-#define STRAGGLE_MS 50  /* for a release where there were answers */
-#define CANCEL_MS   500 /* to reach servers after a signal */
+#define STRAGGLE_MS 50  /* extra time for a release on a server that replied */
+#define CANCEL_MS   500 /* to reach the servers after a signal */
 
 int64_t
 lock_deadline_ms(const struct lock *l)
@@ -25,7 +25,7 @@ lock_deadline_ms(const struct lock *l)
 	return quorum_largest(valid_ms, l->lease.nservers, l->lease.quorum);
 }
 
-/* Brings up to date what the servers come to together. */
+/* Updates the parts of the lease that depend on all servers. */
 static void
 refresh_cb(void *arg, struct server *s)
 {
@@ -40,7 +40,7 @@ refresh_cb(void *arg, struct server *s)
 	l->lease.deadline_ms = lock_deadline_ms(l);
 	l->lease.confirmed_ms =
 	    quorum_largest(confirmed_ms, l->lease.nservers, l->lease.quorum);
-	/* Several servers are told which slot we mean, one tells us. */
+	/* A single server has chosen the slot. */
 	if (l->lease.nservers == 1 && l->servers[0].slot != 0)
 		l->lease.slot = l->servers[0].slot;
 }
@@ -222,7 +222,7 @@ void
 lock_start(struct lock *l)
 {
 	l->lease.started = true;
-	/* The renewal says so; what the last one asks at once does as well. */
+	/* The renewal carries the start; for the last lock the acquire has. */
 	if (!l->lease.last)
 		lock_renew(l);
 }
@@ -233,7 +233,9 @@ lock_cancel(struct lock *l)
 	l->cancelled = true;
 }
 
-/* Whether the release is sent to the server itself, past all redirections. */
+/*
+ * Whether the release was sent to the server itself, not to a node on the way.
+ */
 static bool
 told(const struct server *s)
 {
@@ -254,10 +256,10 @@ all_told(const struct lock *l)
 }
 
 /*
- * Enough servers have answered.  Those that have not are left to the kernel.
- * But one that is awake could still lose its release: it drops the rest of
- * our requests when it cannot write the answer to one of them any more; and
- * one whose connection was cut has to be told again.
+ * Returns when to stop waiting for the servers without a reply, once enough
+ * have replied.  The kernel delivers the rest.  But a server that is running
+ * may still lose its release: it drops our remaining requests when it cannot
+ * write a reply, and after a broken connection the release must be sent again.
  */
 static int64_t
 stragglers_end_ms(const struct lock *l)
@@ -306,7 +308,10 @@ lock_begin_release(struct lock *l, int64_t cooldown_ms, const char *end_record)
 	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		/* Without COMMAND those that were silent are not waited for. */
+		/*
+		 * Without COMMAND, servers that were silent so far are not
+		 * waited for.
+		 */
 		if (server_begin_release(s, now) &&
 		    (l->lease.held || s->link.heard))
 			l->release.expected++;
@@ -314,9 +319,9 @@ lock_begin_release(struct lock *l, int64_t cooldown_ms, const char *end_record)
 }
 
 /*
- * The result as it stands, and whether nothing can change it any more.  What
- * was ours until the release is judged by the one rule, with v_i = 0 for those
- * that say "not yours".
+ * Returns the present result; *decided is whether it is final.  Whether we had
+ * the lock until the release follows from the one rule, with v_i = 0 for
+ * servers that refused the release.
  */
 static enum lock_release_result
 release_result(const struct lock *l, bool *decided)
@@ -361,7 +366,9 @@ lock_release_end_ms(const struct lock *l)
 	end_ms = decided ? stragglers_end_ms(l) : l->phase_end_ms;
 	if (!l->cancelled)
 		return end_ms;
-	/* Who interrupts us waits until all are told, not for answers. */
+	/*
+	 * After a signal we wait until the releases are sent, not for replies.
+	 */
 	if (!all_told(l))
 		return l->phase_end_ms;
 	return end_ms < soon_ms ? end_ms : soon_ms;

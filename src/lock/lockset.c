@@ -1,6 +1,4 @@
-/*
- * Several locks: the only place where the loop is turned for them.
- */
+/* Several locks, and the only loop that drives them. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -84,7 +82,10 @@ locks_failing(const struct locks *ls)
 	return NULL;
 }
 
-/* The outcome when a lock that was held is lost; LOCK_UNDECIDED: start over. */
+/*
+ * Returns the outcome when a lock that was held is lost; LOCK_UNDECIDED: start
+ * over.
+ */
 static enum lock_outcome
 lost(const struct locks *ls)
 {
@@ -96,8 +97,8 @@ lost(const struct locks *ls)
 }
 
 /*
- * Gives all back to take them anew.  Tickets stay, and with them the places in
- * the queues.
+ * Releases all locks to take them anew.  The tickets stay, and with them the
+ * places in the queues.
  */
 static void
 start_over(struct locks *ls)
@@ -113,7 +114,7 @@ start_over(struct locks *ls)
 	ls->begun = 0;
 }
 
-/* One lock more, while those before it are kept. */
+/* Acquires one more lock while those before it are kept. */
 static enum lock_outcome
 acquire_next(struct locks *ls, const struct owner *owner)
 {
@@ -133,7 +134,7 @@ acquire_next(struct locks *ls, const struct owner *owner)
 		outcome = lock_outcome(l);
 		if (outcome != LOCK_UNDECIDED)
 			break;
-		/* What the outcome changed may be due at once. */
+		/* The new outcome may have made requests due at once. */
 		wake = locks_step(ls);
 		if (l->phase_end_ms < wake)
 			wake = l->phase_end_ms;
@@ -178,7 +179,7 @@ locks_acquire(struct locks *ls, const struct owner *owner, int64_t wait_end_ms,
 	return outcome;
 }
 
-/* It came with the wake for the last one. */
+/* Only the last lock can have been granted with the wake. */
 int64_t
 locks_grant_ms(const struct locks *ls)
 {

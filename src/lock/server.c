@@ -1,10 +1,11 @@
 /*
- * Chooses the next request to a server, one in flight at a time, and keeps the
- * connection.  Callbacks only record replies; server_step() acts.  No other
- * server is known here: what concerns all of them is in struct lease.
+ * Chooses the next request to a server, with one in flight at a time, and keeps
+ * the connection.  Callbacks only record replies; server_step() acts.  Nothing
+ * here knows other servers: struct lease has the state that depends on all of
+ * them.
  *
- * A release never overtakes its acquire: it is sent on the same connection,
- * behind it, whether or not the acquire has been answered.
+ * A release never overtakes its acquire: it is sent behind it on the same
+ * connection, whether or not the acquire has a reply.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,10 +19,10 @@
 #include "lock/server_send.h"
 #include "protocol/quorum.h"
 
-#define REOPEN_MS 200 /* between tries to reach a server that is down */
-#define RETRY_MS  10  /* between tries of an acquire that was cut */
-#define PACE_MS   20  /* between requests to a server on average, */
-#define BURST     16  /* after so many without a pause */
+#define REOPEN_MS 200 /* between tries to connect to a server that is down */
+#define RETRY_MS  10  /* from an interrupted acquire to its retry */
+#define PACE_MS   20  /* average time between requests to a server */
+#define BURST     16  /* requests allowed without a pause */
 
 void
 server_init(struct server *s, const struct lease *lease, struct loop *loop,
@@ -38,7 +39,7 @@ server_init(struct server *s, const struct lease *lease, struct loop *loop,
 	s->conn.ask_info = lease->nservers > 1 || lease->grace_ms > 0;
 }
 
-/* What this server has to be asked as things stand. */
+/* Returns the kind of request that the lease requires now. */
 static enum request_kind
 wanted_kind(const struct server *s, int64_t now)
 {
@@ -52,7 +53,7 @@ wanted_kind(const struct server *s, int64_t now)
 		if (l->no_quorum && answered)
 			return server_may_have_ours(s) ? REQUEST_LEAVE :
 							 REQUEST_NONE;
-		/* The fence's write-back: a renewal raises it to ours. */
+		/* A renewal raises the server's counter to our fence. */
 		if (s->vote == VOTE_GRANTED && s->fence < l->fence)
 			return REQUEST_RENEW;
 		if (s->vote == VOTE_GRANTED && l->replicating)
@@ -68,9 +69,9 @@ wanted_kind(const struct server *s, int64_t now)
 		if (s->queue.maybe && s->vote == VOTE_REFUSED)
 			return REQUEST_LEAVE;
 		/*
-		 * A vote that may come later, or a key to be put back: only
-		 * while the lock is held without it, else it would hide that
-		 * somebody else was in between.
+		 * A vote that comes late, or a missing key.  Only while the
+		 * lock is held without this server, because otherwise it would
+		 * hide that another run held the lock in between.
 		 */
 		return now < l->deadline_ms ? REQUEST_ACQUIRE : REQUEST_NONE;
 	case PHASE_RELEASE:
@@ -79,7 +80,7 @@ wanted_kind(const struct server *s, int64_t now)
 	return REQUEST_NONE;
 }
 
-/* The attempt is over here; the next one has a value of its own. */
+/* Releases the attempt on this server; the next one has a new value. */
 static void
 give_back(struct server *s, bool leave)
 {
@@ -87,7 +88,7 @@ give_back(struct server *s, bool leave)
 	s->in_flight.kind = REQUEST_NONE;
 	s->in_flight.first_sent_ms = 0;
 	s->in_flight.give_up_ms =
-	    CLOCK_NEVER; /* the next request has a time of its own */
+	    CLOCK_NEVER; /* the next request gets its own */
 	s->key.state = KEY_NONE;
 	s->valid_ms = s->key.untrusted_since_ms = 0;
 	s->grant.nonce = 0;
@@ -125,7 +126,7 @@ void
 server_yield(struct server *s)
 {
 	if (s->conn.state != CONN_READY)
-		return; /* it is asked again when it is back */
+		return; /* it is asked when it is back */
 	give_back(s, false);
 	s->vote = VOTE_REFUSED;
 	s->view.taken = false;
@@ -133,7 +134,7 @@ server_yield(struct server *s)
 	s->pace.next_ms = clock_now_ms() + clock_jitter(POLL_MS);
 }
 
-/* Notes why there is no reply; while the lock is held that is a lost vote. */
+/* Records why there is no reply; while the lock is held, the vote is lost. */
 static void
 note_failure(struct server *s, const char *why)
 {
@@ -143,7 +144,7 @@ note_failure(struct server *s, const char *why)
 		conn_explain(&s->conn, why, s->why);
 }
 
-/* Until when we wait for the answer to what is sent at that time. */
+/* Returns until when to wait for the reply to a request sent at sent_ms. */
 static int64_t
 answer_end_ms(const struct server *s, int64_t sent_ms)
 {
@@ -153,9 +154,9 @@ answer_end_ms(const struct server *s, int64_t sent_ms)
 }
 
 /*
- * Whether we are the cause of the missing reply: when its time was over, this
- * process had not yet sent the request, or not read what came before the reply.
- * The server then gets that time once more.
+ * Whether we caused the missing reply: when its time was over, this process had
+ * not yet sent the request, or not yet read the data before the reply.  The
+ * server then gets the same time once more.
  */
 static bool
 excused(struct server *s)
@@ -168,7 +169,7 @@ excused(struct server *s)
 	return true;
 }
 
-/* The request in flight was not answered in time. */
+/* Handles a request that was not answered in time. */
 static void
 server_unanswered(struct server *s)
 {
@@ -176,7 +177,7 @@ server_unanswered(struct server *s)
 	char text[DURATION_TEXT], why[CONN_WHY];
 
 	if (s->in_flight.kind == REQUEST_WAIT) {
-		/* Nothing can be asked on a connection that is blocked. */
+		/* A blocked connection accepts no further request. */
 		conn_close(&s->conn, NULL);
 		return;
 	}
@@ -184,7 +185,10 @@ server_unanswered(struct server *s)
 	    duration_format(l->node_timeout_ms, text));
 	note_failure(s, why);
 	if (s->in_flight.kind == REQUEST_ACQUIRE && conn_connected(&s->conn)) {
-		/* It may be executed yet: its release must follow it here. */
+		/*
+		 * The acquire may still be executed, so its release must follow
+		 * it here.
+		 */
 		if (l->phase != PHASE_HOLD && l->wait_end_ms == 0) {
 			s->in_flight.give_up_ms = CLOCK_NEVER;
 			return;
@@ -198,8 +202,8 @@ server_unanswered(struct server *s)
 }
 
 /*
- * Often, so that a server that restarts is connected soon; seldom if it refuses
- * our password.
+ * Returns the time until the next attempt to connect: short, so that a
+ * restarted server is found soon, but long if it refuses our password.
  */
 static int64_t
 reopen_after_ms(const struct server *s)
@@ -213,19 +217,22 @@ reopen_after_ms(const struct server *s)
 	return retry_ms < REOPEN_MS ? retry_ms : REOPEN_MS;
 }
 
-/* The connection is gone, or could not be made. */
+/* Handles a connection that is lost or could not be made. */
 static void
 server_down(struct server *s, int64_t now)
 {
 	const struct lease *l = s->lease;
 	const struct conn *n = &s->conn;
 
-	/* The next request shows what is wrong with the server, if anything. */
+	/*
+	 * While BLPOP waits, a lost connection is no failure yet; the next
+	 * request shows it.
+	 */
 	if (s->in_flight.kind != REQUEST_WAIT)
 		note_failure(s, n->why);
 	if (s->in_flight.kind == REQUEST_ACQUIRE && n->established)
 		server_may_hold(s);
-	/* WAIT knows only of what was written on its own connection. */
+	/* WAIT covers only the writes on its own connection. */
 	if (l->replicas > 0 && l->phase == PHASE_ACQUIRE &&
 	    s->vote == VOTE_GRANTED)
 		s->vote = VOTE_PENDING;
@@ -253,8 +260,8 @@ server_open(struct server *s, int64_t now)
 {
 	int64_t limit = answer_end_ms(s, now) - now;
 
-	s->grant.nonce = 0; /* its proof is for one connection */
-	/* Several addresses share the time that there is. */
+	s->grant.nonce = 0; /* the nonce holds only for one connection */
+	/* Several addresses share the time. */
 	s->in_flight.give_up_ms =
 	    now + limit / (s->conn.untried > 1 ? s->conn.untried : 1);
 	s->link.opened = true;
@@ -265,8 +272,8 @@ server_open(struct server *s, int64_t now)
 }
 
 /*
- * When the next request may be sent.  No reply of a server, however fast, makes
- * us send requests without a pause.
+ * Returns when the next request may be sent.  Even a server that replies at
+ * once cannot make us send requests without pause.
  */
 static int64_t
 floor_ms(const struct server *s)
@@ -275,8 +282,8 @@ floor_ms(const struct server *s)
 }
 
 /*
- * Whether a holder is to leave the queue, at once: others take it for a
- * candidate.
+ * Whether a holder must leave the queue at once, because others would take it
+ * for a candidate.
  */
 static bool
 leaves_queue(const struct server *s, enum request_kind kind)
@@ -286,7 +293,7 @@ leaves_queue(const struct server *s, enum request_kind kind)
 	    s->vote != VOTE_UNAVAILABLE && s->vote != VOTE_FORBIDDEN;
 }
 
-/* Whether it may keep the connection blocked until the next acquire is due. */
+/* Whether BLPOP may block the connection until the next acquire is due. */
 static bool
 may_block(const struct server *s, int64_t now)
 {
@@ -295,7 +302,7 @@ may_block(const struct server *s, int64_t now)
 	    s->conn.state == CONN_READY;
 }
 
-/* The next request, and when it is due; nothing is never due. */
+/* The next request and its time; REQUEST_NONE is never due. */
 struct next_request {
 	enum request_kind kind;
 	int64_t due_ms;
@@ -319,7 +326,10 @@ server_next_request(const struct server *s, int64_t now)
 	return r;
 }
 
-/* Gives up what is not answered in time, and sees to a lost connection. */
+/*
+ * Gives up a request that is not answered in time, and handles a lost
+ * connection.
+ */
 static void
 check_connection(struct server *s, int64_t now)
 {
@@ -354,7 +364,7 @@ server_step(struct server *s, int64_t now)
 	if (s->conn.state != CONN_READY)
 		return s->in_flight.give_up_ms;
 	if (server_send(s, r.kind) == -1) {
-		/* No memory for it; there may be some soon. */
+		/* No memory for it now; retry soon. */
 		s->pace.block_ms = 0;
 		return s->pace.next_ms = now + clock_jitter(RETRY_MS);
 	}
@@ -378,7 +388,7 @@ server_begin_release(struct server *s, int64_t now)
 			conn_close(&s->conn, s->why[0] != '\0' ? s->why : NULL);
 	} else if (s->in_flight.kind == REQUEST_WAIT ||
 	    s->in_flight.kind == REQUEST_REPLICAS)
-		conn_close(&s->conn, NULL); /* it is blocked */
+		conn_close(&s->conn, NULL); /* the request blocks it */
 	s->release.behind_ms = conn_unanswered_ms(&s->conn);
 	s->in_flight.kind = REQUEST_NONE;
 	s->in_flight.give_up_ms = CLOCK_NEVER;

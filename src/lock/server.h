@@ -1,6 +1,6 @@
 /*
- * One server and its part in the lock.  For lock.c and acquire.c; not for
- * callbacks, but for the one that a server sets itself.
+ * One server and its part in the lock.  For lock.c and acquire.c. Must not be
+ * called in callbacks, except the one that a server sets itself.
  */
 #ifndef SERVER_H
 #define SERVER_H
@@ -11,10 +11,10 @@
 #include "lock/server_state.h"
 
 /*
- * Fills zeroed memory; a server stays in place, and so does the lease.
- * refresh_cb(arg, it) brings the lease and ->duplicate up to date; it is called
- * before a reply is judged and before a request is chosen.  conn_release()
- * undoes it.
+ * Fills zeroed memory; the server and the lease must stay in place.
+ * refresh_cb(arg, server) updates the lease and ->duplicate; it is called
+ * before a reply is judged and before a request is chosen. conn_release() frees
+ * everything.
  */
 void server_init(struct server *, const struct lease *, struct loop *,
     const struct address *, void (*refresh_cb)(void *arg, struct server *),
@@ -23,44 +23,52 @@ void server_init(struct server *, const struct lease *, struct loop *,
 /* Begins a connection. */
 void server_open(struct server *, int64_t now_ms);
 
-/* Does what is due; returns when it wants to be called again at the latest. */
+/*
+ * Sends or closes what is due.  Returns the time of the next call at the
+ * latest.
+ */
 int64_t server_step(struct server *, int64_t now_ms);
 
 /*
- * What is wanted of it has changed, so that its next request is due: whatever
- * that is, or an acquire, until whose reply it has no vote.
+ * server_hasten() makes the next request due at once, because the lease has
+ * changed. server_ask_anew() makes an acquire due, and suspends the server's
+ * vote until its reply.
  */
 void server_hasten(struct server *);
 void server_ask_anew(struct server *);
 
 /*
- * Gives our vote here back, behind whatever is on its way, and stays in the
- * queue.  What is asked next, a little later, is a new attempt.
+ * Releases our vote on this server, behind the requests already sent, and stays
+ * in the queue.  The next request, a little later, is a new attempt.
  */
 void server_yield(struct server *);
 
-/* The same without a pause, or a connection: what is asked for has changed. */
+/*
+ * Like server_yield(), but with no pause and even without a connection, because
+ * a different slot is wanted now.
+ */
 void server_restart(struct server *);
 
 /*
- * Readies it for the release.  An acquire that never left this host needs
- * none, unless there may be something else; one that did is followed on its
- * connection.  Returns whether there is anything to give back.  One that has
- * nothing any more but the start of the run, in its history, is told the end
- * in passing.
+ * Prepares the server for the release.  An acquire that never left this host
+ * needs no release, unless an earlier request may have left something; a
+ * release follows an acquire that was sent, on the same connection.  Returns
+ * whether there is anything to release.  A server that has only the start of
+ * the run, in its history, is sent the end without waiting for the reply.
  */
 bool server_begin_release(struct server *, int64_t now_ms);
 
 /*
- * After a release: begins another attempt.  A connection on which the release
- * is not answered is left to the kernel.
+ * Call after a release: begins another attempt.  If the release has no reply
+ * yet, its connection is left to the kernel.
  */
 void server_again(struct server *);
 
 /*
- * server_reply.c.  The callback of its connection judges a reply, unless the
- * request no longer matters.  The others note that it has failed, and why; and
- * that an acquire has reached it, or may have.
+ * In server_reply.c. server_reply_cb() is the callback of the connection; it
+ * judges a reply, unless the request no longer matters. server_failed() records
+ * that the request has failed, and why; server_may_hold() that an acquire has
+ * reached the server, or may have.
  */
 void server_reply_cb(void *arg, const struct reply *a);
 void server_failed(struct server *, enum vote, const char *why);

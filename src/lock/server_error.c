@@ -1,6 +1,6 @@
 /*
- * What an error changes: the vote of its server, and when the request is sent
- * again.
+ * The effect of an error: on the vote of its server, and on the time of the
+ * next request.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "protocol/quorum.h"
 #include "redis/error.h"
 
-#define WAIT_RETRY_MS 500 /* after an error, while we wait */
+#define WAIT_RETRY_MS 500 /* from an error to the next request of a waiter */
 
 void
 server_failed(struct server *s, enum vote vote, const char *why)
@@ -50,9 +50,9 @@ server_may_hold(struct server *s)
 }
 
 /*
- * Whether nothing was executed, and the request is worth another try soon: the
- * server wants the whole script, or the lock's slot is on its way between two
- * nodes of a cluster, most often for milliseconds.
+ * Whether nothing was executed and a retry will soon succeed: the server wants
+ * the text of the script, or the lock's slot is moving between two nodes of a
+ * cluster, usually for milliseconds.
  */
 static bool
 tries_again(struct server *s, enum request_kind kind, const struct reply *a)

@@ -47,7 +47,10 @@ grant_expect(struct server *s, int64_t sent_ms)
 	s->grant.sent_ms = sent_ms;
 }
 
-/* Reads one number, which ends with the character end or, if that is 0, here. */
+/*
+ * Reads one number and the character `end` behind it; if end is 0, the number
+ * must be the last.
+ */
 static int
 take_number(const char **p, size_t *len, char end, int64_t max, int64_t *number)
 {
@@ -104,7 +107,10 @@ grant_take(struct server *s, const char *element, size_t len)
 	s->slot = 1;
 	s->vote = VOTE_GRANTED;
 	s->valid_ms = valid_ms;
-	/* The confirmation leaves the queue, and so is due when it is held. */
+	/*
+	 * The confirmation leaves the queue, so it is due as soon as the lock
+	 * is held.
+	 */
 	s->pace.next_ms = now + lease_retry_ms(g.length_ms);
 	info("%s: %s: passed on to us for %" PRId64 "ms", s->lease->name,
 	    s->conn.address.text, g.length_ms);

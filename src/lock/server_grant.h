@@ -1,15 +1,15 @@
 /*
- * A grant that comes with the wake: the script that releases the lock has
+ * A grant that comes with the wake: the script that released the lock has
  * passed it on to us, and COMMAND starts under that grant before we confirm it.
  *
- * The wake's element is "NONCE FENCE MS".  Each acquire that may join the queue
- * writes a new nonce into our beat, so the one that comes back proves that the
- * grant was made after that acquire was sent.  The lease then counts from
- * there, as from any request, and no clock of a server enters:
+ * The element of the wake list is "NONCE FENCE MS".  Each acquire that may join
+ * the queue writes a new nonce into our beat.  So when a nonce comes back, the
+ * grant was made after that acquire was sent.  The lease counts from there, as
+ * from any request, and uses no clock of a server:
  *
- *	v = the sending of that acquire + L - drift,	L = min(MS, TTL)
+ *	v = the sending of that acquire + L - drift,  L = min(MS, TTL)
  *
- * The confirmation is a renewal.  Until it is answered the lease is L long.
+ * The confirmation is a renewal.  Until its reply the lease has the length L.
  */
 #ifndef SERVER_GRANT_H
 #define SERVER_GRANT_H
@@ -21,24 +21,27 @@
 #include "lock/server_state.h"
 
 /*
- * Whether s can take one: the only server, of an exclusive lock, the last that
- * the run waits for, without --replicas.
+ * Whether s can take such a grant: it is the only server, of an exclusive lock,
+ * the last that the run waits for, without --replicas.
  */
 bool server_takes_grants(const struct server *);
 
 /*
- * The nonce for the acquire that is to be sent now; 0 if it has none.  No two of
- * this server are the same.
+ * Returns the nonce for the acquire that is about to be sent, different from
+ * all before on this server; 0 if it cannot take a grant.
  */
 int64_t grant_new_nonce(struct server *);
 
-/* The acquire that was sent at that time has been refused: its nonce counts. */
+/*
+ * The acquire that was sent at sent_ms has been refused, so its nonce is in our
+ * beat.
+ */
 void grant_expect(struct server *, int64_t sent_ms);
 
 /*
- * Takes what the wake has brought, len bytes.  Returns whether it is a grant,
- * so that v_i, the fence and the vote are set; if not, we have to ask.  Either
- * way the nonce is spent.
+ * Takes the element of the wake list, len bytes.  Returns whether it is a
+ * grant, and then sets v_i, the fence and the vote; otherwise we have to send
+ * an acquire.  Either way the nonce is used up.
  */
 bool grant_take(struct server *, const char *element, size_t len);
 
@@ -46,8 +49,8 @@ bool grant_take(struct server *, const char *element, size_t len);
 void grant_drop(struct server *);
 
 /*
- * Until when the confirmation that is sent now is waited for: a quarter of what
- * is left until SIGTERM, at most the node timeout.
+ * Returns when to give up a confirmation that is sent now: after a quarter of
+ * the time left until SIGTERM, at most the node timeout.
  */
 int64_t grant_give_up_ms(const struct server *, int64_t now_ms);
 

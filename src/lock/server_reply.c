@@ -1,6 +1,6 @@
 /*
- * What a reply changes: the vote of its server, v_i, and when the next request
- * is due.  Called from callbacks; sends nothing.
+ * The effect of a reply: on the vote of its server, on v_i, and on the time of
+ * the next request.  Called from callbacks; sends nothing.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -19,13 +19,13 @@
 #include "scripts.h"
 
 /*
- * We refresh our place in a queue that often, give or take a tenth; more often
- * at its head, so that a grant is young when it comes.
+ * The interval at which we refresh our place in a queue, plus or minus a tenth.
+ * Shorter at its head, so that a grant that comes is young.
  */
 #define REFRESH_MS      4000
 #define HEAD_REFRESH_MS 1000
-#define LATE_MS         100 /* BLPOP's timeout comes that late */
-#define FOREIGN_MS      25  /* at first, under a holder that wakes nobody */
+#define LATE_MS         100 /* Redis ends BLPOP that late */
+#define FOREIGN_MS      25 /* first interval under a holder that wakes nobody */
 #define FOREIGN_MAX_MS  250
 
 /* Whether s is the later of two addresses of one server; the earlier votes. */
@@ -39,9 +39,9 @@ is_duplicate(const struct server *s, const struct server *duplicate)
 }
 
 /*
- * A key that we made does not count, and proves nothing, on a server that may
- * have forgotten that it was another's; nor, when it was made while the lock
- * was held, until a majority is known to have kept its keys till after that.
+ * Whether the server's grant counts.  Not if we set the key on a server that
+ * may have forgotten another holder.  Not if we set it while the lock was held,
+ * until a majority is known to have kept its keys past that moment.
  */
 static bool
 vote_trusted(const struct server *s)
@@ -55,7 +55,9 @@ vote_trusted(const struct server *s)
 		    s->lease->confirmed_ms > s->key.untrusted_since_ms));
 }
 
-/* Granted.  The lease runs from when the request was sent, not from the reply. */
+/*
+ * Granted.  The lease runs from when the request was sent, not from the reply.
+ */
 static void
 server_granted(struct server *s, const struct reply *a)
 {
@@ -86,11 +88,11 @@ server_granted(struct server *s, const struct reply *a)
 }
 
 /*
- * Refused: when to ask again, and until when the server may keep us blocked
- * till then.  The head of the queue asks as soon as the lease ends, or the
- * vote is split; under a holder that is none of ours and wakes nobody, again
- * and again.  The others are woken, but not by a head that has died: while one
- * has been told to ask and has not, they ask at the end of its time.
+ * Refused: decides when to send the next acquire, and until when BLPOP may
+ * block before that.  The head of the queue asks as soon as the lease ends, or
+ * at once if the vote is split.  Under a foreign holder, which wakes nobody, it
+ * polls.  The other waiters are woken.  But a head that was woken may have
+ * died, so they ask when its time to answer is over.
  */
 static void
 await_turn(struct server *s)
@@ -109,7 +111,7 @@ await_turn(struct server *s)
 	s->pace.next_ms = now + clock_jitter(POLL_MS);
 	if (now >= l->wait_end_ms)
 		return;
-	/* It has us in its queue by its own clock yet. */
+	/* The server put us into its queue by its own clock. */
 	if (l->ticket != 0 && !s->queue.sent_ticket) {
 		s->pace.next_ms = now;
 		return;
@@ -148,15 +150,14 @@ server_refused(struct server *s, const struct reply *a)
 	if (l->phase == PHASE_ACQUIRE)
 		await_turn(s);
 	else if (!s->in_flight.heals && !s->view.taken)
-		s->pace.next_ms =
-		    0; /* a key that is gone is put back at once */
+		s->pace.next_ms = 0; /* a missing key is put back at once */
 	else
 		s->pace.next_ms = a->sent_ms + lease_renewal_ms(l->ttl_ms);
 }
 
 /*
- * The server is younger than the restart grace: it granted, but may have
- * forgotten another holder.
+ * The server is younger than the restart grace: it granted the lock, but may
+ * have forgotten another holder.
  */
 static void
 say_young(struct server *s)
@@ -177,7 +178,10 @@ say_young(struct server *s)
 	server_failed(s, VOTE_UNAVAILABLE, why);
 }
 
-/* A slot that there is: the one that was asked for, or any if that was 0. */
+/*
+ * Whether the slot in a reply is valid: the one requested or, if that was 0,
+ * any.
+ */
 static bool
 slot_fits(const struct lease *l, int slot)
 {
@@ -186,8 +190,8 @@ slot_fits(const struct lease *l, int slot)
 }
 
 /*
- * Reads a reply of the scripts.  A refusal is kept as the server's view of the
- * lock.  Returns 0, or -1 if the reply is malformed.
+ * Reads a reply of the scripts, and stores a refusal as the server's view of
+ * the lock.  Returns 0, or -1 if the reply is malformed.
  */
 static int
 read_state(struct server *s, const struct reply *a, struct lock_state *st)
@@ -197,7 +201,7 @@ read_state(struct server *s, const struct reply *a, struct lock_state *st)
 		return -1;
 	if (st->granted)
 		return 0;
-	/* What a renewal was told counts, whatever healing is told later. */
+	/* A --break that a renewal reported stays known after healing. */
 	if (st->broken_by[0] == '\0')
 		memcpy(st->broken_by, s->view.broken_by, sizeof(st->broken_by));
 	s->view = *st;
@@ -210,7 +214,7 @@ acquire_answered(struct server *s, const struct reply *a)
 	const struct lease *l = s->lease;
 	const struct server *duplicate = s->duplicate;
 	bool made =
-	    s->key.state != KEY_OURS; /* by this acquire, or by one like it */
+	    s->key.state != KEY_OURS; /* by this acquire or one like it */
 	struct lock_state st;
 
 	server_may_hold(s);
@@ -219,7 +223,7 @@ acquire_answered(struct server *s, const struct reply *a)
 		server_malformed(s, a);
 		return;
 	}
-	/* Server clocks are compared with each other by way of ours. */
+	/* Our clock is the common reference for comparing server clocks. */
 	s->numbers.ahead_us = st.now_us - a->sent_ms * 1000;
 	s->queue.waiter_ahead = st.ahead;
 	if (!st.granted) {
@@ -244,7 +248,7 @@ acquire_answered(struct server *s, const struct reply *a)
 		say_young(s);
 }
 
-/* We are woken, or it is time to refresh our place in the queue. */
+/* BLPOP has ended: we were woken, or the place in the queue needs a refresh. */
 static void
 wait_answered(struct server *s, const struct reply *a)
 {
@@ -276,7 +280,7 @@ renew_answered(struct server *s, const struct reply *a)
 		server_refused(s, a);
 }
 
-/* With too few replicas the server has no vote; a waiter asks it again. */
+/* With too few replicas the server has no vote; a waiter sends WAIT again. */
 static void
 replicas_answered(struct server *s, const struct reply *a)
 {
@@ -304,7 +308,7 @@ release_answered(struct server *s, const struct reply *a)
 {
 	struct lock_state st;
 
-	/* Without COMMAND, or in the queue alone, nothing can be lost. */
+	/* Without COMMAND, or only in the queue, there is nothing to lose. */
 	if (s->release.sent > 1 || s->key.state == KEY_NONE || !s->lease->held)
 		s->release.vote = VOTE_GRANTED;
 	else if (read_state(s, a, &st) == -1)
@@ -320,9 +324,8 @@ release_answered(struct server *s, const struct reply *a)
 }
 
 /*
- * Records the answer to a request.  What went again, as the server wanted the
- * text of its script, counts from when it went first: it is one request, that
- * took longer.
+ * Records the answer to a request.  A request that was repeated with its
+ * script's text counts from its first sending, as one request that took longer.
  */
 static void
 take_answer(struct server *s, enum request_kind kind, const struct reply *reply)

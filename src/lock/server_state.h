@@ -1,6 +1,4 @@
-/*
- * What is known of one server and of its part in the lock.  For src/lock alone.
- */
+/* The state of one server and of its part in the lock.  Only for src/lock. */
 #ifndef SERVER_STATE_H
 #define SERVER_STATE_H
 
@@ -12,18 +10,18 @@
 #include "protocol/state.h"
 #include "redis/conn.h"
 
-#define POLL_MS          20    /* while a vote is split, and up to twice that */
-#define CONTEST_TIMEOUTS 3     /* node timeouts that a split vote may take, */
-#define BEAT_TIMEOUTS    2     /* and after which a candidate counts as dead */
-#define HEARTBEAT_MS     15000 /* without a word a waiter counts as dead */
+#define POLL_MS          20 /* between requests during a split vote, at least */
+#define CONTEST_TIMEOUTS 3  /* node timeouts for a split vote, at most */
+#define BEAT_TIMEOUTS    2  /* node timeouts until a candidate counts as dead */
+#define HEARTBEAT_MS     15000 /* until a silent waiter counts as dead */
 
 enum request_kind {
 	REQUEST_NONE,
 	REQUEST_ACQUIRE,
-	REQUEST_WAIT,     /* to be woken */
-	REQUEST_REPLICAS, /* how many have our vote */
+	REQUEST_WAIT,     /* BLPOP, until we are woken */
+	REQUEST_REPLICAS, /* WAIT, how many replicas have our vote */
 	REQUEST_RENEW,
-	REQUEST_LEAVE, /* the queue, and what we may have of a vote */
+	REQUEST_LEAVE, /* leave the queue and release any vote */
 	REQUEST_RELEASE
 };
 
@@ -37,86 +35,87 @@ enum vote {
 
 enum key_state {
 	KEY_NONE,  /* our value is not there */
-	KEY_MAYBE, /* it may be: nothing rules that out */
+	KEY_MAYBE, /* our value may be there */
 	KEY_OURS   /* the last reply granted it */
 };
 
 /* A server and its part in the lock. */
 struct server {
 	const struct lease *lease;
-	/* Brings *lease and ->duplicate up to date. */
+	/* Updates *lease and ->duplicate. */
 	void (*refresh_cb)(void *arg, struct server *);
 	void *arg;
 	struct conn conn;
 	struct {
-		bool opened; /* and its end not yet seen */
+		bool opened; /* and not yet found closed */
 		bool heard;  /* it has carried a reply */
 		bool reopen; /* one has worked: reopen at once */
 		int64_t opened_ms;
 	} link; /* the connection */
 	struct {
 		enum request_kind kind;
-		int sequence;          /* the number of the last request */
-		int64_t give_up_ms;    /* when it counts as unanswered */
-		int64_t excused_ms;    /* until when it has more time, since we
-				       had not run; 0: it has not */
-		int64_t first_sent_ms; /* when what goes again, with its
-					  script's text, went first; 0: it goes
-					  for the first time */
-		bool extended;         /* which had time of its own, once */
-		bool starts;           /* it has the start of the run */
-		bool heals;            /* the acquire went first while held */
-		bool leaves;           /* the renewal leaves the queue */
+		int sequence;       /* the number of the last request */
+		int64_t give_up_ms; /* when it counts as unanswered */
+		/*
+		 * Its later limit, after a pause of this process; 0: no such
+		 * pause.
+		 */
+		int64_t excused_ms;
+		/*
+		 * When a request was first sent that is now repeated with its
+		 * script's text; 0: it is not repeated.
+		 */
+		int64_t first_sent_ms;
+		bool extended; /* it has had such a pause already */
+		bool starts;   /* it carries the start of the run */
+		bool heals;    /* an acquire first sent while held */
+		bool leaves;   /* a renewal that leaves the queue */
 	} in_flight;
 	struct {
 		int64_t next_ms;  /* when the next request is due */
-		int64_t paced_ms; /* when all so far had their PACE_MS */
-		int64_t block_ms; /* in the queue: until when it may keep us
-				     blocked */
-		int64_t poll_ms;  /* under a holder that wakes nobody */
+		int64_t paced_ms; /* end of their budget, PACE_MS each */
+		int64_t block_ms; /* when BLPOP must end, in the queue */
+		int64_t poll_ms; /* interval under a holder that wakes nobody */
 	} pace;
-	unsigned int try; /* the attempt that our value here is of */
+	unsigned int try; /* the attempt of our value here */
 	struct {
 		enum key_state state;
-		int64_t granted_ms;         /* when it became ours */
-		int64_t confirmed_ms;       /* when the last request that was
-					 granted was sent */
-		int64_t untrusted_since_ms; /* since when our key is there but
-					       does not count; 0: it does */
+		int64_t granted_ms;   /* when the key became ours */
+		int64_t confirmed_ms; /* sending of the last grant */
+		int64_t
+		    untrusted_since_ms; /* but our key is there; 0: trusted */
 	} key;
 	int64_t valid_ms; /* v_i */
-	int64_t fence;    /* its counter, while the key is ours */
-	int slot;         /* that it granted; 0: none */
-	int replicas;     /* that have the key, at least */
+	int64_t fence;    /* the server's counter, while the key is ours */
+	int slot;         /* the slot granted; 0: none */
+	int replicas;     /* how many have the key, at least */
 	bool recorded;    /* it was sent the start of the run */
 	struct {
-		bool maybe;        /* nothing rules out that we are in it */
-		bool sent_ticket;  /* the last acquire had our ticket */
-		bool waiter_ahead; /* a living waiter has an earlier one */
+		bool maybe;        /* we may be in the queue */
+		bool sent_ticket;  /* the last acquire carried our ticket */
+		bool waiter_ahead; /* a living waiter has an earlier ticket */
 	} queue;
 	struct {
-		int64_t ahead_us; /* its wall clock, as acquire reported it,
-				     less ours */
-		const char *odd;  /* why its numbers cannot be right, or NULL */
+		int64_t ahead_us; /* its clock at an acquire, less ours */
+		const char *odd;  /* why they are implausible, or NULL */
 	} numbers;
 	struct {
-		int64_t sent_nonce; /* with the last acquire; they only grow */
-		int64_t nonce;      /* that is in our beat; 0: spent */
-		int64_t sent_ms;   /* when the acquire that wrote it was sent */
-		int64_t length_ms; /* of a grant that we have not confirmed yet;
-				       0: there is none */
-	} grant;                   /* see server_grant.h */
+		int64_t sent_nonce; /* in the last acquire; nonces only grow */
+		int64_t nonce;      /* in our beat; 0: used up */
+		int64_t sent_ms; /* when the acquire with the nonce was sent */
+		int64_t length_ms;      /* of an unconfirmed grant; 0: none */
+	} grant;                        /* see server_grant.h */
 	const struct server *duplicate; /* the same server at another address */
-	int64_t sent_ms; /* when the last request that it answered was sent */
-	int64_t slowest_ms; /* reply so far; -1: none */
+	int64_t sent_ms;    /* when the last answered request was sent */
+	int64_t slowest_ms; /* slowest reply so far; -1: none */
 	enum vote vote;     /* on acquire or renewal */
 	struct {
 		enum vote vote;
-		int sent;          /* times */
-		int64_t behind_ms; /* when what is before it was sent */
+		int sent;          /* how many times */
+		int64_t behind_ms; /* when the request before it was sent */
 	} release;
 	char why[CONN_WHY];     /* of the last failure */
-	struct lock_state view; /* of the last refusal */
+	struct lock_state view; /* from the last refusal */
 };
 
 /* Whether our value or our place in the queue may be there. */
@@ -133,7 +132,7 @@ server_has_voted(const struct server *s)
 	return s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED;
 }
 
-/* Its vote, where it has a vote. */
+/* Returns its vote; VOTE_UNAVAILABLE if its vote must not count. */
 static inline enum vote
 server_vote(const struct server *s)
 {
@@ -143,22 +142,22 @@ server_vote(const struct server *s)
 	    s->vote;
 }
 
-/* Whether it has been up for as long as any lease lasts. */
+/* Whether the server has been up for longer than any lease. */
 static inline bool
 server_past_restart_grace(const struct server *s)
 {
 	int64_t grace_ms = s->lease->grace_ms;
 
-	/* Its own account is in whole seconds. */
+	/* The server reports whole seconds. */
 	return grace_ms == 0 ||
 	    (s->conn.info.born_ms != 0 &&
 		clock_now_ms() - s->conn.info.born_ms >= grace_ms + 1000);
 }
 
 /*
- * Whoever waits is in the queue.  Among several servers a vote may be split,
- * so whoever asks for one is a candidate, and in the queue as well, until it
- * has won or lost.
+ * Whether we are in the server's queue: as a waiter always.  Among several
+ * servers a vote may be split, so each run without a decision is a candidate
+ * and queues as well.
  */
 static inline bool
 server_queues(const struct server *s)

@@ -1,10 +1,10 @@
 /*
- * Compares the numbers of each server with those of the others.  Our own clock
- * judges nothing: a host may boot in 1970.  A server has no vote as long as its
- * numbers cannot be right.
+ * Compares each server's numbers with those of the others.  Our own clock
+ * judges nothing, because a host may boot in 1970.  A server whose numbers are
+ * implausible has no vote.
  *
  * A quorum survives servers that crash, not servers that lie about their vote.
- * But what one server answers must not change what we ask of the others.
+ * But one server's reply must not change what we request from the others.
  */
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 #include "protocol/quorum.h"
 
 #define DAY_US INT64_C(86400000000)
-/* Acquisitions that one server may have seen and another one not. */
+/* How many acquisitions one server may have seen and another one not. */
 #define STEPS INT64_C(1000000000)
 
 static const char bad_time[] =
@@ -33,9 +33,9 @@ ascending_cb(const void *a, const void *b)
 }
 
 /*
- * Times count if they are within a day of the median, of both middle ones where
- * the number is even: two that differ have nobody to tell which is right.
- * Returns the later of these two, for servers that have told their time.
+ * Judges the servers' clocks: each must be within a day of the median or, for
+ * an even number, of both middle ones, since of two that differ either may be
+ * right.  Returns the later of the two middle ones.
  */
 static int64_t
 judge_times(struct lock *l)
@@ -62,7 +62,7 @@ judge_times(struct lock *l)
 	return high;
 }
 
-/* No number may be further ahead than most, and than what a majority has. */
+/* A number must not exceed `most`, nor the majority's by more than slack. */
 static void
 judge_ahead(struct lock *l, const int64_t told[], int64_t most, int64_t slack,
     const char *odd)
@@ -78,9 +78,9 @@ judge_ahead(struct lock *l, const int64_t told[], int64_t most, int64_t slack,
 }
 
 /*
- * A fence is at most a day ahead of a server's clock when it is made, a ticket
- * not at all.  Where the clocks were set back since, a majority has them far
- * ahead.  Fences then differ by no more than the number of acquisitions.
+ * When it is made, a fence is at most a day ahead of a server's clock, and a
+ * ticket not at all.  If clocks were set back since, a majority has numbers far
+ * ahead; fences then differ by at most the number of acquisitions.
  */
 static void
 judge_counters(struct lock *l, int64_t median_us)

@@ -1,6 +1,6 @@
 /*
- * What the votes come to, and what follows from that.  Like lock.c it knows the
- * servers by their replies.
+ * Counts the votes and decides what follows from them.  Like lock.c it sees
+ * only the servers' replies, not their requests.
  */
 #include <string.h>
 
@@ -12,15 +12,15 @@ static bool
 same_owner(const struct lock_state *a, const struct lock_state *b)
 {
 	if (a->readers > 0 && b->readers > 0)
-		return true; /* several may be the last of them */
+		return true; /* the last of them may differ */
 	if (a->owner.token[0] != '\0' && b->owner.token[0] != '\0')
 		return strcmp(a->owner.token, b->owner.token) == 0;
 	return a->len == b->len && memcmp(a->value, b->value, a->len) == 0;
 }
 
 /*
- * Whether the refusals do not come to "busy" yet: several owners share the
- * votes, or one is still in the queue and so a candidate as we are.
+ * Whether the refusals do not mean "busy" yet: several owners split the votes,
+ * or an owner is still in the queue and so a candidate like us.
  */
 static bool
 contested(const struct lock *l)
@@ -43,7 +43,7 @@ contested(const struct lock *l)
 	return false;
 }
 
-/* How many refusals name this slot as free. */
+/* Returns how many refusals name this slot as free. */
 static int
 namings(const struct lock *l, int slot)
 {
@@ -59,8 +59,9 @@ namings(const struct lock *l, int slot)
 }
 
 /*
- * Another slot, which most servers name as free; 0 if none does.  The word of
- * one server counts once in a node timeout, so that it costs time at most.
+ * Returns another slot, the one that most servers name as free; 0 if there is
+ * none.  A slot that one server alone names counts only once in a node timeout,
+ * so that a faulty server can cost only time.
  */
 static int
 free_slot(const struct lock *l, int64_t now, bool *lone)
@@ -88,7 +89,10 @@ free_slot(const struct lock *l, int64_t now, bool *lone)
 	return *lone && now < l->contest.lone_slot_ms ? 0 : best;
 }
 
-/* Whether a grant is older than any that we would have waited for. */
+/*
+ * Whether a grant is older than the node timeout, the longest that we wait for
+ * any reply.
+ */
 static bool
 grant_is_stale(const struct lock *l, int64_t now)
 {
@@ -157,13 +161,16 @@ count_votes(const struct lock *l, int64_t now)
 	}
 	count_grants(l, &t);
 	t.free_slot = free_slot(l, now, &t.lone_slot);
-	/* Without waiting each slot is tried once at most. */
+	/* Without waiting each slot is tried at most once. */
 	if (!t.waits && l->contest.changes >= w->capacity)
 		t.free_slot = 0;
 	return t;
 }
 
-/* There are enough grants; the fence, the replicas or time may be missing. */
+/*
+ * Decides when there are enough grants: the fence, the replicas or time may be
+ * missing.
+ */
 static enum action
 decide_majority(const struct tally *t)
 {

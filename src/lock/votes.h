@@ -1,6 +1,6 @@
 /*
- * The votes of the servers, counted, and what follows from them.  Nothing here
- * changes a lock; acquire.c applies what is decided.
+ * Counts the servers' votes and decides what to do.  Nothing here changes a
+ * lock; acquire.c applies the decision.
  */
 #ifndef VOTES_H
 #define VOTES_H
@@ -10,41 +10,41 @@
 
 #include "lock/lock.h"
 
-/* Where an acquisition stands. */
+/* The state of an acquisition. */
 struct tally {
 	int quorum;
-	int minority; /* the servers beside a quorum */
+	int minority; /* how many servers a quorum can miss */
 	int granted;
 	int refused;
 	int pending;
 	int forbidden;
-	int unusable;   /* cannot be reached, or forbid it */
-	int otherwise;  /* refusals of our mode */
+	int unusable;   /* unreachable, or denying access */
+	int otherwise;  /* refusals because of our mode */
 	int firm;       /* refusals by a holder, not by a candidate */
-	int fenced;     /* grants that have the fence */
-	int64_t fence;  /* the largest among the grants */
+	int fenced;     /* grants that have our fence */
+	int64_t fence;  /* the largest fence among the grants */
 	int replicated; /* fenced grants that enough replicas have */
-	int free_slot;  /* another slot, which refusals name as free; 0: none */
-	bool lone_slot; /* one server alone does */
+	int free_slot;  /* another slot that refusals name as free; 0: none */
+	bool lone_slot; /* only one server names it */
 	bool contested;
 	bool cancelled;
 	bool same_server; /* two addresses lead to one server */
-	bool waits;       /* in the queue */
-	bool over;     /* the time for replies, and all that came were read */
-	bool extended; /* that time, for the last time */
+	bool waits;       /* we are in the queue */
+	bool over;        /* time is up, and all replies are read */
+	bool extended;    /* the time was extended for the last time */
 	bool has_ticket;
-	bool half_left; /* at least half of the lease */
-	bool stale;     /* a grant is older than any reply we wait for */
+	bool half_left; /* at least half of the lease is left */
+	bool stale;     /* a grant is older than the node timeout */
 };
 
 enum action {
 	AWAIT_REPLIES,
-	WRITE_FENCE,  /* to the grants that have a smaller one */
-	ASK_REPLICAS, /* whether they have the grants */
-	ASK_AGAIN,    /* the grants have grown old */
+	WRITE_FENCE,  /* to grants with a smaller fence */
+	ASK_REPLICAS, /* how many have the grants */
+	ASK_AGAIN,    /* because the grants have become old */
 	CHANGE_SLOT,
 	TAKE_TICKET,
-	YIELD_VOTES, /* our votes, to an earlier ticket */
+	YIELD_VOTES, /* to an earlier ticket */
 	HOLD_LOCK,
 	END_BUSY,
 	END_OTHERWISE, /* the lock is used in another mode */
@@ -55,10 +55,10 @@ enum action {
 	END_CANCELLED
 };
 
-/* Counts the votes as they stand. */
+/* Counts the present votes. */
 struct tally count_votes(const struct lock *, int64_t now_ms);
 
-/* What follows from them. */
+/* Returns the action that the votes require. */
 enum action decide(const struct tally *);
 
 #endif
