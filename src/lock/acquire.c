@@ -43,7 +43,7 @@ waiters_ahead(struct lock *l, int64_t now)
 {
 	const struct server *only = NULL;
 	int64_t won_ms = 0;
-	int told = 0;
+	int reports = 0;
 
 	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
@@ -58,15 +58,16 @@ waiters_ahead(struct lock *l, int64_t now)
 		if ((vote == VOTE_GRANTED || vote == VOTE_REFUSED) &&
 		    s->queue.waiter_ahead && s->sent_ms > won_ms) {
 			only = s;
-			told++;
+			reports++;
 		}
 	}
-	if (told == 1 && l->contest.alone != only) {
+	if (reports == 1 && l->contest.alone != only) {
 		l->contest.alone = only;
 		l->contest.alone_ms = now;
 	}
-	return told > 1 ||
-	    (told == 1 && now < l->contest.alone_ms + l->lease.node_timeout_ms);
+	return reports > 1 ||
+	    (reports == 1 &&
+		now < l->contest.alone_ms + l->lease.node_timeout_ms);
 }
 
 /* Gives our votes up if a candidate has an earlier ticket. */

@@ -94,7 +94,7 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 {
 	char text[COMPLAINT], last[COMPLAINT] = "";
 	size_t used = 0, more = 0;
-	const char *said;
+	const char *reason;
 
 	if (l->slow) {
 		snprintf(buf, LOCK_WHY,
@@ -109,13 +109,13 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 
 		if (complaint(l, s, text)[0] == '\0')
 			continue;
-		said = strcmp(text, last) == 0 ? "the same" : text;
+		reason = strcmp(text, last) == 0 ? "the same" : text;
 		if (more > 0 ||
-		    used + strlen(name) + strlen(said) + AND_MORE > LOCK_WHY)
+		    used + strlen(name) + strlen(reason) + AND_MORE > LOCK_WHY)
 			more++;
 		else
 			used += (size_t)snprintf(buf + used, LOCK_WHY - used,
-			    "%s%s: %s", used > 0 ? "; " : "", name, said);
+			    "%s%s: %s", used > 0 ? "; " : "", name, reason);
 		snprintf(last, sizeof(last), "%s", text);
 	}
 	if (more > 0)

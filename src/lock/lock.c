@@ -237,19 +237,19 @@ lock_cancel(struct lock *l)
  * Whether the release was sent to the server itself, not to a node on the way.
  */
 static bool
-told(const struct server *s)
+release_sent(const struct server *s)
 {
 	return s->release.sent > 0 && s->conn.state == CONN_READY &&
 	    conn_connected(&s->conn);
 }
 
 static bool
-all_told(const struct lock *l)
+all_releases_sent(const struct lock *l)
 {
 	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if (server_may_have_ours(s) && !told(s))
+		if (server_may_have_ours(s) && !release_sent(s))
 			return false;
 	}
 	return true;
@@ -274,11 +274,11 @@ stragglers_end_ms(const struct lock *l)
 
 		if (s->release.vote != VOTE_PENDING || !server_may_have_ours(s))
 			continue;
-		if (!told(s))
+		if (!release_sent(s))
 			t = l->release.begun_ms + STRAGGLE_MS;
 		else if (s->release.behind_ms == CLOCK_NEVER)
 			continue;
-		else if (s->link.heard)
+		else if (s->link.replied)
 			t = s->release.behind_ms + STRAGGLE_MS;
 		else if (slowest_ms >= 0)
 			t = s->link.opened_ms + 4 * slowest_ms + 2;
@@ -313,7 +313,7 @@ lock_begin_release(struct lock *l, int64_t cooldown_ms, const char *end_record)
 		 * waited for.
 		 */
 		if (server_begin_release(s, now) &&
-		    (l->lease.held || s->link.heard))
+		    (l->lease.held || s->link.replied))
 			l->release.expected++;
 	}
 }
@@ -369,7 +369,7 @@ lock_release_end_ms(const struct lock *l)
 	/*
 	 * After a signal we wait until the releases are sent, not for replies.
 	 */
-	if (!all_told(l))
+	if (!all_releases_sent(l))
 		return l->phase_end_ms;
 	return end_ms < soon_ms ? end_ms : soon_ms;
 }

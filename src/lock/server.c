@@ -266,7 +266,7 @@ server_open(struct server *s, int64_t now)
 	    now + limit / (s->conn.untried > 1 ? s->conn.untried : 1);
 	s->link.opened = true;
 	s->link.opened_ms = now;
-	s->link.heard = false;
+	s->link.replied = false;
 	s->in_flight.excused_ms = s->in_flight.first_sent_ms = 0;
 	conn_open(&s->conn);
 }

@@ -160,7 +160,7 @@ server_refused(struct server *s, const struct reply *a)
  * have forgotten another holder.
  */
 static void
-say_young(struct server *s)
+reject_young_vote(struct server *s)
 {
 	int64_t age_ms = clock_now_ms() - s->conn.info.born_ms;
 	char age[DURATION_TEXT], left[DURATION_TEXT], why[CONN_WHY];
@@ -245,7 +245,7 @@ acquire_answered(struct server *s, const struct reply *a)
 		    duplicate->conn.address.text);
 	server_granted(s, a);
 	if (l->phase == PHASE_ACQUIRE && !server_past_restart_grace(s))
-		say_young(s);
+		reject_young_vote(s);
 }
 
 /* BLPOP has ended: we were woken, or the place in the queue needs a refresh. */
@@ -385,11 +385,11 @@ server_reply_cb(void *arg, const struct reply *a)
 		server_take_error(s, kind, a);
 		return;
 	}
-	if (!s->link.heard)
+	if (!s->link.replied)
 		info("%s: %s: connected, first answer after %" PRId64 "ms",
 		    s->lease->name, s->conn.address.text,
 		    clock_now_ms() - s->link.opened_ms);
-	s->link.reopen = s->link.heard = true;
+	s->link.reopen = s->link.replied = true;
 	if (took_ms > s->slowest_ms)
 		s->slowest_ms = took_ms;
 	take_answer(s, kind, a);

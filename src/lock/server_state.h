@@ -47,9 +47,9 @@ struct server {
 	void *arg;
 	struct conn conn;
 	struct {
-		bool opened; /* and not yet found closed */
-		bool heard;  /* it has carried a reply */
-		bool reopen; /* one has worked: reopen at once */
+		bool opened;  /* and not yet found closed */
+		bool replied; /* it has carried a reply */
+		bool reopen;  /* one has worked: reopen at once */
 		int64_t opened_ms;
 	} link; /* the connection */
 	struct {

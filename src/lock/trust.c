@@ -64,16 +64,16 @@ judge_times(struct lock *l)
 
 /* A number must not exceed `most`, nor the majority's by more than slack. */
 static void
-judge_ahead(struct lock *l, const int64_t told[], int64_t most, int64_t slack,
-    const char *odd)
+judge_ahead(struct lock *l, const int64_t numbers[], int64_t most,
+    int64_t slack, const char *odd)
 {
 	int64_t majority =
-	    quorum_largest(told, l->lease.nservers, l->lease.quorum);
+	    quorum_largest(numbers, l->lease.nservers, l->lease.quorum);
 
 	if (most < majority + slack)
 		most = majority + slack;
 	for (int i = 0; i < l->lease.nservers; i++)
-		if (told[i] > most)
+		if (numbers[i] > most)
 			l->servers[i].numbers.odd = odd;
 }
 

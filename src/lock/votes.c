@@ -186,9 +186,9 @@ decide_majority(const struct tally *t)
 enum action
 decide(const struct tally *t)
 {
-	bool heard = t->granted + t->refused >= t->quorum;
+	bool answered = t->granted + t->refused >= t->quorum;
 	bool excluded = t->refused > t->minority;
-	bool split = t->contested && heard;
+	bool split = t->contested && answered;
 
 	if (t->cancelled)
 		return END_CANCELLED;
@@ -202,7 +202,7 @@ decide(const struct tally *t)
 		return CHANGE_SLOT;
 	if (excluded && !t->contested && !t->waits)
 		return END_BUSY;
-	if ((split || (t->waits && excluded && heard)) && !t->has_ticket)
+	if ((split || (t->waits && excluded && answered)) && !t->has_ticket)
 		return TAKE_TICKET;
 	if (split)
 		return t->over ? END_BUSY : YIELD_VOTES;

@@ -57,7 +57,7 @@ link_closed_cb(void *arg)
 
 	c->established = l->established && !c->handshake.at_sentinel;
 	set_why(c, l->failure, l->why);
-	if (l->broken && c->established && !l->heard && !c->address.tls &&
+	if (l->broken && c->established && !l->replied && !c->address.tls &&
 	    c->address.nat > 0)
 		/* A TLS alert from the server may have been lost. */
 		snprintf(c->why, sizeof(c->why),

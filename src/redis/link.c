@@ -208,11 +208,11 @@ hiredis_reply_cb(struct redisAsyncContext *ac, void *value, void *arg)
 		reply.kind = REPLY_LOST;
 		reply.text = l->why[0] != '\0' ? l->why : ac->c.errstr;
 	} else if (r->type == REDIS_REPLY_ERROR) {
-		l->heard = true;
+		l->replied = true;
 		reply.kind = error_kind(r->str);
 		reply.text = auth ? error_of_auth(r->str) : error_text(r->str);
 	} else {
-		l->heard = true;
+		l->replied = true;
 		reply.kind = REPLY_OK;
 		reply.size = reply_cost(&l->budget);
 	}

@@ -31,7 +31,7 @@ struct link {
 	struct pending pending;
 	struct reply_budget budget;
 	int64_t active_ms; /* when the socket was last served */
-	bool heard;        /* a server has ever sent a reply */
+	bool replied;      /* a server has ever sent a reply */
 	bool doomed;       /* link_sweep() closes it */
 	bool closing;      /* by link_close() */
 
