@@ -83,8 +83,6 @@ server_send_release(struct server *s, bool leave)
 	snprintf(proposal, sizeof(proposal), "%" PRId64, clock_wall_us());
 	if (l->end_record[0] != '\0')
 		record(l, l->end_record, end);
-	else if (!l->started && starts_run(s))
-		record(l, " ended=not-run", end);
 	/*
 	 * A run that got nothing ends at once: no reply of a server that has
 	 * lost the script would reach it.  Behind an acquire without reply the

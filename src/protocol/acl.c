@@ -24,6 +24,8 @@ static const char lpush[] =
 static const char no_list[] = "--status and --history need -k";
 static const char no_need[] = ""; /* a server that has it tries it first */
 static const char no_history[] = "there is no history";
+static const char no_xdel[] =
+    "an attempt that was given up can stay in the history as a run that died";
 static const char no_replicas[] = "--replicas cannot be used";
 static const char no_type[] = "a key that is no lock is named without its type";
 static const char no_digest[] =
@@ -60,6 +62,7 @@ const struct right rights[RIGHTS] = {
 	{ "xadd", { "XADD", "KEY", "?", "", "" }, no_history },
 	{ "xrevrange", { "XREVRANGE", "KEY", "+", "-", "COUNT", "1" },
 	    no_history },
+	{ "xdel", { "XDEL", "KEY", "?" }, no_xdel },
 	{ "wait", { "WAIT", "?", "?" }, no_replicas },
 };
 

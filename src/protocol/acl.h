@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define ACL_TEXT    2560
-#define RIGHTS      28
+#define RIGHTS      29
 #define RIGHT_WORDS 7
 
 /*

@@ -197,12 +197,12 @@ allow_as_told() {
 	check 77 -r "$url"
 	rule=$(grep -oE 'ACL SETUSER me .*' <<<"$output")
 	rule=${rule#* * * }
-	[[ $(wc -w <<<"$rule") -eq 29 ]]
+	[[ $(wc -w <<<"$rule") -eq 30 ]]
 	for right in $rule; do
 		# shellcheck disable=SC2086
 		redis acl setuser me reset on '>x' ${rule/"$right"/} >/dev/null
 		case $right in
-		+evalsha | +scan | +type | +xadd | +xrevrange | +wait) check 0 -r "$url" ;;
+		+evalsha | +scan | +type | +xadd | +xrevrange | +xdel | +wait) check 0 -r "$url" ;;
 		*) check 77 -r "$url" ;;
 		esac
 		[[ $right != +eval ]] || right='+eval +lpush'

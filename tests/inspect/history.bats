@@ -55,6 +55,16 @@ waits_for() {
 	[ "$(redis exists "{redlock:$1}:~queue")" = 1 ]
 }
 
+# lock_free NAME: nobody has it.
+lock_free() {
+	[ "$(redis exists "redlock:$1")" = 0 ]
+}
+
+# fence_above N: a later acquisition of "a" has raised it.
+fence_above() {
+	(($(redis get '{redlock:a}:~fence') > $1))
+}
+
 # entry WORD TEXT: somebody writes into the history of "a".
 entry() {
 	redis xadd "$runs" '*' "$1" "$2"
@@ -502,6 +512,19 @@ on_terminal() {
 	[ "$(redis xlen "$runs")" = 1 ]
 	let_go
 	[ "$(redis xlen "$runs")" = 2 ]
+}
+
+@test "a run that gave up before the server granted the lock leaves no trace in the history" {
+	local fence
+	redlock -k a -- true
+	fence=$(redis get '{redlock:a}:~fence')
+	redis_freeze
+	run -69 redlock -k a --node-timeout 100ms -- true
+	redis_thaw
+	eventually fence_above "$fence"
+	eventually lock_free a
+	[ "$(endings)" = 0 ]
+	entries 2
 }
 
 @test "a lock works where no history can be written" {

@@ -346,12 +346,35 @@ one='redlock-run/2 token=me try=1 since=N pid=1 host=h user=u command=c'
 	acquire me 1 1000 0 0 1 ' waited=9'
 	renew me 1 1000
 	acquire you 1 1000 0 0 1 ' waited=0'
-	release you '1 ' 0 1 ' ended=not-run'
+	release you '1 ' 0 1
 	[ "$(written)" = "start,$one waited=7" ]
 	release me '' 0 1 ' waited=7 ran=3 ended=exited status=0' "$details"
 	[ "$(written)" = "start,$one waited=7
 end,$one waited=7 ran=3 ended=exited status=0" ]
 	(($(redis pttl "$runs") > 29 * 86400000))
+}
+
+@test "history: an attempt that is given up leaves nothing, and nobody else's entries are touched" {
+	acquire you 1 1000 0 0 1 ' waited=1'
+	release you '' 0 1 ' ended=exited' "$details"
+	acquire me 1 1000 0 0 1 ' waited=7'
+	release me '1 ' 0 1
+	[ "$(redis exists "$lock")" = 0 ]
+	[ "$(written | grep -c token=you)" = 2 ]
+	[ "$(redis xlen "$runs")" = 2 ]
+	# and a waiter that gave up just when it got the lock
+	acquire other 1
+	acquire me 2 1000 100 60000 1 ' waited=8'
+	release other '' 0 1
+	[[ $(value) == *'token=me '*' unconfirmed' ]]
+	release me '' 0 1
+	[ "$(redis exists "$lock")" = 0 ]
+	[ "$(redis xlen "$runs")" = 2 ]
+	# Only the attempt that gives up loses its start.
+	limit=0 acquire me 3 1000 0 0 1 ' waited=9'
+	limit=0 acquire other 3 1000 0 0 1 ' waited=9'
+	limit=0 release me '3 ' 0 1
+	[ "$(redis xlen "$runs")" = 3 ]
 }
 
 @test "history: a renewal tells each server what the others granted" {
@@ -421,7 +444,7 @@ end,$one ended=killed" ]
 	[ "$(written | tail -n 1)" = "start,$one waited=2" ]
 	# Only the first answer that reaches it records a start.
 	acquire me 1 1000 100 60000 1 ' waited=3'
-	[ "$(written | wc -l)" = 2 ]
+	[ "$(written | wc -l)" = 1 ]
 }
 
 @test "hand-over: a reader confirms its grant as an exclusive holder does" {

@@ -1,7 +1,6 @@
 -- release: ms of cooldown, or 0, 1 to leave the queue, 1 if this is the only
--- server, how the run ended, if that is to be written down, the rest of the
--- value, if COMMAND ran and it is so even when the lock is not ours any more, our
--- fence, and our proposal for the next one in us.
+-- server, how the run ended, if it had started, the rest of the value, our fence,
+-- and our proposal for the next one in us.
 -- Replies with a grant up to GRANTED, or a refusal.
 -- A lock in cooldown has a value that is no longer our id, so that a renewal
 -- which comes late cannot prolong it.
@@ -31,6 +30,16 @@ end
 if ours and shared then
 	share_until_last()
 end
+-- The acquire of an attempt that was given up may have written down a start.
+local function forget_start()
+	local runs = KEYS[2] .. 'runs'
+	for _, entry in ipairs(redis.pcall('XREVRANGE', runs, '+', '-', 'COUNT', 20)) do
+		local fields = entry[2]
+		if fields[1] == 'start' and fields[2]:sub(1, #id) == id then
+			redis.pcall('XDEL', runs, entry[1])
+		end
+	end
+end
 local function go()
 	if leaving and leave(token) or ours then
 		pass_on(ours and leaving and only, our_fence, proposal)
@@ -42,12 +51,14 @@ if ours then
 else
 	go()
 end
-if ours and unconfirmed and details ~= '' then
+if ours and unconfirmed and ending ~= '' then
 	record('start', mine, ending:match('^ waited=%d+') or '')
 end
-if ending ~= '' and ours then
+if ours and ending ~= '' then
 	record('end', mine, ending)
-elseif ending ~= '' and details ~= '' then
+elseif ending ~= '' then
 	record('lost', value_of(id .. '0 ', details), ending)
+elseif ours and only then
+	forget_start()
 end
 return ours and {1} or loss()

@@ -1,10 +1,8 @@
 -- release, see there: where nobody waits for the lock, there is nobody to hand
 -- it to.
 if ours and mode == 'exclusive' and not unconfirmed and not others and
-	ARGV[6] == '0' and ARGV[7] == '1' then
+	ARGV[6] == '0' and ARGV[7] == '1' and ARGV[9] ~= '' then
 	call('DEL', lock)
-	if ARGV[9] ~= '' then
-		record('end', value, ARGV[9])
-	end
+	record('end', value, ARGV[9])
 	return {1}
 end
