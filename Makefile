@@ -152,18 +152,18 @@ $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS))
 	$(if $(STATIC),$(find_no_archive); rm -f $@; \
 	echo "STATIC=1 needs archives that are not here:$$missing." >&2; exit 1)
 
-# A unit test includes the .c that it is about, the rest is in the archive.
+# A unit test, or the simulation, includes the .c that it is about; the rest is in
+# the archive.
 $B/unit.a: $(filter-out $B/main.o,$(OBJS))
 	$(call say,make)rm -f $@; $(AR) rcs $@ $^
 
-link_test = $(call say,compile)$(COMPILE) -MF $@.d -MT $@ $(LDFLAGS) -o $@ \
-	$< $B/unit.a $(LDLIBS)
-$B/unit/%: tests/unit/%.c $B/unit.a
-	$(link_test)
-
-# The lives of a lock in the simulation.
-$B/sim/%: tests/sim/%.c $B/unit.a
-	$(link_test)
+$B/unit/%.o: tests/unit/%.c $B/flags $B/scripts.h $B/prefix.h
+	$(call say,compile)$(COMPILE) -c -o $@ $<
+$B/sim/%.o: tests/sim/%.c $B/flags $B/scripts.h $B/prefix.h
+	$(call say,compile)$(COMPILE) -c -o $@ $<
+$(UNITS): %: %.o $B/unit.a
+	$(call say,link)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $B/unit.a \
+		$(LDLIBS)
 
 deps:
 	$(call find_missing,$(BUILD_TOOLS) $(TEST_TOOLS) $(if $(filter deb,\
@@ -340,3 +340,4 @@ FORCE:
 .DELETE_ON_ERROR:
 .SUFFIXES:
 -include $(OBJS:.o=.d) $(UNITS:=.d) $(TARGETS:=.d)
+.SECONDARY: $(UNITS:=.o)
