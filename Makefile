@@ -326,9 +326,10 @@ check-deb:
 release-check: all
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/release $(PART)
 
-# On Debian 13, with Redis 8 and with Valkey; makes a root of its own.
+# On Debian 13, with Redis 8 and with Valkey, beside redis-py and node-redlock;
+# makes a root of its own.  T as for check.
 check-matrix:
-	@tests/matrix
+	@T='$T' tests/matrix
 
 clean:
 	rm -rf $B $(PROGRAM) $(MODULE)
