@@ -1,7 +1,7 @@
 /*
- * Reads the holders as --status does.  The revoking script compares the token
- * on each server, so no other run can lose the lock, whatever has happened in
- * between.  A run that cannot have a majority keeps what it has.
+ * Finds the holders like --status.  The revoking script compares the token on
+ * each server, so no other run can lose the lock, whatever happens in between.
+ * A run that cannot have a majority keeps its votes.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,16 +26,16 @@
 #include "protocol/state.h"
 #include "scripts.h"
 
-#define HOLDING (OWNER_WHO + 2 * DURATION_TEXT + 64) /* a text of holding() */
+#define HOLDING (OWNER_WHO + 2 * DURATION_TEXT + 64) /* text of holding() */
 
-/* The run whose lease is revoked, and the progress. */
+/* The run that loses its lease, and the progress. */
 struct revocation {
 	const struct options *opt;
-	struct owner owner;     /* only its token */
-	char by[OWNER_DETAILS]; /* who revokes it */
-	int sent[LOCK_SERVERS]; /* requests to each server */
+	struct owner owner;     /* only its token is set */
+	char by[OWNER_DETAILS]; /* "by=USER@HOST" of the user */
+	int sent[LOCK_SERVERS]; /* how many requests to each server */
 	int replies;
-	int revoked; /* servers where it was revoked */
+	int revoked; /* on how many servers */
 };
 
 /* "held by deploy@web1 pid 4242 (backup.sh) for 3m12s, lease 27s left" */
@@ -66,7 +66,7 @@ holding(char buf[HOLDING], const struct server_view *o, const struct holder *h)
 	return buf;
 }
 
-/* Returns the run with this token in a server's view; NULL: none. */
+/* Returns the run with this token in a server's view, or NULL. */
 static const struct holder *
 find_token(const struct server_view *o, const char *token)
 {
@@ -78,8 +78,9 @@ find_token(const struct server_view *o, const char *token)
 }
 
 /*
- * Returns the run with this token in the first view that has it; NULL if it
- * cannot have a majority, even if it holds on every server that is silent.
+ * Returns the run with this token in the first view that has it.  NULL if it
+ * cannot have a majority, even if it holds the lock on every server that is
+ * silent.
  */
 static const struct holder *
 possible_holder(const struct status *st, const char *token)
@@ -97,7 +98,7 @@ possible_holder(const struct status *st, const char *token)
 	return votes >= st->query.quorum ? first : NULL;
 }
 
-/* Whether the process runs on this host; a zombie does not. */
+/* Whether the owner's process runs on this host; a zombie does not count. */
 static bool
 runs_here(const struct owner *o)
 {
@@ -133,7 +134,7 @@ print_quoted(const char *word)
 }
 
 /*
- * Prints our own command line with --token as its first option, where no other
+ * Prints our command line with --token as its first option, where no other
  * option can take it for its value.
  */
 static void
@@ -189,7 +190,10 @@ print_suggestion(const struct options *opt, const struct server_view *o,
 	print_command(opt, h->owner.token);
 }
 
-/* Without a token: a suggestion for each run that may hold the lock. */
+/*
+ * Handles --break without a token: prints a suggestion for each run that may
+ * hold the lock.
+ */
 static int
 suggest_all(const struct options *opt, const struct status *st)
 {
@@ -258,7 +262,7 @@ revocation_replied(struct query_server *s, size_t i, const struct reply *a)
 		return false;
 	}
 	r->replies++;
-	/* A second request means that the first reply was lost. */
+	/* A second request means that the reply to the first was lost. */
 	revoked = state.granted || r->sent[s - s->query->servers] > 1;
 	r->revoked += revoked;
 	info("%s: %s: %s", r->opt->names.name[0], s->conn.address.text,
@@ -266,7 +270,7 @@ revocation_replied(struct query_server *s, size_t i, const struct reply *a)
 	return false;
 }
 
-/* Whether the token means h, which is no run of redlock-run. */
+/* Whether the token is that of h, and h is not redlock-run. */
 static bool
 is_foreign(const struct holder *h, const char *token)
 {
@@ -276,7 +280,10 @@ is_foreign(const struct holder *h, const char *token)
 	return h->len == strlen(token) && memcmp(h->value, token, h->len) == 0;
 }
 
-/* The token is no holder's, or no longer: reports who the holder is. */
+/*
+ * Reports that the run with the token is not a holder, and names the holders.
+ * Returns the exit status.
+ */
 static int
 refuse(const struct options *opt, const struct status *st)
 {
@@ -334,7 +341,7 @@ revoke_lock(const struct options *opt, struct status *st)
 	query_send(&st->query, 1, send_revocation, revocation_replied);
 	st->query.arg = st;
 	if (r.revoked == 0 && r.replies >= st->query.quorum) {
-		status_read(st); /* it ended or was revoked meanwhile */
+		status_read(st); /* the run ended or was revoked meanwhile */
 		return refuse(opt, st);
 	}
 	result = query_report(&st->query, &failures);

@@ -1,6 +1,6 @@
 /*
  * Prints the probes as a table and the findings as sentences, or both as JSON.
- * Everything printed here may come from Redis, so everything is escaped.
+ * All of it may come from Redis, so all of it is escaped.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ role_of(const struct probe *p)
 						  p->role;
 }
 
-/* "Valkey 8.1.0" or, for Redis, the number alone. */
+/* Writes "Valkey 8.1.0" or, for Redis, the number alone. */
 static void
 version_of(char *text, size_t size, const struct probe *p)
 {
@@ -109,7 +109,7 @@ show_table(
 	table_release(&t);
 }
 
-/* A line for each finding; with -q only for bad ones. */
+/* Prints a line for each finding; with -q only for bad ones. */
 static void
 show_findings(FILE *out, const struct probe *probes,
     const struct findings *found, int n, bool quiet)

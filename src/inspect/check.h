@@ -1,4 +1,4 @@
-/* --check: whether the servers are fit for locks. */
+/* --check: tests whether the servers are fit for locks. */
 #ifndef CHECK_H
 #define CHECK_H
 

@@ -1,6 +1,6 @@
 /*
  * Judges probes by the rules that a run applies.  A finding is bad if no lock
- * should depend on the server, whether or not a run would notice; otherwise it
+ * should depend on the server, whether or not a run would notice.  Otherwise it
  * is a note.
  */
 #include <errno.h>
@@ -66,7 +66,7 @@ user_of(const struct probe *p)
 	return user[0] != '\0' ? user : "default";
 }
 
-/* A refused user may be a password in the wrong place, so it is masked. */
+/* Masks a refused user, which may be a password in the wrong place. */
 static const char *
 refused_user(const struct probe *p)
 {
@@ -115,7 +115,9 @@ judge_failure(struct findings *v, const struct probe *p)
 		    refused_user(p), p->why);
 }
 
-/* Missing rights that a run can do without: a note for each consequence. */
+/*
+ * Adds a note for each consequence of missing rights that a run does not need.
+ */
 static void
 judge_spare(struct findings *v, const struct probe *p, uint32_t denied)
 {
@@ -146,7 +148,10 @@ judge_rights(
 	char rule[ACL_TEXT], names[ACL_TEXT];
 	const char *keys = "";
 	uint32_t denied = p->denied & ~acl_idle(p->denied);
-	/* Redis checks keys last: without an allowed command none is known. */
+	/*
+	 * Redis checks keys last: without a permitted command we cannot test
+	 * patterns.
+	 */
 	int patterns = p->tried_patterns ? p->denied_patterns : PATTERN_ALL;
 
 	if (acl_needed(denied) == 0 && p->denied_patterns == 0) {
@@ -167,7 +172,7 @@ judge_rights(
 	    acl_part(rule, opt->settings.prefix, patterns, denied));
 }
 
-/* The kind of server.  Returns whether it could be fit at all. */
+/* Judges the kind of server.  Returns whether it could be fit at all. */
 static bool
 judge_kind(struct findings *v, const struct probe *p)
 {
@@ -200,7 +205,7 @@ judge_kind(struct findings *v, const struct probe *p)
 		    "redlock-run(7)); --replicas makes that less likely, "
 		    "several independent masters rule it out");
 	if (p->address->kind == ADDRESS_CLUSTER)
-		return true; /* in a cluster a replica redirects us to its master */
+		return true; /* a cluster's replica redirects us to its master */
 	if (strcmp(p->role, "slave") == 0)
 		add(v, LEVEL_BAD,
 		    "it is a replica of %s:%" PRId64 "; use a master, one "
@@ -217,7 +222,7 @@ judge_uptime(
 {
 	char up[DURATION_TEXT], grace[DURATION_TEXT], left[DURATION_TEXT];
 	int64_t need_ms =
-	    opt->settings.grace_ms + 1000; /* INFO has whole seconds */
+	    opt->settings.grace_ms + 1000; /* INFO reports whole seconds */
 
 	if (opt->settings.grace_ms == 0 || p->uptime_ms >= need_ms)
 		return;
@@ -251,7 +256,10 @@ judge_memory(struct findings *v, const struct probe *p)
 		    "locks; raise maxmemory, or delete data");
 }
 
-/* A restart must not forget locks, unless the restart grace covers it. */
+/*
+ * Judges persistence: a restart must not forget locks, unless the restart grace
+ * covers it.
+ */
 static void
 judge_persistence(
     struct findings *v, const struct probe *p, int n, const struct options *opt)
@@ -264,7 +272,7 @@ judge_persistence(
 	    n > 1 ? "a --restart-grace" : "three servers");
 }
 
-/* The difference of two clocks; 0 if one is unknown. */
+/* Returns the difference of two clocks, or 0 if one is unknown. */
 static int64_t
 apart_ms(const struct probe *a, const struct probe *b)
 {
@@ -277,8 +285,9 @@ apart_ms(const struct probe *a, const struct probe *b)
 }
 
 /*
- * A clock is bad if it is off by more than a lease from ours, or from more than
- * half of the other servers': of three servers, that finds the wrong one.
+ * Judges a clock: it is bad if it differs by more than a lease from ours, or
+ * from more than half of the other servers' clocks.  With three servers that
+ * finds the wrong one.
  */
 static void
 judge_clock(struct findings *v, const struct probe *all, int n, int i,
@@ -327,7 +336,7 @@ judge_speed(
 		    duration_format(opt->settings.node_timeout_ms, timeout));
 }
 
-/* Whether it serves our commands. */
+/* Judges whether the server accepts our commands. */
 static void
 judge_service(
     struct findings *v, const struct probe *p, const struct options *opt)
@@ -385,7 +394,10 @@ same_server(const struct probe *a, const struct probe *b)
 	    strcmp(a->run_id, b->run_id) == 0;
 }
 
-/* Findings about the choice of servers; printed with the first or last one. */
+/*
+ * Judges the choice of servers; these findings are printed with the first or
+ * the last server.
+ */
 static void
 judge_choice(struct findings *v, const struct probe *all, int n,
     const struct options *opt)

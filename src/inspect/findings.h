@@ -1,4 +1,7 @@
-/* What the probes mean, and what the user can do about it.  Pure: no I/O. */
+/*
+ * Draws conclusions from the probes and tells the user what to do.  Pure: no
+ * I/O.
+ */
 #ifndef FINDINGS_H
 #define FINDINGS_H
 
@@ -8,9 +11,9 @@
 #include "inspect/probe.h"
 
 enum level {
-	LEVEL_NOTE,   /* good to know */
+	LEVEL_NOTE,   /* useful to know */
 	LEVEL_BAD,    /* the server is not fit */
-	LEVEL_REFUSED /* not fit, because it denies us access */
+	LEVEL_REFUSED /* unfit, because it denies us access */
 };
 
 #define FINDINGS_MAX 24
@@ -26,8 +29,8 @@ struct findings {
 };
 
 /*
- * Fills an array of findings from an array of probes, both of n servers; exits
- * with EXIT_OS if there is no memory.  findings_release() frees one.
+ * Fills an array of findings from an array of probes, both for n servers.
+ * Exits with EXIT_OS if memory is short. findings_release() frees one.
  */
 void findings_judge(
     struct findings *, const struct probe *, int n, const struct options *opt);

@@ -1,7 +1,7 @@
 /*
- * Merges what the servers reply about each lock.  A holder counts only if a
- * majority of all configured servers names it, so one faulty server can neither
- * invent nor hide a holder.
+ * Merges the servers' replies about each lock.  A holder counts only if a
+ * majority of all configured servers reports it, so one faulty server cannot
+ * make up a holder or hide one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "protocol/state.h"
 #include "scripts.h"
 
-#define WAITERS_MAX 100 /* in a reply of status.lua */
+#define WAITERS_MAX 100 /* in one reply of status.lua */
 
 static void
 read_waiters(struct server_view *v, const struct reply a)
@@ -132,8 +132,8 @@ find_holder(const struct holder *holders, size_t n, const struct holder *h)
 }
 
 /*
- * Adds a holder that one server names, if a majority names it.  Its lease is
- * the q-th longest: so long a majority keeps it.
+ * Adds a holder that one server reports, if a majority reports it.  Its lease
+ * is the q-th longest, since a majority keeps it that long.
  */
 static void
 judge_holder(const struct query *q, struct lock_info *l,
@@ -173,7 +173,7 @@ judge_holder(const struct query *q, struct lock_info *l,
 	l->sample = sample;
 }
 
-/* The oldest holder comes first. */
+/* Sorts the oldest holder first. */
 static int
 compare_holders(const void *a, const void *b)
 {
@@ -299,7 +299,9 @@ lock_info_slots(const struct lock_info *l)
 	    0;
 }
 
-/* When the oldest holder acquired the lock; foreign values come last. */
+/*
+ * Returns when the oldest holder acquired the lock; foreign values sort last.
+ */
 static int64_t
 held_since(const struct lock_info *l)
 {

@@ -1,4 +1,4 @@
-/* What a program finds under the same name in every document. */
+/* Members that have the same name in every document. */
 #include <stddef.h>
 
 #include "inspect/members.h"

@@ -1,4 +1,4 @@
-/* Members that the JSON of several commands has. */
+/* JSON members that several commands share. */
 #ifndef MEMBERS_H
 #define MEMBERS_H
 
@@ -6,15 +6,15 @@
 #include "inspect/query.h"
 #include "protocol/owner.h"
 
-/* Returns the word for a server that has failed in this way, or "ok". */
+/* Returns the word for a server's failure, or "ok". */
 const char *members_server_state(enum reply_kind failure);
 
-/* Writes "servers": each with its state and, if it failed, the error. */
+/* Writes "servers": each with its state and, after a failure, the error. */
 void members_servers(struct json *, const struct query *);
 
 /*
- * Writes who a run is: host, pid, user and command; null for a foreign value,
- * for which owner is NULL.
+ * Writes host, pid, user and command of a run; null for a foreign value, where
+ * owner is NULL.
  */
 void members_owner(struct json *, const struct owner *);
 

@@ -1,6 +1,6 @@
 /*
- * Reads the runs and the state of all locks and prints a gauge at a time, as
- * the format wants it.  What is not known has no sample: a wrong 0 would be
+ * Reads the runs and the state of all locks.  Prints gauge by gauge, as the
+ * format requires.  An unknown value has no sample, since a wrong 0 would be
  * worse.
  */
 #include <inttypes.h>
@@ -19,22 +19,22 @@
 #include "inspect/runlog.h"
 #include "protocol/key.h"
 
-#define SIGNAL_STATUS 128 /* as a shell has it: this plus the signal */
-#define TEXT          (ADDRESS_TEXT + LOCK_NAME) /* room for either */
+#define SIGNAL_STATUS 128 /* added to a signal's number, as shells do */
+#define TEXT          (ADDRESS_TEXT + LOCK_NAME) /* for either */
 #define LABEL         (16 * TEXT + 1)
 
 struct metrics {
 	struct history history;
 	struct status status;
-	int64_t *sent_us; /* when each server's TIME was sent */
+	int64_t *sent_us; /* when TIME was sent to each server */
 	int64_t *rtt_us;  /* -1: unknown */
 };
 
-/* What the gauges of a lock are made of. */
+/* The data of a lock's gauges. */
 struct gauge_lock {
 	const struct lock_info *info;
-	const struct past_run *ended;   /* the last one that has; NULL: none */
-	const struct past_run *success; /* the last one with status 0 */
+	const struct past_run *ended;   /* the last to end, or NULL */
+	const struct past_run *success; /* the last with status 0, or NULL */
 };
 
 /* Stores the value and returns true, or returns false if it is unknown. */
@@ -150,8 +150,8 @@ static const struct gauge {
 };
 
 /*
- * Writes text as a label's value.  Backslashes are doubled before the rest is
- * escaped, so different names have different labels.
+ * Writes text as the value of a label.  Backslashes are doubled before the rest
+ * is escaped, so different names have different labels.
  */
 static char *
 escape_label(char label[LABEL], const char *text)
@@ -277,7 +277,7 @@ read_servers(struct metrics *m)
 	q->arg = &m->status;
 }
 
-/* The locks of the history are all there are, held ones too. */
+/* The history lists all existing locks, including those that are held. */
 static void
 read_locks(struct metrics *m)
 {

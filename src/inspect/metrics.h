@@ -5,9 +5,9 @@
 #include "config/options.h"
 
 /*
- * Prints gauges about the servers and about the locks opt->names, or, if it
- * names none, about all under the prefix, on standard output.  Returns 0: an
- * outage is a value of redlock_server_up.
+ * Prints gauges about the servers and about the locks opt->names or, if there
+ * are none, about all under the prefix, on standard output.  Returns 0 even in
+ * an outage, which redlock_server_up reports.
  */
 int metrics_run(const struct options *opt);
 

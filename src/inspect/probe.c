@@ -1,6 +1,6 @@
 /*
- * Measures only; findings.c draws the conclusions.  An error is a result, too.
- * No request from here changes anything or uses the name of a lock.
+ * Measures only; findings.c draws the conclusions.  An error is a result as
+ * well.  No request changes anything or uses the name of a lock.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 #include "redis/error.h"
 #include "redis/info.h"
 
-#define SAMPLES    5          /* of the round trip */
-#define TIME_END_S 9000000000 /* the year 2255: no server's clock is there */
+#define SAMPLES    5          /* measurements of the round trip */
+#define TIME_END_S 9000000000 /* the year 2255: no server's clock is later */
 
 bool
 probe_read_info(struct probe *p, const char *info)
@@ -118,7 +118,7 @@ send_time(struct query_server *s, size_t i)
 	return conn_command(&s->conn, (int)i, 1, argv);
 }
 
-/* Microseconds since 1970; -1 if the reply is no time. */
+/* Returns microseconds since 1970, or -1 if the reply is not a time. */
 static int64_t
 time_us(const struct reply *a)
 {

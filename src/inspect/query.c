@@ -1,6 +1,6 @@
 /*
- * Rounds of requests to all servers.  Nothing here knows what the requests are:
- * the callers' callbacks send them and read the replies.
+ * Rounds of requests to all servers.  The callers' callbacks send the requests
+ * and read the replies.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,9 @@
 #include "protocol/quorum.h"
 #include "redis/error.h"
 
-/* A server may be broken or hostile: its replies of one round are limited. */
+/*
+ * A server may be faulty or hostile, so its replies of one round are limited.
+ */
 #define BYTES_MAX (128 * 1024 * 1024)
 
 void
@@ -53,7 +55,7 @@ request_replied_cb(void *arg, const struct reply *a)
 
 	s->end_ms = clock_now_ms() + q->opt->settings.node_timeout_ms;
 	if (a->kind == REPLY_LOST || s->failure != REPLY_OK)
-		return; /* query_server_step() sees to it */
+		return; /* query_server_step() handles it */
 	s->bytes += a->size;
 	if (s->bytes > BYTES_MAX)
 		query_server_fail(s, REPLY_ERROR,
@@ -65,7 +67,10 @@ request_replied_cb(void *arg, const struct reply *a)
 		s->replied++;
 }
 
-/* Does what is due on one server.  Returns whether its round has ended. */
+/*
+ * Sends or ends what is due on one server.  Returns whether its round has
+ * ended.
+ */
 static bool
 query_server_step(struct query_server *s)
 {
@@ -93,7 +98,10 @@ query_server_step(struct query_server *s)
 	}
 	if (s->conn.state != CONN_READY)
 		return false;
-	/* The nodes of a cluster do not reply in the order of requests. */
+	/*
+	 * The nodes of a cluster may reply in another order than that of the
+	 * requests.
+	 */
 	while (s->sent < q->requests &&
 	    (s->sent == s->replied ||
 		s->conn.address.kind != ADDRESS_CLUSTER) &&
@@ -144,7 +152,7 @@ query_add_lock(struct query *q, const struct query_server *from,
 {
 	struct query_lock *to;
 
-	/* Twice as much whenever a power of two is full. */
+	/* Doubles when the number of locks reaches a power of two. */
 	if ((q->nlocks & (q->nlocks - 1)) == 0)
 		q->locks = xreallocarray(
 		    q->locks, 2 * q->nlocks + 1, sizeof(*q->locks));
@@ -247,7 +255,7 @@ query_retry(struct query *q)
 	for (int i = 0; i < q->nservers; i++) {
 		struct query_server *s = &q->servers[i];
 
-		/* Replies still in flight belong to another round. */
+		/* Replies still in flight belong to an earlier round. */
 		if (s->failure != REPLY_OK)
 			conn_close(&s->conn, NULL);
 		s->failure = REPLY_OK;

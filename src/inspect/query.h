@@ -1,6 +1,6 @@
 /*
- * The same requests to all servers, for the commands that hold no lock.  Many
- * requests are in flight at a time; a server that is silent for the node
+ * Sends the same requests to all servers, for commands that hold no lock.  Many
+ * requests are in flight at a time.  A server that is silent for the node
  * timeout has failed.
  */
 #ifndef QUERY_H
@@ -18,42 +18,42 @@
 
 struct query;
 
-/* How far a server's SCAN has come; scan.c's. */
+/* The progress of a server's SCAN; used by scan.c. */
 struct scan {
 	char cursor[24];
 	size_t names;             /* found so far */
 	struct endpoint *masters; /* of a cluster */
 	int nmasters;
-	int master; /* the one that is being scanned */
+	int master; /* the one being scanned */
 };
 
-/* A server, and how far it has come. */
+/* A server and its progress. */
 struct query_server {
 	struct query *query;
 	struct conn conn;
 	size_t sent; /* requests of this round */
 	size_t replied;
 	int64_t end_ms;          /* it fails if it is silent until then */
-	enum reply_kind failure; /* REPLY_OK: none so far */
-	char why[CONN_WHY];      /* it has failed */
+	enum reply_kind failure; /* REPLY_OK: no failure yet */
+	char why[CONN_WHY];      /* why it has failed */
 	size_t bytes;            /* of its replies in this round */
 	struct scan scan;
 };
 
-/* A lock that the requests are about. */
+/* A lock to query. */
 struct query_lock {
 	char *name;
-	int slots; /* 1 to LOCK_SLOTS: the last that may be in use */
-	const struct query_server *from; /* whose SCAN found it; NULL: none */
+	int slots; /* 1 to LOCK_SLOTS: the highest in use, at most */
+	const struct query_server *from; /* its SCAN found it; or NULL */
 };
 
-/* Sends request i; returns what conn_eval() or conn_command() does. */
+/* Sends request i. Returns the result of conn_eval() or conn_command(). */
 typedef int query_send_cb(struct query_server *, size_t i);
 
 /*
- * Takes the reply to request i, which may be an error but never REPLY_LOST.
- * Returns whether the same request has to be sent again, as for the next part
- * of a SCAN; the round must then have no other request.
+ * Takes the reply to request i: possibly an error, but never REPLY_LOST.
+ * Returns whether the same request must be sent again, for the next part of a
+ * SCAN; the round must then have no other request.
  */
 typedef bool
 query_reply_cb(struct query_server *, size_t i, const struct reply *);
@@ -67,9 +67,9 @@ struct query {
 	struct query_lock *locks; /* in bytewise order */
 	size_t nlocks;
 	void *arg; /* the caller's, for its callbacks */
-	bool stop; /* query_send() returns at its next turn; for callbacks */
+	bool stop; /* query_send() returns at its next turn; set by callbacks */
 
-	int64_t scan_end_ms; /* by when each SCAN must have ended */
+	int64_t scan_end_ms; /* the end of each SCAN, at the latest */
 	size_t requests;     /* of this round */
 	query_send_cb *send_cb;
 	query_reply_cb *reply_cb;
@@ -79,26 +79,26 @@ struct query {
 /*
  * Prepares the servers of opt, which must outlive the query.  Resolves names,
  * which may block.  Exits with EXIT_OS if the operating system refuses.
- * query_release() frees what it took.
+ * query_release() frees everything.
  */
 void query_init(struct query *, const struct options *opt);
 void query_release(struct query *);
 
 /*
- * A round: sends requests 0 to n-1 to every server that has not failed, and
- * turns the loop until each server has replied to all of them or failed.  A
- * lost connection is opened again, and what was in flight on it is sent again.
+ * Runs a round: sends requests 0 to n-1 to every server that has not failed,
+ * and turns the loop until each server has replied to all of them or failed.  A
+ * lost connection is reopened, and its requests without a reply are sent again.
  */
 void query_send(struct query *, size_t n, query_send_cb *, query_reply_cb *);
 
 /*
  * Lets the failed servers take part in the next round, each on a new
- * connection.  Not for use in callbacks.
+ * connection.  Must not be called in callbacks.
  */
 void query_retry(struct query *);
 
 /*
- * Adds a lock to the list; name is copied.  from is the server whose SCAN found
+ * Adds a lock to the list; name is copied. from is the server whose SCAN found
  * it, or NULL if the user named it.
  */
 void query_add_lock(struct query *, const struct query_server *from,
@@ -109,17 +109,16 @@ void query_forget_locks(struct query *);
 void query_server_fail(struct query_server *, enum reply_kind, const char *why);
 
 /*
- * Returns whether the reply is an error.  It fails the server, unless just a key
- * of that lock has another type: of one lock the server then reports nothing.
+ * Returns whether the reply is an error.  It fails the server, except if only a
+ * key of that lock has another type; the server then reports nothing about that
+ * lock.
  */
 bool query_server_error(struct query_server *, const struct reply *);
 
-/* Fails a server whose reply cannot be right. */
+/* Fails a server that sent a reply that cannot be right. */
 void query_server_malformed(struct query_server *);
 
-/*
- * Writes which server has failed and why, not yet escaped.  Returns buf.
- */
+/* Writes the server and why it has failed, not yet escaped.  Returns buf. */
 char *query_server_why(const struct query_server *, char buf[QUERY_WHY]);
 
 /* Returns how many servers have not failed. */

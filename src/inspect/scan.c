@@ -1,6 +1,6 @@
 /*
- * Finds the locks under a prefix by SCAN, on every server; in a cluster on each
- * of its masters.
+ * Finds the locks under a prefix with SCAN, on every server; in a cluster on
+ * each master.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "protocol/key.h"
 
 #define NAMES_MAX     100000
-#define SCAN_TIMEOUTS 20 /* node timeouts that SCAN may take in all */
+#define SCAN_TIMEOUTS 20 /* node timeouts for the whole SCAN */
 #define SCAN_PATTERN  (2 * LOCK_NAME + 3)
 
 static void
@@ -51,7 +51,7 @@ add_master(struct scan *scan, const char *host, int port)
 	snprintf(to->host, sizeof(to->host), "%s", host);
 }
 
-/* A range of hash slots is its first and last one, its master and replicas. */
+/* Reads ranges of hash slots: first and last slot, the master, its replicas. */
 static void
 read_masters(struct query_server *s, const struct reply *a)
 {
@@ -61,7 +61,7 @@ read_masters(struct query_server *s, const struct reply *a)
 		const char *host = reply_string(&node, 0, NULL);
 		long long port = reply_int(&node, 1);
 
-		/* A node that does not know its own address leaves it out. */
+		/* A node that does not know its own address omits it. */
 		if (host == NULL || host[0] == '\0' || strcmp(host, "?") == 0)
 			host = s->conn.at.host;
 		if (strlen(host) < ADDRESS_HOST && port > 0 && port < 65536)
@@ -71,7 +71,9 @@ read_masters(struct query_server *s, const struct reply *a)
 		query_server_malformed(s);
 }
 
-/* Writes SCAN's pattern: the literal prefix anywhere in a key. */
+/*
+ * Writes SCAN's pattern: the prefix anywhere in a key, with wildcards escaped.
+ */
 static void
 write_pattern(char pattern[SCAN_PATTERN], const char *prefix)
 {
@@ -87,7 +89,7 @@ write_pattern(char pattern[SCAN_PATTERN], const char *prefix)
 	*to = '\0';
 }
 
-/* In a cluster CLUSTER SLOTS comes first, then a SCAN of each master. */
+/* Sends CLUSTER SLOTS first in a cluster, then SCAN to each master. */
 static int
 send_scan(struct query_server *s, size_t i)
 {
@@ -107,7 +109,10 @@ send_scan(struct query_server *s, size_t i)
 	return conn_command(&s->conn, (int)i, 6, argv);
 }
 
-/* Fails a server whose SCAN takes too long or finds too much. */
+/*
+ * Fails a server whose SCAN takes too long or finds too much.  Returns whether
+ * it did not.
+ */
 static bool
 scan_bounded(struct query_server *s)
 {
@@ -130,7 +135,7 @@ scan_bounded(struct query_server *s)
 	return false;
 }
 
-/* Whether cursor can follow the last one; "0" is the end. */
+/* Whether cursor can follow the last one; "0" ends the SCAN. */
 static bool
 is_cursor(const struct query_server *s, const char *cursor)
 {
@@ -170,8 +175,8 @@ scan_replied(struct query_server *s, size_t i, const struct reply *a)
 }
 
 /*
- * Drops the names from servers that failed during their SCAN: the others need
- * no requests about 100000 names that one server invented.
+ * Drops the names from servers that failed during their SCAN, so that the
+ * others get no requests about 100000 names that one server made up.
  */
 static void
 drop_failed(struct query *q)
@@ -194,7 +199,10 @@ compare_locks(const void *a, const void *b)
 	    ((const struct query_lock *)b)->name);
 }
 
-/* One lock may be found several times: by SCAN, on servers, by its slots. */
+/*
+ * Sorts the locks and merges duplicates: SCAN may repeat keys, and a lock may
+ * be on several servers and have several slots.
+ */
 static void
 sort_locks(struct query *q)
 {

@@ -20,7 +20,7 @@ status_run(const struct options *opt)
 	if (opt->json)
 		status_json(stdout, &st);
 	else if (!opt->quiet &&
-	    failures < st.query.nservers) /* a minority may say it */
+	    failures < st.query.nservers) /* a minority still shows its view */
 		status_table(stdout, &st);
 	flush_output();
 	for (size_t i = 0; i < st.nlocks && opt->names.n > 0; i++) {

@@ -5,7 +5,7 @@
 #include "config/options.h"
 
 /*
- * Prints the state of the locks opt->names, or, if it names none, of all under
+ * Prints the state of the locks opt->names or, if there are none, of all under
  * the prefix, on standard output.  Returns the exit status: 0, EXIT_FREE if a
  * named lock is free, EXIT_UNREACHABLE or EXIT_REFUSED with a message.
  */

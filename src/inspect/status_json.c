@@ -1,4 +1,4 @@
-/* A document of --status for programs. */
+/* --status as a document for programs. */
 #include "base/json.h"
 #include "inspect/members.h"
 #include "inspect/status_json.h"
@@ -36,7 +36,7 @@ json_waiters(struct json *j, const struct server_view *v)
 	json_end(j);
 }
 
-/* The lease of a server is that of the last of its holders. */
+/* The lease on a server is that of its longest-lasting holder. */
 static void
 json_vote(
     struct json *j, const struct query_server *s, const struct server_view *o)
@@ -54,7 +54,7 @@ json_vote(
 	json_end(j);
 }
 
-/* NULL for a lock that is free or another client's. */
+/* Returns the mode, or NULL for a lock that is free or another client's. */
 static const char *
 mode_of(const struct lock_info *l)
 {
@@ -91,7 +91,10 @@ json_lock(struct json *j, const struct query *q, const struct lock_info *l)
 	json_end(j);
 }
 
-/* Which locks there are takes a majority; the named ones are listed always. */
+/*
+ * Whether the list of locks is known: listing all takes a majority; named locks
+ * are always listed.
+ */
 static bool
 is_list_known(const struct query *q)
 {

@@ -7,8 +7,8 @@
 #include "inspect/lockinfo.h"
 
 /*
- * Prints an object of "servers" and "locks"; locks is null if no majority can
- * list them.  ferror() reports a failed write.
+ * Prints an object with "servers" and "locks"; locks is null if no majority can
+ * list them. ferror() reports a failed write.
  */
 void status_json(FILE *, const struct status *);
 

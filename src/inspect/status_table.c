@@ -1,6 +1,4 @@
-/*
- * Everything printed here came from Redis, so everything is escaped.
- */
+/* All of this output came from Redis, so all of it is escaped. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,7 +9,7 @@
 
 enum { LOCK, STATE, HOLDER, COMMAND, HELD, LEASE, WAITING, FENCE, COLUMNS };
 
-/* The cells about one holder. */
+/* Writes the cells about one holder. */
 static void
 show_holder(struct table *t, size_t row, const struct lock_info *l,
     const struct holder *h)
@@ -42,7 +40,7 @@ show_holder(struct table *t, size_t row, const struct lock_info *l,
 		table_style(t, row, LEASE, STYLE_BAD);
 }
 
-/* "held", or with slots, some of them not in cooldown, "2/3 slots". */
+/* Writes "held" or, with slots that are not all in cooldown, "2/3 slots". */
 static void
 show_state(struct table *t, size_t row, const struct lock_info *l)
 {
@@ -57,7 +55,10 @@ show_state(struct table *t, size_t row, const struct lock_info *l)
 	table_style(t, row, STATE, styles[l->state]);
 }
 
-/* A row for each holder, at least one; the first has the cells of the lock. */
+/*
+ * Adds a row for each holder, at least one; the first has the cells of the
+ * lock.
+ */
 static void
 show_lock(struct table *t, const struct lock_info *l)
 {
@@ -80,7 +81,7 @@ show_lock(struct table *t, const struct lock_info *l)
 		table_cell(t, first, FENCE, "%" PRId64, l->fence);
 }
 
-/* With -v: the queue. */
+/* With -v: prints the queue. */
 static void
 show_waiters(FILE *out, const struct lock_info *l)
 {
@@ -100,7 +101,7 @@ show_waiters(FILE *out, const struct lock_info *l)
 		    (size_t)v->waiting - v->nwaiters);
 }
 
-/* With -v: the tokens, and the view of each server. */
+/* With -v: prints the tokens and the view of each server. */
 static void
 show_views(FILE *out, const struct query *q, const struct lock_info *l)
 {
@@ -145,7 +146,7 @@ status_table(FILE *out, const struct status *st)
 	struct table t;
 	size_t row = 1, end;
 
-	/* Only -v has the fence: without it the table fits 80 columns. */
+	/* FENCE is shown only with -v, so that the table fits 80 columns. */
 	table_init(&t, table_wants_colours(), q->opt->verbose ? COLUMNS : FENCE,
 	    titles);
 	for (size_t i = 0; i < st->nlocks; i++)
@@ -165,4 +166,4 @@ status_table(FILE *out, const struct status *st)
 	table_release(&t);
 }
 
-/* A foreign value is its own token; nothing else of it is known. */
+/* A foreign value is its own token; it has no other known fields. */

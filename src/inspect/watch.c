@@ -1,7 +1,7 @@
 /*
  * Queries the servers once a second and draws the result.  The query's loop
- * also serves keys, signals and the timer, so they work while a server delays
- * a round; seconds that pass meanwhile are skipped.  If the others are a
+ * also serves keys, signals and the timer, so they work while a server delays a
+ * round; seconds that pass meanwhile are skipped.  If the others are a
  * majority, a silent server may delay us for at most a third of the time.
  */
 #include <errno.h>
@@ -37,16 +37,16 @@ struct watch {
 	struct loop_watch signal_watch;
 	struct loop_watch key_watch;
 	struct loop_watch tick_watch;
-	bool due;         /* a round */
-	int64_t round_ms; /* when this round began; 0: none is under way */
-	int64_t retry_ms; /* failed servers stay out of the rounds until then */
-	int signo;        /* that ends --watch; 0: none */
+	bool due;         /* a round is due */
+	int64_t round_ms; /* when the round began; 0: none */
+	int64_t retry_ms; /* failed servers pause until then */
+	int signo;        /* the signal that ends --watch; 0: none */
 
 	char *title; /* the first line, from the last round */
-	char *table; /* from the last round that a majority replied to */
+	char *table; /* from the last round with a majority */
 	char table_clock[CLOCK];
-	bool known; /* there was one such */
-	bool stale; /* the last round was none */
+	bool known; /* there was such a round */
+	bool stale; /* the last round had no majority */
 };
 
 static struct query *
@@ -55,7 +55,7 @@ query_of(struct watch *w)
 	return &w->status.query;
 }
 
-/* A stream whose text the caller frees after text_close(). */
+/* Opens a stream to a string, which the caller frees after text_close(). */
 static FILE *
 text_open(char **text, size_t *len)
 {
@@ -81,7 +81,7 @@ put_escaped(FILE *out, const char *text)
 	fputs(escape_text(safe, sizeof(safe), text, strlen(text)), out);
 }
 
-/* A line for each server that has failed or delays this round. */
+/* Writes a line for each server that has failed or delays this round. */
 static void
 put_troubles(FILE *out, struct watch *w)
 {
@@ -127,7 +127,7 @@ draw(struct watch *w)
 	free(head);
 }
 
-/* The first line: time, counts and hints. */
+/* Writes the first line: time, counts and hints. */
 static void
 set_title(struct watch *w, const char *clock)
 {
@@ -170,7 +170,7 @@ set_title(struct watch *w, const char *clock)
 	text_close(out);
 }
 
-/* After a round: renders its table, unless too few servers replied. */
+/* Renders the table after a round, unless too few servers replied. */
 static void
 keep(struct watch *w)
 {
@@ -248,7 +248,7 @@ key_cb(void *arg, short revents)
 			query_of(w)->stop = true;
 }
 
-/* Whether the signal ends --watch; SIGPIPE from a write of our own does not. */
+/* Whether the signal ends --watch; SIGPIPE from our own writes does not. */
 static bool
 ends(const struct signalfd_siginfo *si)
 {

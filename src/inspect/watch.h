@@ -5,9 +5,9 @@
 #include "config/options.h"
 
 /*
- * Draws on the terminal until the user presses q or the terminal hangs up;
- * returns the exit status then.  A terminating signal kills this process after
- * the terminal is restored.
+ * Redraws until the user presses q or the terminal hangs up.  Returns the exit
+ * status.  A terminating signal kills this process after the terminal is
+ * restored.
  */
 int watch_run(const struct options *opt);
 
