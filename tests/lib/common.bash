@@ -16,13 +16,12 @@ bats_require_minimum_version 1.5.0
 
 export LC_ALL=C
 
-load ../lib/redis
-
 # Where the Makefile is, and where the program is.  Nothing of the caller's own
 # settings may reach that.
-top=$(realpath "${BASH_SOURCE[0]%/*}/../..")
+top=${BATS_TEST_DIRNAME%/*/*}
 run_path=${REDLOCK_RUN:-$top/redlock-run}
-run_path=$(realpath "$run_path")
+[[ $run_path == /* ]] || run_path=$PWD/$run_path
+export compiled=${compiled:-${REDLOCK_TESTS:-$BATS_RUN_TMPDIR}/compiled}
 for name in "${!REDLOCK_@}"; do
 	unset "$name"
 done
@@ -48,6 +47,23 @@ eval "${noting/\{/'{
 if [[ -n ${BATS_TEST_NAME:-} ]]; then
 	export TEST_MARK=$BATS_FILE_TMPDIR
 fi
+
+# compile HELPER FILE [FLAG...]: FILE is made of tests/helpers/HELPER.c.
+compile() {
+	# shellcheck disable=SC2086
+	${CC:-cc} -D_GNU_SOURCE -pthread "${@:3}" -o "$2" \
+	    "$top/tests/helpers/$1.c"
+}
+
+# compile_once HELPER: $compiled/HELPER is there, for all files.
+compile_once() {
+	[[ ! -e $compiled/$1 ]] || return 0
+	mkdir -p "$compiled"
+	compile "$1" "$compiled/$1.$$"
+	mv "$compiled/$1.$$" "$compiled/$1"
+}
+
+load ../lib/redis
 
 ## The program
 
@@ -163,13 +179,6 @@ needs_localhost() {
 		skip "localhost has no address here"
 }
 
-# compile HELPER FILE [FLAG...]: FILE is made of tests/helpers/HELPER.c.
-compile() {
-	# shellcheck disable=SC2086
-	${CC:-cc} -D_GNU_SOURCE -pthread "${@:3}" -o "$2" \
-	    "$top/tests/helpers/$1.c"
-}
-
 ## The lock on each of $servers; NAME is "a" where it is not given
 
 # held [NAME...]: the key of each of these locks exists.
@@ -265,11 +274,16 @@ gone() {
 # marked: the pids of processes that tests of this file have started.
 marked() {
 	local file
-	env -u TEST_MARK grep -lszxF "TEST_MARK=$BATS_FILE_TMPDIR" \
-	    /proc/[0-9]*/environ |
+	environs_marked -l |
 		while IFS=/ read -r _ _ file _; do
 			echo "$file"
 		done
+}
+
+# environs_marked FLAG
+environs_marked() {
+	TEST_MARK='' grep "$1" -szxF "TEST_MARK=$BATS_FILE_TMPDIR" \
+	    /proc/[0-9]*/environ
 }
 
 # nothing_left: for teardown; what a test has started must be gone by itself.
@@ -290,5 +304,5 @@ nothing_left() {
 }
 
 nothing_marked() {
-	[[ -z $(marked) ]]
+	not environs_marked -q
 }

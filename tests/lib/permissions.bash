@@ -12,7 +12,7 @@ permissions() {
 		s/ \\e$//
 		/^~/p
 		/^+/p
-	}' "$(dirname "${BASH_SOURCE[0]}")/../../man/redlock-run.conf.5" |
+	}' "${BASH_SOURCE[0]%/*}/../../man/redlock-run.conf.5" |
 		paste -sd ' ' |
 		sed -e "s|redlock:|${1-redlock:}|g" -e 's/^~\* ~{\*/~*/'
 }

@@ -6,10 +6,13 @@
 # man page says that it needs, and nothing else.  The tests are the user admin.
 
 load ../lib/permissions
-read -ra permitted < <(permissions)
+export permitted_words=${permitted_words:-$(permissions)}
+read -ra permitted <<<"$permitted_words"
 
-# As a user that may do everything; for a COMMAND that is a script, too.
-export ADMIN_CLI='redis-cli --user admin --pass x --no-auth-warning'
+# redis-cli as a user that may do everything; for a COMMAND that is a script,
+# too.
+compile_once ask
+export ADMIN_CLI=$compiled/ask
 
 # redis_start [NAME] [ARG...]: start a server and wait until it answers.
 # ARGs are those of redis-server and must start with a dash.
@@ -74,8 +77,7 @@ redis_pid() {
 redis_at() {
 	local name=$1
 	shift
-	# shellcheck disable=SC2086
-	$ADMIN_CLI -s "$BATS_FILE_TMPDIR/$name.sock" "$@" 3>&- 4>&-
+	"$ADMIN_CLI" -s "$BATS_FILE_TMPDIR/$name.sock" "$@" 3>&- 4>&-
 }
 
 # redis COMMAND...
@@ -108,8 +110,7 @@ redis_calls() {
 
 # cli WORD...: the same as shell text, for a COMMAND that is a script.
 cli() {
-	# shellcheck disable=SC2086
-	printf '%q ' $ADMIN_CLI -s "$BATS_FILE_TMPDIR/redis.sock" "$@"
+	printf '%q ' "$ADMIN_CLI" -s "$BATS_FILE_TMPDIR/redis.sock" "$@"
 }
 
 # may_use PREFIX: on the server redis it is that instead of redlock:.

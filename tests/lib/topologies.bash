@@ -44,8 +44,7 @@ redis_may() {
 redis_cli_text() {
 	local name=$1
 	shift
-	printf '%q ' redis-cli -s "$BATS_FILE_TMPDIR/$name.sock" \
-	    --user admin --pass x --no-auth-warning "$@"
+	printf '%q ' "$ADMIN_CLI" -s "$BATS_FILE_TMPDIR/$name.sock" "$@"
 }
 
 # silent_but TEXT: COMMAND has said TEXT, and redlock-run nothing.

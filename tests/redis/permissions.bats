@@ -35,8 +35,9 @@ teardown_file() { redis_stop_all; }
 	umask 077
 	echo "it's s3cret" >redlock.password
 	mkdir bin
-	echo "exec $(type -P redis-cli) ${ADMIN_CLI#* } -s \
-	    $BATS_FILE_TMPDIR/redis.sock \"\$@\"" >bin/redis-cli
+	echo "exec $(type -P redis-cli) --user admin --pass x \
+	    --no-auth-warning -s $BATS_FILE_TMPDIR/redis.sock \"\$@\"" \
+	    >bin/redis-cli
 	chmod +x bin/redis-cli
 	readme_block 'ACL SETUSER' >rule
 	PATH=$PWD/bin:$PATH run -0 --separate-stderr sh rule
