@@ -1,6 +1,6 @@
--- break: 1 if this is the only server, and by whom, "by=USER@HOST".  Id and token are those of the holder
--- that loses the lock, whatever its attempt; looks at all slots.  Replies with
--- a grant up to GRANTED, or a refusal.
+-- break: 1 if this is the only server, and "by=USER@HOST" of the user.  Id and
+-- token are those of the holder to remove, in any attempt; searches all slots.
+-- Replies with a grant up to GRANTED, or a refusal.
 local only, broken = ARGV[6] == '1', false -- the value of the victim
 local function has_it(its)
 	its = (its or ''):gsub('^cooldown ', '')
@@ -23,7 +23,7 @@ end
 if not broken then
 	return refusal()
 end
--- A waiter that was handed the lock is in the queue yet, and first.
+-- A waiter with an unconfirmed grant is still first in the queue.
 leave(token)
 pass_on(only)
 forget_slots()

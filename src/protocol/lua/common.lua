@@ -1,59 +1,61 @@
--- Comes before every script: what it is about, and whose that is.
+-- Precedes every script: the keys, the arguments, the reply, and the lock's
+-- value.
 --
--- KEYS: the lock, and what the names of the keys beside it begin with, which
--- lie in the same slot of a Redis Cluster:
+-- KEYS: the lock, and the beginning of its auxiliary keys, which lie in the
+-- same slot of a Redis Cluster:
 --	fence	the counter
 --	queue	waiter to ticket
---	beat	waiter to "DEADLINE_US MODE CAPACITY ID DETAILS nonce=NONCE", the
---		last word only of those that can take a grant with the wake
+--	beat	waiter to "DEADLINE_US MODE CAPACITY ID DETAILS nonce=NONCE"; the
+--		nonce only if the waiter can take a grant with the wake
 --	wake:T	the list on which the waiter T blocks, with one element: "1", it
---		has to ask, or "NONCE FENCE MS", it has the lock for MS
+--		must send an acquire, or "NONCE FENCE MS", it has the lock for MS
 --	readers	shared holder to "DEADLINE_US VALUE"
 --	runs	the history, see record()
 --	2, 3 ..	the further slots; slot 1 is the lock itself
---	slots	how many slots there are, for as long as one of them is held
+--	slots	the number of slots, as long as a run holds one
 -- ARGV: our id, our token, the mode ("exclusive", "shared" or "slots"), the
--- capacity (how many slots there are; else 1) and the slot we mean (0: any).
+-- capacity (the number of slots; 1 in the other modes), and the requested slot
+-- (0: any).
 local id, token, mode, capacity, slot = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local shared, call = mode == 'shared', redis.call
 
--- The reply of all scripts has one shape, and ends behind the last field that
--- its reader needs: a grant behind NOW, a refusal behind BEST_PTTL or REASON.
+-- All scripts reply in the same shape.  A reply ends after the last field that
+-- its reader needs: a grant after NOW, a refusal after BEST_PTTL or REASON.
 --	GRANTED		1 or 0
 --	FENCE		the counter; 0 in a refusal
---	AHEAD		1: a living waiter comes before us
---	SLOT		the slot that this is about
+--	AHEAD		1: a living waiter has an earlier ticket
+--	SLOT		the slot of this reply
 --	NOW		the server's time in us
---	VALUE		of the slot, or of the last reader; nil: it is free
---	PTTL		for how long yet: ms, PTTL_NONE or PTTL_FREE
---	READERS		how many share it
---	BEST		the slot that is free, or will be so first,
---	BEST_PTTL	and when
---	QUEUED		1: its holder is itself in the queue
+--	VALUE		of the slot, or of the last reader; nil: free
+--	PTTL		its remaining time in ms, PTTL_NONE or PTTL_FREE
+--	READERS		how many runs share the lock
+--	BEST		a free slot, or the first to become free
+--	BEST_PTTL	and its remaining time
+--	QUEUED		1: the holder is still in the queue
 --	WAITING		how many others wait
 --	TICKET		ours, or the one that we would get
---	PLACE		ours in the queue, from 1; 0: unknown
---	REASON		of the refusal: BUSY, or USED_OTHERWISE (then VALUE is whose mode
---			is another)
---	BROKEN		the loss of our lock, if --break took it: "by=USER@HOST"
---	WAITERS		of --status: their values
---	HOLDERS		of --status: their values, each with its PTTL
+--	PLACE		our place in the queue, from 1; 0: unknown
+--	REASON		of the refusal: BUSY or USED_OTHERWISE (VALUE is then of a
+--			run in another mode)
+--	BROKEN		of a lost lock: "by=USER@HOST", if --break took it
+--	WAITERS		for --status: their values
+--	HOLDERS		for --status: their values, each with its PTTL
 local FENCE, AHEAD, VALUE, READERS = 2, 3, 6, 8
 local QUEUED, WAITING, TICKET, PLACE, REASON, BROKEN, WAITERS, HOLDERS = 11, 12, 13, 14, 15, 16, 17, 18
 local PTTL_NONE, PTTL_FREE = -1, -2
 local BUSY, USED_OTHERWISE = 0, 1
 
--- A value is the id of its owner ("redlock-run/2 token=UUID try=N "), then the
--- server's time at the taking, then who that is.  The id alone is compared.
--- While readers share the lock its value is one word, and it lives as long as
--- the last of them.  A key of another type is a value that is nobody's.
--- A value that a release has handed to a waiter ends with a mark until that
--- waiter confirms it.  The mark decides whose tenure begins, not the queue: a
--- waiter that was stopped may be out of the queue by then.
+-- A value is the id of its owner ("redlock-run/2 token=UUID try=N "), the
+-- server's time when the owner got it, and the owner's details.  Scripts
+-- compare only the id.  While readers share the lock, its value is one word
+-- that lasts as long as the last reader.  A key of another type counts as a
+-- foreign value.  A value that a release has granted to a waiter ends with a
+-- mark until the waiter confirms it.  The mark decides which tenure begins, not
+-- the queue, because a stopped waiter may have left the queue by then.
 local SHARED, FOREIGN, MARK = '~shared', '?', ' unconfirmed'
 local GRANT_MS = 2000
--- How long a grant lasts that comes with the wake, so that COMMAND starts under
--- it before it is confirmed.
+-- The length of a grant that comes with the wake, under which COMMAND starts
+-- before the waiter confirms it.
 local HANDOVER_MS = 5000
 local THIRTY_DAYS_MS = '2592000000'
 
@@ -61,14 +63,14 @@ local function slot_key(n)
 	return n == 1 and KEYS[1] or KEYS[2] .. n
 end
 
--- The key and the value of the slot that is meant, which is false if it is
--- free; whether that is of this attempt, and so ours; and whether it is a grant
--- that its waiter has yet to confirm.
+-- Sets lock and value, the key and the value of the requested slot (false:
+-- free); ours, whether this attempt has it; and unconfirmed, whether its waiter
+-- still has to confirm it.
 if slot > capacity then
 	return redis.error_reply('ERR there is no slot ' .. slot .. ' of ' .. capacity)
 end
--- What stands for the value of a key of another type: the type, too, where we
--- may ask for it.
+-- The value that represents a key of another type: with its type, if the user
+-- may call TYPE.
 local function foreign(key)
 	local kind = redis.pcall('TYPE', key).ok
 	return FOREIGN .. (kind and ' ' .. kind or '')
@@ -85,8 +87,8 @@ end
 local ours = value and id ~= '' and value:sub(1, #id) == id
 local unconfirmed = value and value:sub(-#MARK) == MARK
 
--- One of the slots is held for ms, with that value: for the longest such time
--- their number is known.
+-- A slot with this value is taken for ms: keeps the number of slots as long as
+-- the longest such time.
 local function keep_slots(its, ms)
 	local n, key = mode == 'slots' and its:match(' slots=(%d+)'), KEYS[2] .. 'slots'
 	if n and call('PTTL', key) < tonumber(ms) then
@@ -94,7 +96,7 @@ local function keep_slots(its, ms)
 	end
 end
 
--- The fence as it stands; what is no number a fence can be counts as none.
+-- Returns the fence; 0 if the key holds no valid fence.
 local function fence()
 	local n = tonumber(redis.pcall('GET', KEYS[2] .. 'fence'))
 	return n and n >= 0 and n < 9e15 and n or 0

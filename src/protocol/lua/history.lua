@@ -1,6 +1,6 @@
--- history: an empty id and token; looks at all slots.  Answers the server's
--- time in us, the last entries, newest first, each as its id, its word and what
--- that says, and the tokens of those who hold the lock now.
+-- history: empty id and token; reads all slots.  Replies with the server's time
+-- in us, the last entries, newest first, each as its id, its word and its text,
+-- and the tokens of the present holders.
 local runs, entries, holders = redis.pcall('XREVRANGE', KEYS[2] .. 'runs', '+', '-', 'COUNT', 200), {}, {}
 if runs.err and not runs.err:find('WRONGTYPE', 1, true) then
 	return runs

@@ -1,13 +1,14 @@
--- Whose the lock is.
+-- The holder of the lock.
 
 local beat, readers = KEYS[2] .. 'beat', KEYS[2] .. 'readers'
 
--- What lasts for some time, with its deadline before it.
+-- Returns an entry that is valid for ms: its deadline and what.
 local function lasting(ms, what)
 	return string.format('%.0f %s', now_us() + ms * 1e3, what)
 end
 
--- The same without the deadline, which follows; nothing once that has passed.
+-- Returns the entry without its deadline, and the deadline; nothing once that
+-- has passed.
 local function alive(entry)
 	local until_us, what = (entry or ''):match('^(%d+) (.*)$')
 	until_us = tonumber(until_us or 0)
@@ -16,12 +17,12 @@ local function alive(entry)
 	end
 end
 
--- The token in a value, if it is one of ours.
+-- Returns the token in a value of redlock-run, else nil.
 local function token_of(its)
 	return its and its:match('^redlock%-run/2 token=(%S+)')
 end
 
--- The value that our token has, in whatever slot or share.
+-- mine is the value of our token, in any slot or share.
 local mine
 local function claim(its)
 	mine = its
@@ -37,7 +38,7 @@ else
 	claim((ours or token_of(value) == token) and value)
 end
 
--- The readers have it for ms at least.
+-- Extends the readers' keys to at least ms from now.
 local function share_for(ms)
 	ms = math.max(ms, call('PTTL', KEYS[1]))
 	call('PEXPIRE', KEYS[1], ms)
@@ -58,8 +59,9 @@ local function prolong(ms)
 	end
 end
 
--- Makes who the holder for ms, with that value: alone, or with other readers.
--- Returns true; false if the key exists after all; or an error as a table.
+-- Makes `who` the holder for ms, with the value `its`, alone or with other
+-- readers.  Returns true; false if the key already exists; or an error as a
+-- table.
 local function hold(who, shares, its, ms)
 	if not (shares and value == SHARED) then
 		local done = redis.pcall('SET', lock, shares and SHARED or its, 'NX', 'PX', ms)
@@ -86,8 +88,8 @@ local function hold(who, shares, its, ms)
 	return true
 end
 
--- The reply to a renewal for ms, which raises the fence to ours and writes down
--- how the run started, unless that is empty.
+-- Returns the reply to a renewal for ms: raises the fence to ours, and records
+-- the start of the run unless start is empty.
 local function renewed(ms, our_fence, start)
 	prolong(ms)
 	if start ~= '' then

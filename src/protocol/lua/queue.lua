@@ -1,7 +1,7 @@
--- Those who wait, and handing the lock to them.
+-- The queue, and handing the lock over to its waiters.
 
--- What may be left undone where there is no memory for it, but for no other
--- reason.
+-- Calls a command that may fail when memory is short; any other error ends the
+-- script.
 local function attempt(...)
 	local done = redis.pcall(...)
 	if type(done) == 'table' and done.err and not done.err:find('OOM', 1, true) then
@@ -9,7 +9,7 @@ local function attempt(...)
 	end
 end
 
--- Wakes a waiter: to ask, or with a grant.
+-- Wakes a waiter: to send an acquire, or with a grant.
 local function wake(waiter, granted_here)
 	local list = KEYS[2] .. 'wake:' .. waiter
 	if granted_here then
@@ -21,7 +21,8 @@ local function wake(waiter, granted_here)
 	end
 end
 
--- Counts a waiter whose turn it is as dead if it does not ask in time.
+-- Shortens the beat of a waiter whose turn it is, so that it counts as dead if
+-- it sends no acquire in time.
 local function hurry(waiter)
 	local its, until_us = alive(call('HGET', beat, waiter))
 	if its and until_us > now_us() + GRANT_MS * 1e3 then
@@ -29,7 +30,7 @@ local function hurry(waiter)
 	end
 end
 
--- Returns whether it was a waiter.
+-- Removes a waiter from the queue.  Returns whether it was there.
 local function leave(waiter)
 	if length == 0 or call('ZREM', queue, waiter) == 0 then
 		return false
@@ -39,7 +40,7 @@ local function leave(waiter)
 	return true
 end
 
--- What the beat of a living waiter says of it; nil if it is dead.
+-- Returns a living waiter's beat; nil if the waiter is dead.
 local function beat_of(waiter)
 	local said = alive(call('HGET', beat, waiter))
 	local its_mode, its_capacity, its_id, details = (said or ''):match(
@@ -60,9 +61,10 @@ local function beat_of(waiter)
 	}
 end
 
--- The living waiters and what their beats say, in their turn; the dead are
--- dropped.  Behind too many dead it finds nobody: a living waiter there is
--- passed over, so that no call blocks the server for long.
+-- Iterates over the living waiters and their beats in the order of their
+-- tickets, and removes dead ones.  Stops after a limited number of dead
+-- waiters, even if living ones follow, so that no call blocks the server for
+-- long.
 local drops = DROPS
 local function waiters()
 	local n = 0
@@ -84,11 +86,11 @@ local function waiters()
 end
 
 -- Grants the free lock to a waiter, which has to confirm it before the grant
--- ends.  Its beat ends with the grant, not sooner: a waiter that has the lock
--- must not lose its place.
--- From an exclusive holder, which has a fence, to another one the grant goes
--- with the wake.  The waiter counts it from the acquire that wrote the nonce, so
--- the nonce comes back, and not before everything else is done.
+-- ends.  The waiter's beat lasts as long as the grant, so that a waiter with
+-- the lock keeps its place.  If both the last holder and the waiter are
+-- exclusive, the grant comes with the wake.  The waiter counts it from the
+-- acquire that wrote the nonce, so the nonce is sent back, and only when
+-- everything else is done.
 local function grant(waiter, its, our_fence, proposal)
 	local carried = our_fence and its.nonce and its.exclusive and mode == 'exclusive'
 	local ms, element = carried and HANDOVER_MS or GRANT_MS, nil
@@ -103,10 +105,11 @@ local function grant(waiter, its, our_fence, proposal)
 	wake(waiter, element)
 end
 
--- What is free is handed over to those whose turn it is, readers together, and
--- they have to confirm it in time.  Several servers could disagree to whom;
--- there they are only told to ask.  Whoever is next then is told that, too.
--- Who has a fence, and proposes the next one, passes both on.
+-- Hands a free lock over to the first waiter, or to all readers at the head;
+-- they have to confirm it in time.  Several servers could choose different
+-- waiters, so there the waiters are only woken.  The next waiter is woken as
+-- well. our_fence and proposal, if given, are the last holder's, and go into a
+-- grant with the wake.
 local function pass_on(hand_over, our_fence, proposal)
 	for waiter, its in waiters() do
 		local shares = its.shares and (not value or value == SHARED)

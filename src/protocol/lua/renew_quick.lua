@@ -1,4 +1,4 @@
--- renew, see there: most often there is nothing else to do.
+-- renew, the usual case: nothing to do but extend the lease.
 if ours and not shared and not unconfirmed and ARGV[8] == '' then
 	call('PEXPIRE', lock, ARGV[6])
 	keep_slots(value, ARGV[6])

@@ -1,8 +1,7 @@
--- What the lock is like: who has the slots, who shares it, and what a refusal
--- tells of that.
+-- The state of the lock: its slots and readers, and the reply of a refusal.
 
--- What each slot holds (false: it is free), how many are free, and who, by
--- token, has which.
+-- The value of each slot (false: free), the number of free slots, and the slot
+-- of each holder by token.
 local values, free, slot_of = {value}, 0, {}
 if mode == 'slots' then
 	local keys = {}
@@ -14,7 +13,7 @@ if mode == 'slots' then
 	for n, its in ipairs(values) do
 		absent[#absent + 1] = not its and keys[n] or nil
 	end
-	-- MGET does not show keys of another type.
+	-- MGET returns nil for keys of another type.
 	if #absent > 0 and call('EXISTS', unpack(absent)) > 0 then
 		for n, its in ipairs(values) do
 			values[n] = its or call('EXISTS', keys[n]) == 1 and foreign(keys[n])
@@ -29,7 +28,8 @@ for n, its in ipairs(values) do
 	free = free + (its and 0 or 1)
 end
 
--- The first slot that is free, or else the one that will be so first; and when.
+-- Returns the first free slot, or else the first to become free; and its
+-- remaining time.
 local function best_slot()
 	local best, best_ms = 1, nil
 	for n = 1, #values do
@@ -41,7 +41,7 @@ local function best_slot()
 	return best, best_ms
 end
 
--- From now on slot n is meant.
+-- Makes n the slot of this script.
 local function pick_slot(n)
 	slot, lock, value = n, slot_key(n), values[n]
 end
@@ -57,13 +57,13 @@ if slot == 0 then
 	pick_slot((best_slot()))
 end
 
--- The slot that is meant is free from now on.
+-- Frees the slot of this script.
 local function free_slot()
 	call('DEL', lock)
 	value, values[slot] = false, false
 end
 
--- Where no run holds a slot, nobody has to look for them.
+-- Deletes the number of slots once no run holds one.
 local function forget_slots()
 	if mode ~= 'slots' or value then
 		return
@@ -76,9 +76,9 @@ local function forget_slots()
 	call('DEL', KEYS[2] .. 'slots')
 end
 
--- The last of the living readers, how many they are, how many of them are in
--- the queue, and until when the last holds.  Drops some of the dead, but not
--- for a query.
+-- Returns the value of the living reader with the latest deadline, how many
+-- readers live, how many of them are in the queue, and that deadline.  Removes
+-- some of the dead, except for a query.
 local DROPS = 200
 local function sharing()
 	local last, n, queued, last_us, drops = nil, 0, 0, 0, id == '' and 0 or DROPS
@@ -99,7 +99,7 @@ local function sharing()
 	return last, n, queued, last_us
 end
 
--- One of the readers has gone: they have it until the last of them goes.
+-- After a reader has left: keeps the lock until the last reader's deadline.
 local function share_until_last()
 	local _, n, _, last_us = sharing()
 	if n == 0 then
@@ -112,7 +112,8 @@ local function share_until_last()
 	end
 end
 
--- Who broke our lock, as the history has it; false: nobody.
+-- Returns "by=USER@HOST" of the --break of our lock, from the history, or
+-- false.
 local function breaker()
 	local runs = redis.pcall('XREVRANGE', KEYS[2] .. 'runs', '+', '-', 'COUNT', 100)
 	for _, entry in ipairs(runs) do
@@ -124,7 +125,8 @@ local function breaker()
 	return false
 end
 
--- The reply of a refusal, up to BEST_PTTL.  Of readers the last is told.
+-- Returns the reply of a refusal, up to BEST_PTTL; its VALUE is the last
+-- reader's.
 local function refusal()
 	local last, n = sharing()
 	local its, best, best_ms = last or value, best_slot()
@@ -132,7 +134,7 @@ local function refusal()
 	return {0, 0, 0, slot, now_us(), its and its:sub(1, 1024), ms, n, best, best_ms}
 end
 
--- The same to a run whose lock is lost, up to BROKEN.
+-- Returns the refusal for a run that has lost its lock, up to BROKEN.
 local function loss()
 	local reply = refusal()
 	reply[QUEUED], reply[WAITING], reply[TICKET], reply[PLACE] = 0, 0, 0, 0

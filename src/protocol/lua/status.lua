@@ -1,6 +1,6 @@
--- status: an empty id and token; looks at all slots.  Replies with a refusal up
--- to HOLDERS.  Of the waiters it shows a hundred, and of a thousand it leaves
--- out the dead.
+-- status: empty id and token; reads all slots.  Replies with a refusal up to
+-- HOLDERS.  Lists at most a hundred waiters, and checks the first thousand for
+-- dead ones.
 local reply, waiting, holders = refusal(), {}, {}
 local n = call('ZCARD', queue)
 for _, waiter in ipairs(call('ZRANGE', queue, 0, 999)) do
@@ -22,7 +22,7 @@ if value == SHARED then
 			holder(its, math.ceil((until_us - now_us()) / 1e3))
 		end
 	end
-	-- The word alone keeps everybody else out.
+	-- The shared word alone keeps all others out.
 	if #holders == 0 then
 		holder(SHARED, call('PTTL', lock))
 	end

@@ -1,4 +1,4 @@
--- How a tenure begins and ends.
+-- The beginning and the end of a tenure.
 
 local time_us
 local function now_us()
@@ -9,7 +9,7 @@ local function now_us()
 	return time_us
 end
 
--- Never down, and kept for 30 days after its last use.
+-- Never lowers the fence, and keeps it for 30 days after its last use.
 local function fence_raise(from, to)
 	if to <= from then
 		return from
@@ -18,11 +18,10 @@ local function fence_raise(from, to)
 	return to
 end
 
--- Writes down the "start" of a run, its "end" (not ours any more: "lost"), or
--- that --break took its lock ("broken"):
--- the value, and what there is to say of it.  The last hundred runs at least
--- are kept, for 30 days after the last; Redis trims them a block at a time.  The
--- lock does not depend on it.
+-- Records an event of a run in the history: "start", "end" ("lost" if the lock
+-- was no longer ours), or "broken" by --break; with the value and the text
+-- `how`. Keeps at least the last hundred runs, for 30 days after the last;
+-- Redis trims them a block at a time.  A failure does not affect the lock.
 local function record(what, its, how)
 	local runs = KEYS[2] .. 'runs'
 	if type(redis.pcall('XADD', runs, 'MAXLEN', '~', '200', '*', what, its .. how)) == 'string' then
@@ -30,22 +29,23 @@ local function record(what, its, how)
 	end
 end
 
--- A value that its owner has since that time, or from now on.
+-- Builds a value whose owner has it since that time, or from now on.
 local function value_of(its_id, details, since_us)
 	return string.format('%ssince=%.0f %s', its_id, math.floor((since_us or now_us()) / 1000), details)
 end
 
--- Raises the counter for a new tenure: above the last fence, and to the proposal,
--- our wall clock, unless that is too far ahead of the server's.  An empty counter
--- takes one of up to a day ahead.
+-- Raises the counter for a new tenure: above the last fence, and to the
+-- proposal, our wall clock, unless that is too far ahead of the server's clock.
+-- An empty counter accepts a proposal up to a day ahead.
 local function fence_next(last, proposal)
 	local most = now_us() + (last == 0 and 864e8 or 6e7)
 	return fence_raise(last, math.max(last + 1, math.min(proposal, most)))
 end
 
--- The reply of a grant to its, which starts a run unless start is empty.  A new
--- tenure raises the counter.  So does each grant of a single server, which may
--- skip numbers: COMMAND has not begun while the reply is on its way.
+-- Returns the reply of a grant; records the start of the run unless start is
+-- empty.  A new tenure raises the counter.  On a single server each grant does,
+-- and may skip numbers, because COMMAND has not started while the reply is on
+-- its way.
 local function granted(its, proposal, raises, start, ahead)
 	local last = fence()
 	if raises or last == 0 then
@@ -57,8 +57,8 @@ local function granted(its, proposal, raises, start, ahead)
 	return {1, last, ahead, slot, now_us()}
 end
 
--- How many are in the queue, the dead included; and whether somebody may wait
--- for the lock, or hold another slot of it.
+-- Sets length, of the queue including dead waiters; and others, whether a run
+-- may be waiting for the lock or holding another slot of it.
 local queue = KEYS[2] .. 'queue'
 local others = call('EXISTS', queue, KEYS[2] .. 'slots') > 0
 local length = others and tonumber(redis.pcall('ZCARD', queue)) or others and 1 or 0
