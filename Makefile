@@ -1,7 +1,7 @@
-# redlock-run: runs a command while it holds a lock in Redis.  GNU make.
-# The user's are PREFIX, DESTDIR, ZSH_DIR, CC, CFLAGS, CPPFLAGS and LDFLAGS;
-# STATIC=1 links hiredis and uuid from their archives, WERROR=1 makes warnings
-# fatal, V=1 shows commands.
+# redlock-run: runs a command while it holds a lock in Redis.  For GNU make.
+# Users may set PREFIX, DESTDIR, ZSH_DIR, CC, CFLAGS, CPPFLAGS and LDFLAGS.
+# STATIC=1 links hiredis and uuid statically, WERROR=1 makes warnings fatal, V=1
+# shows commands.
 
 VERSION = 0.1.0
 PREFIX ?= /usr/local
@@ -10,7 +10,7 @@ CFLAGS ?= -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(fortify) \
 	-fstack-protector-strong
 LDFLAGS ?= -Wl,-z,relro,-z,now
 
-# All but the module for TLS, in the rooms of src/.
+# All sources except the TLS module, in the rooms of src/.
 SRCS = $(patsubst src/%,%,$(filter-out src/redis/tls.c,$(wildcard src/*.c \
 	src/*/*.c)))
 ROOMS = base redis process protocol lock config inspect run
@@ -29,8 +29,8 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
 	-Wnull-dereference -Wno-overlength-strings $(if $(WERROR),-Werror)
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all
 
-# What the compiler and libc have of these is found out once, and not before a
-# recipe needs it.
+# Tests once which of these the compiler and libc support, and only when a
+# recipe needs them.
 compiles = $(shell printf '$2\n' | $(CC) -Werror $1 -x c -c -o /dev/null - \
 	2>/dev/null && echo $1)
 find_harden = $(foreach f,-fstack-clash-protection -fcf-protection,$(call \
@@ -41,13 +41,13 @@ find_fortify = $(if $(call compiles,-O2 -U_FORTIFY_SOURCE \
 harden = $(eval harden := $(find_harden))$(harden)
 fortify = $(eval fortify := $(find_fortify))$(fortify)
 
-# pkg-config runs when a recipe needs its answer, not when this file is read:
-# `make deps check` starts without the libraries.  Shared libraries are the
-# default, so that a fix of hiredis arrives with the system's updates; archives
-# make a run 0.15 ms shorter.
+# pkg-config runs when a recipe needs its result, not when make reads this file,
+# so that `make deps check` starts without the libraries.  Shared libraries are
+# the default, so that a fix of hiredis arrives with the system's updates;
+# static ones make a run 0.15 ms shorter.
 pkg = $(shell pkg-config $1 2>/dev/null)
 LIBS = $(call pkg,--libs hiredis uuid)
-# Before glibc 2.34, threads and dlopen() have libraries of their own.
+# Before glibc 2.34, threads and dlopen() are in libraries of their own.
 LDLIBS = $(if $(STATIC),$(patsubst -l%,-l:lib%.a,$(LIBS)),$(LIBS)) -lpthread -ldl
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVERSION=\"$(VERSION)\" -I$B -Isrc \
 	$(patsubst -I%,-isystem %,$(call pkg,--cflags hiredis uuid)) \
@@ -56,7 +56,7 @@ COMPILE = $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP
 FLAGS = $(COMPILE) $(LDFLAGS) $(LDLIBS) $(SCRIPTS)
 say = $(if $(V),,@echo '$1 $@';)
 
-# What has to be there, and the Debian package that brings it.
+# Required tools, and the Debian package of each.
 BUILD_TOOLS = $(firstword $(CC)):$(if $(findstring clang,$(CC)),clang,gcc) \
 	pkg-config:pkg-config
 TEST_TOOLS = redis-server:redis-server redis-cli:redis-tools bats:bats \
@@ -77,7 +77,7 @@ find_no_archive = @missing=; for l in $(LIBRARIES); do \
 	lib$${l%%:*}.a (in Debian's $${l\#*:})"; done; \
 	test -n "$$missing" || exit 0
 
-# Installs what is missing.
+# Installs the missing packages.
 apt_get = root=; test "$$(id -u)" -eq 0 || root=sudo; \
 	for t in apt-get $$root; do command -v $$t >/dev/null || { \
 		echo "There is no $$t here to install$$missing with (their names" \
@@ -91,8 +91,8 @@ all: $(PROGRAM) $(if $(STATIC),,$(MODULE))
 $(PROGRAM): $(OBJS)
 	$(call say,link)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJS) $(LDLIBS)
 
-# TLS is for hiredis with an SSL library (1.0 and later); elsewhere there is no
-# module, and the program says so when it would need one.
+# The TLS module needs hiredis with an SSL library (1.0 or later).  Elsewhere it
+# is not built, and the program reports that when a URL needs it.
 TLS_PKGS = 'hiredis_ssl >= 1.0' openssl
 $(MODULE): src/redis/tls.c src/redis/tls.h $B/flags
 	@pkg-config --exists $(TLS_PKGS) 2>/dev/null || exit 0; \
@@ -102,11 +102,11 @@ $(MODULE): src/redis/tls.c src/redis/tls.h $B/flags
 $B/%.o: src/%.c $B/flags $B/scripts.h
 	$(call say,compile)$(COMPILE) -c -o $@ $<
 
-# The scripts without comments and indentation, behind the words that they have
-# in common; and as C strings, behind the constant that C shares with them.  A
-# run sends one of several parts, which are one script: the server gets it once
-# on each connection, and then its digest.  What is done
-# most often comes before the words that it can do without.
+# The scripts go into the program without comments and indentation, as C
+# strings, each after the parts that all of them need.  The constants that C
+# shares with them come first.  A run's scripts are one script with several
+# parts, so that a server gets its text only once and its digest afterwards.
+# Frequent cases come first, before the parts that they do not need.
 LUA = src/protocol/lua
 PREAMBLE = common tenure holder state queue
 LOCK_PARTS = common renew_quick tenure acquire_quick release_quick holder \
@@ -135,14 +135,14 @@ $B/scripts.h: Makefile $(SCRIPTS:%=$B/lua/%.lua)
 		echo '};'; \
 	done >>$@
 
-# Where the program finds its TLS module.
+# The directory of the TLS module.
 $B/prefix.h: FORCE | $B/flags
 	@echo '#define TLS_DIR "$(PREFIX)/lib/redlock-run/"' >$@.new; \
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 $B/redis/tlsload.o: $B/prefix.h
 
-# Changes when the flags do, or what is linked or made into strings, and
-# everything is made anew.
+# Changes with the flags, the libraries and the scripts, and then everything is
+# rebuilt.
 $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS))
 	@mkdir -p $B/unit $B/sim $B/lua $(ROOMS:%=$B/%); \
 	echo '$(FLAGS)' | cmp -s - $@ && exit; echo '$(FLAGS)' >$@
@@ -152,8 +152,8 @@ $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS))
 	$(if $(STATIC),$(find_no_archive); rm -f $@; \
 	echo "STATIC=1 needs archives that are not here:$$missing." >&2; exit 1)
 
-# A unit test, or the simulation, includes the .c that it is about; the rest is in
-# the archive.
+# A unit test or the simulation includes the .c under test; the rest is in the
+# archive.
 $B/unit.a: $(filter-out $B/main.o,$(OBJS))
 	$(call say,make)rm -f $@; $(AR) rcs $@ $^
 
@@ -176,31 +176,32 @@ deps:
 demo: $(PROGRAM)
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/demo
 
-# Programs of the tests, too; `check` runs them.
+# Also builds the programs of the tests; `check` runs them.
 units: $(UNITS)
 
-# T names what to run instead of everything: rooms (T=tests/process), files
-# (T=tests/process/guard.bats), unit tests (T=build/unit/url), several of them.
+# T names the tests to run: rooms (T=tests/process), files
+# (T=tests/process/guard.bats), unit tests (T=build/unit/url), or several of
+# them.
 check: all $(if $(T),$(filter $(UNITS),$(T)),$(UNITS))
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/run $(or $(T),$(UNITS) \
 		$(wildcard tests/*/*.bats))
 
-# What covers most in little time: unit tests, the simulation, and the main
-# promises of one server.
+# The tests that cover most in little time: unit tests, the simulation, and the
+# main promises of one server.
 check-quick: all $(UNITS)
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' TAG=quick tests/run $(UNITS) \
 		$(wildcard tests/*/*.bats)
 
-# All tests, or those of T, N times under different loads; then each test that
-# has failed, and how often.
+# Runs all tests, or those of T, N times under different loads; then lists each
+# test that has failed, and how often.
 flaky: all $(UNITS)
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/flaky $(or $(N),10) $(or $T,\
 		$(UNITS) $(wildcard tests/*/*.bats))
 
-# The oracle: what every request of all simulated lives was, compared with what
-# is recorded.  A refactoring leaves it as it was; a change of the protocol says
-# in its commit which lives changed, and RECORD=1 records them.  REQUESTS=FILE
-# writes every request, to be compared with those of another commit.
+# The oracle: compares the requests of all simulated lives with the recorded
+# ones.  A refactoring leaves them unchanged.  A change of the protocol names
+# the changed lives in its commit message, and RECORD=1 records them.
+# REQUESTS=FILE writes every request, for a comparison with another commit.
 trace: $B/unit/lock $B/sim/lives $B/sim/modes
 	@rm -f $B/trace '$(REQUESTS)'; for p in $^; do \
 		$(if $(REQUESTS),TRACE_REQUESTS='$(REQUESTS)') TRACE=$B/trace \
@@ -210,7 +211,7 @@ trace: $B/unit/lock $B/sim/lives $B/sim/modes
 	@awk '{ n += $$2 } END { print n " requests as recorded" }' \
 		tests/sim/trace
 
-# A fuzz target is built as a unit test is, by clang with libFuzzer.
+# Fuzz targets are built like unit tests, by clang with libFuzzer.
 $B/target/%: tests/fuzz/%.c $B/unit.a
 	@mkdir -p $(@D)
 	$(call say,compile)$(COMPILE) -fsanitize=fuzzer -MF $@.d -MT $@ \
@@ -218,8 +219,8 @@ $B/target/%: tests/fuzz/%.c $B/unit.a
 
 targets: $(TARGETS)
 
-# Each target gets a fixed number of inputs; RUNS multiplies it, and SEED makes
-# others of them.
+# Runs each target with a fixed number of inputs.  RUNS multiplies it, and
+# another SEED gives other inputs.
 fuzz:
 	@$(MAKE) --no-print-directory targets B=build/fuzz CC=clang LDFLAGS= \
 		CFLAGS='-O1 -g -fsanitize=fuzzer-no-link $(SANITIZE)'
@@ -230,8 +231,8 @@ check-asan:
 		PROGRAM=build/asan/redlock-run \
 		CFLAGS='-O1 -g -fno-omit-frame-pointer $(SANITIZE)'
 
-# How much of src the units run alone, and then all tests (or those of T); each
-# prints one table, and V=1 names the lines that are never run.
+# Measures how much of src the units cover alone, and then all tests (or those
+# of T), in one table each.  V=1 names the lines that are never run.
 COVERED = B=build/coverage PROGRAM=build/coverage/redlock-run \
 	CFLAGS='-O0 -g --coverage -fprofile-update=atomic' \
 	LDFLAGS='--coverage build/coverage/covered.o -Wl,--wrap=_exit,--wrap=kill'
@@ -245,27 +246,28 @@ coverage:
 	@-$(MAKE) --no-print-directory check $(COVERED) | tail -n 1
 	@echo 'all tests:'; tests/coverage build/coverage $(if $(V),-v)
 
-# All models, or those named in M (lease, fence, queue, votes).  LONG=1 adds
-# searches of many minutes.
+# Checks all models, or those named in M (lease, fence, queue, votes).  LONG=1
+# adds searches of many minutes.
 model:
 	tests/model/check $(if $(LONG),long) $(M)
 
-# For as long as SECONDS says, in all modes of tests/chaos/run, and then some
-# PAUSES; or in one MODE.  SEED=N repeats a run.
+# Runs all modes of tests/chaos/run for SECONDS, and then some PAUSES; or one
+# MODE.  SEED=N repeats a run.
 chaos: $(PROGRAM)
 	@export REDLOCK_RUN='$(abspath $(PROGRAM))'; \
 	tests/chaos/run $(or $(SECONDS),150) '$(SEED)' $(MODE)$(if $(MODE),, && \
 		tests/chaos/pauses $(or $(PAUSES),60) $(SEED))
 
-# The picture in the README, drawn from a real run; as root.
+# Draws the picture for the README from a real run; needs root.
 picture: $(PROGRAM)
 	@tests/picture '$(abspath $(PROGRAM))' >man/redlock-run.svg
 
-# All measurements, or those named in T; SCALE=0.1 takes a tenth of the rounds.
+# Runs all measurements, or those named in T; SCALE=0.1 takes a tenth of the
+# rounds.
 bench: $(PROGRAM)
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/bench/bench $(T)
 
-# How cost grows, as tables and as man/growth.svg.
+# Measures how costs grow, as tables and as man/growth.svg.
 bench-growth: $(PROGRAM)
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/bench/bench growth
 
@@ -302,9 +304,9 @@ dist:
 	git archive --prefix=redlock-run-$(VERSION)/ \
 		-o $B/redlock-run-$(VERSION).tar.gz HEAD
 
-# Debian's tools want debian/ and write beside the tree that they work in: they
-# get a copy of what they need.  What our caller has set must not change the
-# package.
+# Debian's tools expect debian/ in the source tree and write beside that tree,
+# so they get a copy of the necessary files.  The caller's environment must not
+# change the package.
 DEB = $B/deb/redlock-run-$(VERSION)
 deb: | $(filter deps,$(MAKECMDGOALS))
 	$(call find_missing,$(BUILD_TOOLS) $(DEB_TOOLS)); \
@@ -322,12 +324,12 @@ deb: | $(filter deps,$(MAKECMDGOALS))
 check-deb:
 	@tests/run tests/deb
 
-# On Debian 11, with Redis 6.0, and for arm64; makes roots of its own.
+# Tests on Debian 11, with Redis 6.0, and for arm64, in roots of its own.
 release-check: all
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/release $(PART)
 
-# On Debian 13, with Redis 8 and with Valkey, beside redis-py and node-redlock;
-# makes a root of its own.  T as for check.
+# Tests on Debian 13, with Redis 8 and with Valkey, beside redis-py and
+# node-redlock, in a root of its own.  T as for check.
 check-matrix:
 	@T='$T' tests/matrix
 
