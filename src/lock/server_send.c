@@ -204,6 +204,11 @@ server_send(struct server *s, enum request_kind kind)
 		return send_renew(s);
 	case REQUEST_LEAVE:
 		sent = server_send_release(s, true);
+		/* What is given back is no vote, though the reply is to come. */
+		if (s->key.state == KEY_OURS)
+			s->key.state = KEY_MAYBE;
+		s->vote = VOTE_REFUSED;
+		s->valid_ms = s->key.untrusted_since_ms = 0;
 		s->grant.nonce = 0;
 		s->try++;
 		return sent;

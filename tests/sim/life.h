@@ -61,11 +61,14 @@ begin_life(uint64_t seed, int64_t grace_ms)
 	}
 }
 
-/* Takes the lock, holds it for up to so long, gives it back. */
+/*
+ * Takes the lock, waiting until wait_end_ms, holds it for up to so long, gives
+ * it back.
+ */
 static inline enum lock_outcome
-live(int hold_ms)
+live_until(int64_t wait_end_ms, int hold_ms)
 {
-	enum lock_outcome outcome = acquire();
+	enum lock_outcome outcome = acquire_until(wait_end_ms);
 
 	if (outcome == LOCK_HELD) {
 		CHECK(deadline() - now() >= 500);
@@ -78,6 +81,12 @@ live(int hold_ms)
 		    world.lock.servers[i].conn.state == CONN_READY;
 	lock_close(&world.lock);
 	return outcome;
+}
+
+static inline enum lock_outcome
+live(int hold_ms)
+{
+	return live_until(0, hold_ms);
 }
 
 #endif

@@ -52,6 +52,21 @@ truth(void)
 			CHECK(count[i] > LIVES / 100);
 }
 
+/* A waiter gives its votes back while it cannot reach a majority. */
+static void
+truth_of_waiters(void)
+{
+	int held = 0;
+
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		begin_life(seed, 0);
+		world.cuts = seed % 2 == 0;
+		contenders();
+		held += live_until(START + 700, 1000) == LOCK_HELD;
+	}
+	CHECK(held > LIVES / 4);
+}
+
 static void
 no_ghost(void)
 {
@@ -190,6 +205,8 @@ liar_outvoted(void)
 
 static const struct tap_test tests[] = {
 	{ "in no life of a lock is the deadline later than the truth", truth },
+	{ "in no life of a waiter is the deadline later than the truth",
+	    truth_of_waiters },
 	{ "no life of a lock leaves a value on a server that is reached",
 	    no_ghost },
 	{ "with the grace, servers that forget never let two hold the lock",

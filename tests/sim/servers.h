@@ -1089,7 +1089,7 @@ conn_open(struct conn *n)
 	if (n->state != CONN_DOWN)
 		tap_fail("a second connection is opened");
 	m->connection++;
-	m->executed_ms = m->answered_ms = 0;
+	m->executed_ms = m->answered_ms = m->given_back_ms = 0;
 	m->blocked = 0;
 	m->uptime_s = -1;
 	n->why[0] = n->info.run_id[0] = '\0';
@@ -1265,7 +1265,8 @@ may_send(struct made_up *m, int tag, enum request_kind kind)
 
 /*
  * A server that has just got its vote back is not asked for it at once: others
- * are to have it first.  Another slot is another matter.
+ * are to have it first.  Another slot is another matter, and so is a connection
+ * that was given up with its vote.
  */
 static void
 check_given_back(struct made_up *m, const struct request *r)

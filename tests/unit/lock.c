@@ -1238,6 +1238,18 @@ leaves(void)
 }
 
 static void
+gives_back(void)
+{
+	begin(2, 1000, 200);
+	world.servers[0].plan = "error yes";
+	world.servers[1].plan = "yes yes+150 yes";
+	SAME_INT(acquire_until(START + 5000), LOCK_HELD);
+	SAME_INT(now(), 150);
+	SAME_TEXT(sent(1), "acquire@0/1 leave@0/1 acquire@150/1");
+	lock_close(&world.lock);
+}
+
+static void
 unfenced(void)
 {
 	char why[LOCK_WHY];
@@ -1803,6 +1815,9 @@ static const struct tap_test tests[] = {
 	{ "the winner of a contest leaves the queue", wins_the_contest },
 	{ "an answer to an earlier question is ignored", stale_answer },
 	{ "who leaves a queue has another value afterwards", leaves },
+	{ "a vote that a waiter gives back does not count while its release is "
+	  "under way",
+	    gives_back },
 	{ "a fence that a majority does not take is no lock, and that is said",
 	    unfenced },
 	{ "what is wrong with many servers is said of as many as there is room",
