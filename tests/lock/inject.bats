@@ -2,6 +2,7 @@
 # No failure inside redlock-run, of memory or of the operating system, runs
 # COMMAND without the lock or leaves a lock for longer than its lease.
 # shellcheck disable=SC2154,SC2016
+# bats file_tags=long
 
 load ../lib/common
 load ../lib/process
@@ -75,7 +76,7 @@ judge() {
 	134 | 139)
 		# hiredis 0.14 does not survive a lack of memory.
 		crashes_outside "$name" || inject_wrong "$name" "status $2" ;;
-	*)	wrong "$name" "status $2" ;;
+	*)	inject_wrong "$name" "status $2" ;;
 	esac
 	! grep -q '(null)' "$name.err" || inject_wrong "$name" "message without a name"
 	if [[ -e $name.ran ]]; then
@@ -106,7 +107,7 @@ try() {
 # spawn NAME WAY WRAPPER...: the same in the background, a few at a time.
 spawn() {
 	local width=4
-	[[ $2 != renewed ]] || width=12
+	[[ $2 != renewed ]] || width=24
 	while (($(jobs -pr | wc -l) >= width)); do
 		wait -n || true
 	done
