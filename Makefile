@@ -192,6 +192,11 @@ check-quick: all $(UNITS)
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' TAG=quick tests/run $(UNITS) \
 		$(wildcard tests/*/*.bats)
 
+# Runs the tests of crowds and long pauses SOAK times as long as `check` does.
+soak: all
+	@REDLOCK_RUN='$(abspath $(PROGRAM))' TAG=soak SOAK='$(or $(SOAK),15)' \
+		LIMIT=7200 tests/run $(wildcard tests/*/*.bats)
+
 # Runs all tests, or those of T, N times under different loads; then lists each
 # test that has failed, and how often.
 flaky: all $(UNITS)
@@ -337,9 +342,9 @@ clean:
 	rm -rf $B $(PROGRAM) $(MODULE)
 
 FORCE:
-.PHONY: all deps demo units check check-quick flaky trace check-asan check-deb \
-	check-matrix release-check coverage model chaos picture bench bench-growth lint install \
-	uninstall dist deb clean FORCE
+.PHONY: all deps demo units check check-quick soak flaky trace check-asan \
+	check-deb check-matrix release-check coverage model chaos picture bench \
+	bench-growth lint install uninstall dist deb clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 -include $(OBJS:.o=.d) $(UNITS:=.d) $(TARGETS:=.d)

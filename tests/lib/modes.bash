@@ -106,7 +106,7 @@ clients_run() {
 # clients_started NAME...: the same, within some time.
 clients_started() {
 	local name
-	eventually 60 clients_run "$@" && return 0
+	eventually clients_run "$@" && return 0
 	for name; do
 		sed "s/^/$name: /" "$name.err"
 	done >&2
@@ -157,7 +157,7 @@ no_overlap() {
 
 # all_over: nothing stays but fence and history, and there was no overlap.
 all_over() {
-	eventually "${1:-40}" keys_left
+	eventually "${1:-60}" keys_left
 	no_overlap
 }
 
@@ -184,13 +184,13 @@ status_holders() {
 	status_is "len(d['holders']) == len({h['token'] for h in d['holders']}) == $1"
 }
 
-# clients_crowd SECONDS HOW...: twenty come again and again for so long, each
-# time as one of HOW, which the oracle knows; one in twelve is killed.
+# clients_crowd HOW...: twenty come again and again for four seconds, each time
+# as one of HOW, which the oracle knows; one in twelve is killed.  SOAK is how
+# often four.
 clients_crowd() {
 	local n end pids=()
 
-	end=$((SECONDS + $1))
-	shift
+	end=$((SECONDS + 4 * ${SOAK:-1}))
 	for n in {1..20}; do
 		while ((SECONDS < end)); do
 			clients_crowd_one "${@:RANDOM % $# + 1:1}" $((n++ % 12))
@@ -252,7 +252,7 @@ clients_crowd_over() {
 	done
 	all_over 60
 	# What was killed in the middle of its start may take its time to go.
-	eventually 60 nothing_marked
+	eventually nothing_marked
 }
 
 ## Readers

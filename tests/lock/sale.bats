@@ -2,6 +2,7 @@
 # What a lock is for: a sale of more buyers than goods, and a cron job on
 # several hosts whose clocks disagree.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
+# bats file_tags=long
 
 load ../lib/common
 
@@ -15,7 +16,10 @@ setup() {
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
-## The flash sale.  BUYERS says how many want one of 100 (of 50).
+## The flash sale.
+
+# How many want one of 100 (half as many one of 50).
+buyers=$((300 * ${SOAK:-1}))
 
 # sale_crowd: how many of them can be in the shop at a time: as many as there
 # are, but a fraction of them where a run takes long.
@@ -42,9 +46,10 @@ sold() {
 	[ "$(cut -d ' ' -f 2 "$2" | sort -u | wc -l)" = "$1" ]
 }
 
+# bats test_tags=soak
 @test "100 buyers' runs sell a stock of 100 in a file exactly once" {
 	echo 100 >stock
-	sale "${BUYERS:-1000}" '
+	sale "$buyers" '
 		read -r left <stock
 		echo "$left" >>seen
 		if [ "$left" -gt 0 ]; then
@@ -52,14 +57,15 @@ sold() {
 			echo $((left - 1)) >stock
 		fi'
 	[ "$(cat stock)" = 0 ]
-	[ "$(wc -l <seen)" = "${BUYERS:-1000}" ]
+	[ "$(wc -l <seen)" = "$buyers" ]
 	sold 100 sold
 	not grep -q - seen
 }
 
+# bats test_tags=soak
 @test "a stock of 50 in a Redis key is sold exactly once" {
 	redis set stock 50
-	sale "$((${BUYERS:-1000} / 2))" "
+	sale "$((buyers / 2))" "
 		left=\$($(cli get stock))
 		echo \"\$left\" >>seen
 		if [ \"\$left\" -gt 0 ]; then
@@ -67,7 +73,7 @@ sold() {
 			$(cli set stock) \$((left - 1)) >/dev/null
 		fi"
 	[ "$(redis get stock)" = 0 ]
-	[ "$(wc -l <seen)" = "$((${BUYERS:-1000} / 2))" ]
+	[ "$(wc -l <seen)" = "$((buyers / 2))" ]
 	sold 50 sold
 	not grep -q - seen
 }

@@ -2,6 +2,7 @@
 # Shared locks: readers share them, no writer is beside them, and nobody
 # starves.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034
+# bats file_tags=long
 
 load ../lib/common
 load ../lib/servers
@@ -438,7 +439,7 @@ reader_renewed() {
 			grep -q 'key is gone' 2.err
 			[ "$(redis exists redlock:a)" = 0 ]
 		fi
-		eventually 40 keys_left
+		eventually keys_left
 	done
 	redis flushall
 }
@@ -454,7 +455,7 @@ reader_renewed() {
 	clients_leave 2
 	readers_gone
 	client_ends 1 79
-	eventually 40 keys_left
+	eventually keys_left
 }
 
 @test "an expired reader does not count" {
@@ -489,7 +490,7 @@ reader_renewed() {
 	value=$(redis get redlock:a)
 	[[ $value == *"pid=$bg_pid "* ]]
 	let_go
-	eventually 40 keys_left
+	eventually keys_left
 }
 
 # taken_by PID
@@ -630,6 +631,7 @@ taken_by() {
 
 ## Crashes
 
+# bats test_tags=soak
 @test "readers, writers and a foreign client never overlap, even when some crash" {
 	local pid
 
@@ -637,7 +639,7 @@ taken_by() {
 	pid=$!
 	# In a crowd that waits it may never have a chance.
 	eventually test -s ran-another
-	clients_crowd 12 -s -s -x
+	clients_crowd -s -s -x
 	touch leave
 	wait "$pid"
 	clients_crowd_over ran-s ran-x ran-another

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # --slots N: at most N hold the lock at a time, and N do if so many want to.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034
+# bats file_tags=long
 
 load ../lib/common
 load ../lib/servers
@@ -87,7 +88,7 @@ other_mode() {
 		says "'$n'" --slots
 	done
 	[ ! -e jumped ]
-	eventually 40 keys_left
+	eventually keys_left
 	for n in 1 2 1000; do
 		redlock -k a --slots "$n" -- true
 	done
@@ -355,7 +356,7 @@ lasts_till() {
 		fi
 		clients_leave 1
 		rm -f leave-1 oracle-*
-		eventually 40 keys_left
+		eventually keys_left
 	done
 	all_over
 }
@@ -531,6 +532,7 @@ slot_exists() {
 
 ## Crashes
 
+# bats test_tags=soak
 @test "never more than N run while holders and waiters crash and a foreign client takes part" {
 	local pid
 
@@ -538,7 +540,7 @@ slot_exists() {
 	pid=$!
 	# In a crowd that waits it may never have a chance.
 	eventually test -s ran-another
-	clients_crowd 12 3
+	clients_crowd 3
 	touch leave
 	wait "$pid"
 	clients_crowd_over ran3 ran-another

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# bats file_tags=timing
+# bats file_tags=timing,long
 #
 # If redlock-run itself is killed or stopped, COMMAND does not run on without
 # its lock.
@@ -359,6 +359,7 @@ no_descriptor_of_ours() {
 	ends_with 137
 }
 
+# bats test_tags=soak
 @test "a guard that was stopped for many renewals kills nobody when it goes on" {
 	local guard
 	begin redlock-run -t 1s --node-timeout 500ms -k a -- witness "$log"
@@ -366,7 +367,7 @@ no_descriptor_of_ours() {
 	eventually guard "$pid"
 	guard=$(guard "$pid")
 	kill -STOP "$guard"
-	sleep 26			# more than 70 renewals
+	sleep $((8 * ${SOAK:-1}))	# more renewals than a pipe has pages
 	kill -CONT "$guard"
 	sleep 0.5			# it has had time to do it wrong
 	not gone "$guard"
