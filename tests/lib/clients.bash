@@ -16,7 +16,7 @@ client_start() {
 # client_ends NAME STATUS
 client_ends() {
 	local got=0
-	eventually 60 gone "${pid[$1]}"
+	eventually gone "${pid[$1]}"
 	wait "${pid[$1]}" || got=$?
 	if ((got != $2)); then
 		echo "$1: status $got instead of $2" >&2

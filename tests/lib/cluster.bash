@@ -33,7 +33,7 @@ cluster_start() {
 	for n in 4 5 6; do
 		eventually cluster_replicates "c$n" "c$((n - 3))"
 	done
-	eventually 40 cluster_whole
+	eventually cluster_whole
 }
 
 cluster_knows_all() {
@@ -82,7 +82,7 @@ cluster_reset() {
 			kill -CONT "$(redis_pid "c$n")"
 		fi
 	done
-	eventually 40 cluster_whole
+	eventually cluster_whole
 	moving=$(cluster_slot redlock:a)
 	for n in $(cluster_masters); do
 		redis_at "$n" cluster setslot "$moving" stable >/dev/null

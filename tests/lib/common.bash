@@ -86,7 +86,7 @@ redlock_bg() {
 # redlock_ended STATUS: wait for the end of that one; STATUS is what it was.
 redlock_ended() {
 	local got=0
-	eventually 30 gone "$bg_pid"
+	eventually gone "$bg_pid"
 	wait "$bg_pid" || got=$?
 	if ((got != $1)); then
 		echo "status $got instead of $1" >&2
@@ -235,7 +235,7 @@ lease_later_than() {
 # eventually [SECONDS] COMMAND...: try COMMAND until it succeeds, again after an
 # eighth of the time that has passed, but at least 20 and at most 100 ms.
 eventually() {
-	local limit=20 start=${EPOCHREALTIME/./} us pause polling=yes
+	local limit=60 start=${EPOCHREALTIME/./} us pause polling=yes
 	if [[ $1 =~ ^[0-9]+$ ]]; then
 		limit=$1
 		shift
@@ -292,7 +292,7 @@ environs_marked() {
 # nothing_left: for teardown; what a test has started must be gone by itself.
 # What is not gone is named and killed, and the test has failed.
 nothing_left() {
-	local limit=10 end pid pids
+	local limit=30 end pid pids
 	[[ -z ${BATS_TEST_NAME:-} || -n ${BATS_TEST_COMPLETED:-} ]] || limit=0
 	eventually "$limit" nothing_marked && return 0
 	# what is killed last may have started something meanwhile

@@ -107,7 +107,7 @@ readme_slot_taken() {
 readme_all_well() {
 	local pid
 	for pid; do
-		eventually 40 gone "$pid"
+		eventually gone "$pid"
 		wait "$pid"
 	done
 }

@@ -133,8 +133,8 @@ sentinel_url() {
 sentinel_fail_over() {
 	local before
 	before=$(sentinel_names t1)
-	eventually 40 sentinel_begin_failover
-	eventually 60 sentinel_replaced "$before"
+	eventually sentinel_begin_failover
+	eventually sentinel_replaced "$before"
 	sentinel_failed_over "$before"
 }
 
@@ -151,8 +151,8 @@ sentinel_replaced() {
 
 # sentinel_failed_over PORT: it is the master no more; all say who is.
 sentinel_failed_over() {
-	eventually 40 not sentinels_name "$1"
-	eventually 40 sentinels_settled
+	eventually not sentinels_name "$1"
+	eventually sentinels_settled
 }
 
 # sentinels_settled: all name the same master, and it is one.  While this
@@ -194,7 +194,7 @@ sentinels_reset() {
 		fi
 		redis_may "$name"
 	done
-	eventually 40 sentinels_agree
+	eventually sentinels_agree
 	master=$(sentinel_master)
 	redis_at "$master" replicaof no one >/dev/null
 	for name in $(sentinel_replicas); do
@@ -204,10 +204,10 @@ sentinels_reset() {
 		    >/dev/null
 	done
 	for name in $(sentinel_replicas); do
-		eventually 40 redis_is "$name" master_link_status up
+		eventually redis_is "$name" master_link_status up
 	done
 	for name in t1 t2 t3; do
-		eventually 40 sentinel_knows "$name"
+		eventually sentinel_knows "$name"
 	done
 	redis_at "$master" flushall >/dev/null
 }

@@ -87,7 +87,7 @@ overseen_start() {
 overseen_renewed() {
 	local before
 	before=$(grep -c renewed "$bg_err") || :
-	eventually 30 overseen_more_renewals "$before"
+	eventually overseen_more_renewals "$before"
 }
 
 overseen_more_renewals() {

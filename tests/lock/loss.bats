@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# bats file_tags=timing
+# bats file_tags=timing,long
 # The lock is lost, or cannot be renewed: no command on a lease that may have
 # run out, and none stopped without need.
 # shellcheck disable=SC2154,SC2016

@@ -495,11 +495,11 @@ with_child() {
 	dd if=/dev/zero of="$pipe" oflag=nonblock bs=1 2>/dev/null || true
 	begin sh -c 'exec "$@" 2>&8 8>&-' sh redlock-run -v -t 3s --node-timeout 1s \
 	    -k a -- witness "$log" "$(kill -l TERM)" 5
-	eventually 10 witness_ready "$log" || kill -KILL "$pid"
+	eventually witness_ready "$log" || kill -KILL "$pid"
 	kill -USR1 "$pid"
-	eventually 10 witness_has_got "$log" USR1 || kill -KILL "$pid"
+	eventually witness_has_got "$log" USR1 || kill -KILL "$pid"
 	redis flushall
-	eventually 10 gone "$pid" || kill -KILL "$pid"
+	eventually gone "$pid" || kill -KILL "$pid"
 	exec 8>&-
 	ends_with 79
 	[[ $(witness_got "$log") == "USR1 CONT TERM" || $(witness_got "$log") == "USR1 TERM" ]]

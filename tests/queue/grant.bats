@@ -124,7 +124,7 @@ not_marked() {
 	confirmable
 	kill -CONT "${pid[2]}"
 	waiters_end 2
-	eventually 20 keys_left
+	eventually keys_left
 }
 
 # no_command_of NAME
@@ -142,7 +142,7 @@ no_command_of() {
 	waiter_stop 1
 	confirmable
 	kill -CONT "${pid[2]}"
-	eventually 20 no_command_of 1
+	eventually no_command_of 1
 	not waiter_runs 2
 	rmdir inside
 	waiters_end 2

@@ -2,6 +2,7 @@
 # Waiting in turn on one server that freezes, restarts or cuts connections, or
 # loses what it had of us.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
+# bats file_tags=long
 
 load ../lib/common
 load ../lib/queue
@@ -107,12 +108,12 @@ teardown_file() { redis_stop_all; }
 	for name in {1..200}; do
 		waiter_start "$name" -q
 	done
-	eventually 60 queue_is 200
+	eventually queue_is 200
 	mapfile -t tickets < <(redis zrange "$queue" 0 -1)
 	redis_restart
 	redlock_ended 79
 	eventually test -s order
-	eventually 60 queue_is 199
+	eventually queue_is 199
 	rm stay
 	for name in {1..200}; do
 		client_ends "$name" 0
@@ -168,7 +169,7 @@ teardown_file() { redis_stop_all; }
 	says redis.sock
 	((took >= 2000000 && took < 8000000))
 	redis_thaw
-	eventually 10 answers_left
+	eventually answers_left
 	[ ! -e started ]
 }
 
@@ -184,8 +185,9 @@ answers_left() {
 	hold a -t 1h
 	took=$(now_us)
 	for i in 0 1 2 3 4 5; do
-		waiter_queues "$i" -w "9.$i" --node-timeout 300ms
+		waiter_start "$i" -w "9.$i" --node-timeout 300ms
 	done
+	eventually queue_is 6
 	redis_freeze
 	for i in 0 1 2 3 4 5; do
 		client_ends "$i" 69
@@ -193,7 +195,7 @@ answers_left() {
 	took=$(($(now_us) - took))
 	((took >= 9000000 && took < 30000000))
 	redis_thaw
-	eventually 5 keys_left redlock:a
+	eventually 10 keys_left redlock:a
 	[ ! -e order ]
 	let_go
 }
@@ -295,7 +297,7 @@ far() {
 		kill -s "$name" "${pid[1]}"
 		client_ends 1 $((128 + $(kill -l "$name")))
 		(($(now_us) - began_us < 3000000))
-		eventually 5 keys_left redlock:a
+		eventually 10 keys_left redlock:a
 	done
 	[ ! -e order ]
 	let_go

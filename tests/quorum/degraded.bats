@@ -53,15 +53,15 @@ degraded_lines() {
 	sleep 1 # more than the node timeout
 	for i in 1 2; do
 		redis_stop s3
-		eventually 10 degraded_lines 1 \
+		eventually degraded_lines 1 \
 		    "^redlock-run: a: unix://.*/s3\.sock: .*; 2 of 3 servers hold the lock$"
 		if ((i == 2)); then
 			# long enough for it to be reported twice
 			sleep 1.5
 		fi
 		redis_spawn s3
-		eventually 20 server_held 3
-		eventually 20 degraded_lines 1 \
+		eventually server_held 3
+		eventually degraded_lines 1 \
 		    "^redlock-run: a: unix://.*/s3\.sock is back; 3 of 3 servers hold the lock$"
 	done
 	let_go
@@ -76,9 +76,9 @@ degraded_lines() {
 	sleep 1
 	for i in 1 2; do
 		redis_stop s3
-		eventually 20 degraded_lines "$i" "; 2 of 3 servers hold the lock$"
+		eventually degraded_lines "$i" "; 2 of 3 servers hold the lock$"
 		redis_spawn s3
-		eventually 20 degraded_lines "$i" "is back; 3 of 3 servers hold the lock$"
+		eventually degraded_lines "$i" "is back; 3 of 3 servers hold the lock$"
 	done
 	let_go
 }
@@ -88,7 +88,7 @@ degraded_lines() {
 	degraded_hold -q
 	sleep 1.5
 	redis_spawn s3
-	eventually 20 server_held 3
+	eventually server_held 3
 	sleep 1
 	let_go
 	[ ! -s "$bg_err" ]

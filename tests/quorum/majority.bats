@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# bats file_tags=timing
+# bats file_tags=timing,long
 # Several servers: what becomes of a lock that is held when a minority or a
 # majority of them fails.
 # shellcheck disable=SC2154,SC2016
@@ -114,7 +114,7 @@ just_renewed() {
 }
 
 @test "a key put back on a restarted server counts after the restart grace" {
-	eventually 40 servers_up_for 5 1 2 3
+	eventually servers_up_for 5 1 2 3
 	hold a -v -t 3s --restart-grace 3s --kill-after 100ms --node-timeout 1s
 	redis_restart s1
 	# it counts when it is old enough, and not before
@@ -127,7 +127,7 @@ just_renewed() {
 }
 
 @test "a second server that restarts within the grace of the first ends the run with 79" {
-	eventually 40 servers_up_for 11 1 2 3
+	eventually servers_up_for 11 1 2 3
 	trio_start -t 10s --restart-grace 10s --kill-after 100ms
 	redis_restart s1
 	eventually server_held 1
@@ -280,7 +280,7 @@ time.sleep(1000)' 3>&- 4>&- &
 	redlock_ended 137
 	eventually redlock -k a -- true
 	# it may have died as a candidate in a queue
-	eventually 40 servers_only_fences 1 2 3
+	eventually servers_only_fences 1 2 3
 }
 
 @test "a majority that loses the key just before COMMAND ends gives 79" {

@@ -386,7 +386,7 @@ tls_sentinel_url() {
 		redis_at c1 cluster info | grep -q cluster_state:ok &&
 		redis_at c2 cluster info | grep -q cluster_state:ok
 	}
-	eventually 30 agreed
+	eventually agreed
 	for i in a b c d; do
 		run -0 --separate-stderr redlock -k "$i" \
 		    -r "rediss+cluster://127.0.0.1:$(tls_port c1)" -- echo "$i"
