@@ -276,8 +276,8 @@ bench: $(PROGRAM)
 bench-growth: $(PROGRAM)
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/bench/bench growth
 
-lint: $B/scripts.h $B/prefix.h
-	@tests/lint $(ALL_CFLAGS)
+lint: $(PROGRAM) $B/prefix.h
+	@tests/lint '$(abspath $(PROGRAM))' $(ALL_CFLAGS)
 
 MANUALS = redlock-run.1 redlock-run.conf.5 redlock-run.7
 DATA = $(DESTDIR)$(PREFIX)/share
