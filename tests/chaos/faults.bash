@@ -36,10 +36,13 @@ pass() {
 	clock=$until
 }
 
-# settle: until all is undone.
+# settle: until all is undone, and what that has put off.
 settle() {
-	local times=("${!undo[@]}")
-	((${#times[@]} == 0)) || pass $((times[-1] - clock))
+	local times
+	while ((${#undo[@]})); do
+		times=("${!undo[@]}")
+		pass $((times[-1] - clock))
+	done
 }
 
 ## Faults.  Each draws its numbers first, whatever it finds then.
@@ -158,38 +161,99 @@ raise_fence() {
 	freeze 800 "${chosen[@]}"
 }
 
-# Only what the holder has, and a majority beside it, so that nobody else has
-# lost a vote, and the holder's fence stays with that majority.
-flush() {
-	local n=$((RANDOM % minority + 1)) i token fence have has='
+# find_spare N: N servers in ${spare[@]} on which the holder has the lock and its
+# fence, and a majority beside them, so that nobody else has lost a vote if they
+# forget it, and the fence stays with that majority; its token is in $token.
+find_spare() {
+	local i n=$1 fence have look='
 		local v = redis.call("GET", KEYS[1]) or ""
-		local f = redis.call("GET", KEYS[2]) or 0
 		return v:find(ARGV[1], 1, true)
 			and redis.call("PTTL", KEYS[1]) > tonumber(ARGV[2])
-			and tonumber(f) >= tonumber(ARGV[3])
-			and (ARGV[4] == "look" or redis.call("FLUSHALL")) and 1'
-	choose 5
-	settle
-	pass 1200
+			and tonumber(redis.call("GET", KEYS[2]) or 0)
+				>= tonumber(ARGV[3]) and 1'
 	for _ in {1..40}; do
 		read -r _ _ _ fence token <"$CHAOS_DIR/holder"
 		have=()
 		for i in "${chosen[@]}"; do
-			[[ $(ask "$i" eval "$has" 2 "$key" "{$key}:~fence" \
-			    " token=${token:--} " $((ttl / 2)) "${fence:-0}" \
-			    look) == 1 ]] && have+=("$i")
+			[[ $(ask "$i" eval "$look" 2 "$key" "{$key}:~fence" \
+			    " token=${token:--} " $((ttl / 2)) "${fence:-0}") == 1 ]] &&
+				have+=("$i")
 		done
-		((over)) && return
+		((over)) && return 1
 		((${#have[@]} < n + minority + 1)) || break
 		nap 25
 	done
-	((${#have[@]} < n + minority + 1)) && have=()
-	for i in "${have[@]:0:n}"; do
-		injected "flush server $i"
-		ask "$i" eval "$has" 2 "$key" "{$key}:~fence" \
-		    " token=$token " $((ttl / 2)) "$fence" flush >/dev/null
-	done
+	spare=("${have[@]:0:n}")
+	((${#have[@]} >= n + minority + 1))
+}
+
+# The lock and all that belongs to it.
+flush() {
+	local i token spare forget='
+		local v = redis.call("GET", KEYS[1]) or ""
+		if v:find(ARGV[1], 1, true) then
+			for _, k in ipairs(redis.call("KEYS", "*" .. KEYS[1] .. "*")) do
+				redis.call("DEL", k)
+			end
+		end'
+	choose 5
+	settle
+	pass 1200
+	if find_spare $((RANDOM % minority + 1)); then
+		for i in "${spare[@]}"; do
+			injected "flush the lock on server $i"
+			ask "$i" eval "$forget" 1 "$key" " token=$token " >/dev/null
+		done
+	fi
 	pass 1000
+}
+
+# Wall clocks of servers.  What is set back makes leases last, and the server look
+# younger; a restart sets it right.  A majority that is left waits for nobody, but
+# one server alone would keep a dead holder's lease for all that time, so it
+# loses seconds.
+step_back() {
+	local i ms=$(((RANDOM * 32768 + RANDOM) % 3600000)) wait=$((RANDOM % 6000))
+	((minority && RANDOM % 3)) || ms=$((ms % 2000 + 10))
+	choose $((minority ? RANDOM % minority + 1 : 1))
+	for i in "${chosen[@]}"; do
+		((i != broken)) || continue
+		injected "set the clock of server $i back by $ms ms"
+		set_clock "$i" -$ms
+		((minority)) || continue
+		busy[i]=$((clock + wait + 20000))
+		later $((wait + 1000)) right_clock "$i"
+	done
+}
+
+# What is set forward ends all leases there: as if it were flushed.  The holder
+# does not release the lock meanwhile, since its COMMAND is stopped.
+step_forward() {
+	local i ms=$(((RANDOM * 32768 + RANDOM) % 3600000 + ttl)) token spare
+	choose 5
+	settle
+	pass 1200
+	strike STOP command 1500
+	if find_spare $((RANDOM % minority + 1)); then
+		for i in "${spare[@]}"; do
+			injected "set the clock of server $i forward by $ms ms"
+			set_clock "$i" $ms
+			empty[i]=$((clock + 2 * (grace + 1000)))
+			busy[i]=$((clock + 20000))
+			later $((RANDOM % 4000 + 2000)) right_clock "$i"
+		done
+	fi
+	pass 1000
+}
+
+# right_clock SERVER: by a restart, as soon as it may lose its data.
+right_clock() {
+	((!over)) || return
+	busy[$1]=$clock
+	if ! restart_empty "$1" 0; then
+		busy[$1]=$((clock + 20000))
+		later 500 right_clock "$1"
+	fi
 }
 
 # ours PID: it is none that got the number of one of ours.
@@ -317,13 +381,26 @@ ambush_healed() {
 # The kinds of faults.  None comes again until all have come; what is there twice
 # comes twice.
 list_faults() {
+	if [[ $CHAOS_MODE == sentinel ]]; then
+		kinds=(fail_over fail_over fail_over kill_replica kill_sentinel
+			freeze_sentinel cut_connections cut_connections
+			'strike STOP holder' 'strike STOP both'
+			'strike STOP command' 'strike KILL holder'
+			'strike KILL any')
+		return
+	fi
 	kinds=(freeze_servers cut_off kill_connections forget_scripts
 		'strike STOP holder' 'strike STOP holder' 'strike STOP both'
 		'strike STOP both' 'strike STOP command' 'strike STOP any'
 		'strike KILL holder' 'strike KILL any')
+	((!CHAOS_CLOCKS)) || kinds+=(step_back)
 	((minority < 1)) || kinds+=(freeze_servers freeze_servers
 		cut_off cut_off kill_server kill_server kill_server
 		raise_fence raise_fence flush)
+	# Nobody else may have a lock on those servers.
+	case $CHAOS_MODE in
+	three | five) ((!CHAOS_CLOCKS)) || kinds+=(step_forward) ;;
+	esac
 	((minority < 2)) || kinds+=(ambush_young ambush_young ambush_healed
 		ambush_healed)
 }
