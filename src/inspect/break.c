@@ -266,7 +266,7 @@ revocation_replied(struct query_server *s, size_t i, const struct reply *a)
 	revoked = state.granted || r->sent[s - s->query->servers] > 1;
 	r->revoked += revoked;
 	info("%s: %s: %s", r->opt->names.name[0], s->conn.address.text,
-	    revoked ? "taken away" : "not held by it here");
+	    revoked ? "taken away" : "that run does not hold it here");
 	return false;
 }
 

@@ -112,8 +112,8 @@ grant_take(struct server *s, const char *element, size_t len)
 	 * is held.
 	 */
 	s->pace.next_ms = now + lease_retry_ms(g.length_ms);
-	info("%s: %s: passed on to us for %" PRId64 "ms", s->lease->name,
-	    s->conn.address.text, g.length_ms);
+	info("%s: %s: granted with the wake for %" PRId64 "ms, to be confirmed",
+	    s->lease->name, s->conn.address.text, g.length_ms);
 	return true;
 }
 

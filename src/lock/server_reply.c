@@ -81,8 +81,7 @@ server_granted(struct server *s, const struct reply *a)
 	    !vote_trusted(s))
 		return;
 	if (s->key.untrusted_since_ms != 0)
-		info("%s: %s: its vote counts now", l->name,
-		    s->conn.address.text);
+		info("%s: %s: vote counts now", l->name, s->conn.address.text);
 	s->key.untrusted_since_ms = 0;
 	s->valid_ms = a->sent_ms + lease_valid_ms(l->ttl_ms);
 }
@@ -141,7 +140,7 @@ server_refused(struct server *s, const struct reply *a)
 	const struct lease *l = s->lease;
 
 	if (s->key.state == KEY_OURS)
-		info("%s: %s: the lock is not ours there any more", l->name,
+		info("%s: %s: lock lost on this server", l->name,
 		    s->conn.address.text);
 	s->key.state = KEY_NONE;
 	s->vote = VOTE_REFUSED;
@@ -386,7 +385,7 @@ server_reply_cb(void *arg, const struct reply *a)
 		return;
 	}
 	if (!s->link.replied)
-		info("%s: %s: connected, first answer after %" PRId64 "ms",
+		info("%s: %s: connected, first reply after %" PRId64 "ms",
 		    s->lease->name, s->conn.address.text,
 		    clock_now_ms() - s->link.opened_ms);
 	s->link.reopen = s->link.replied = true;

@@ -36,7 +36,7 @@ report_released(const struct lock *l, int64_t took_ms)
 {
 	char text[LOCK_WHY];
 
-	info("%s: released in %" PRId64 "ms, at %s", lock_name(l), took_ms,
+	info("%s: released in %" PRId64 "ms, on %s", lock_name(l), took_ms,
 	    lock_agreed(l, true, text));
 }
 

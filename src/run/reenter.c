@@ -161,8 +161,7 @@ nested_run(const struct options *opt, const struct signals *s)
 	}
 	if (!waits_for_us(&run)) {
 		notice("%s: process %d holds the lock but does not wait "
-		       "for this process, a daemon; acquiring the lock "
-		       "normally",
+		       "for this daemon; acquiring the lock normally",
 		    opt->names.joined, (int)run.pid);
 		return;
 	}
@@ -172,7 +171,7 @@ nested_run(const struct options *opt, const struct signals *s)
 		    "both locks in one run",
 		    held[0], other);
 	check_mode(opt, mode, capacity);
-	info("%s: held already, by process %s; no second lease",
+	info("%s: held by the enclosing run, pid %s; taking no lock",
 	    opt->names.joined,
 	    getenv("REDLOCK_PID") != NULL ? getenv("REDLOCK_PID") : "?");
 	if (opt->max_run_ms != CLOCK_NEVER || opt->min_hold_ms != 0)

@@ -310,7 +310,7 @@ released(struct run *run, enum lock_release_result result, int status)
 		break;
 	}
 	if (run->lost && run->opt->warn_on_loss)
-		warn("%s: %s ended, but lost the lock while it ran",
+		warn("%s: %s has ended; the lock was lost while it ran",
 		    run->opt->names.joined, run->owner.command);
 	return status;
 }

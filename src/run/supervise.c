@@ -211,7 +211,7 @@ guard_step(struct run *run, int64_t now)
 		return run->guard_ms;
 	drop_streams(run);
 	if (g->lost)
-		info("%s: the guard is gone; starting another",
+		info("%s: the guard has died; starting another",
 		    run->opt->names.joined);
 	if (now - run->guard_ms > GUARD_PAUSE_MS)
 		run->guard_pause_ms = 0;

@@ -38,11 +38,11 @@ told() {
 @test "-v reports each event with lock, server and duration" {
 	run -3 --separate-stderr redlock -v -k a -- sh -c 'exit 3'
 	diff - <(shape) <<-'END'
-		redlock-run: a: unix://DIR/redis.sock: connected, first answer after TIME
+		redlock-run: a: unix://DIR/redis.sock: connected, first reply after TIME
 		redlock-run: a: acquired in TIME, fence N, from unix://DIR/redis.sock
 		redlock-run: a: sh started, pid N
 		redlock-run: a: sh ended with status 3 after TIME
-		redlock-run: a: released in TIME, at unix://DIR/redis.sock
+		redlock-run: a: released in TIME, on unix://DIR/redis.sock
 	END
 }
 
@@ -51,7 +51,7 @@ told() {
 	redis_stop two
 	run -0 --separate-stderr redlock -v -k a "${three[@]}" -- true
 	[[ $(shape) == *'acquired in TIME, fence N, from unix://DIR/redis.sock, unix://DIR/three.sock'* ]]
-	[[ $(shape) == *'released in TIME, at unix://DIR/redis.sock, unix://DIR/three.sock'* ]]
+	[[ $(shape) == *'released in TIME, on unix://DIR/redis.sock, unix://DIR/three.sock'* ]]
 	for two in 'a: ' 'b: '; do
 		run -0 --separate-stderr redlock -v -k b -k a -- true
 		says "${two}acquired in" "${two}released in"

@@ -142,7 +142,7 @@ clients_trust() {
 	local name server="s$1"
 	shift
 	for name; do
-		grep -q "$server\.sock: its vote counts now" "$name.err" ||
+		grep -q "$server\.sock: vote counts now" "$name.err" ||
 			return 1
 	done
 }

@@ -94,5 +94,5 @@ servers_up_for() {
 # server_vote_counts N: the holder has said with -v that the vote of server N,
 # which had lost the key, counts again.
 server_vote_counts() {
-	grep -q "s$1\.sock: its vote counts now" "$bg_err"
+	grep -q "s$1\.sock: vote counts now" "$bg_err"
 }

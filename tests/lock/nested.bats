@@ -186,7 +186,7 @@ waiting() {
 	eventually waiting
 	[ "$(cat status)" = 75 ]
 	[ ! -e inner ]
-	grep -q "^redlock-run: a: process $bg_pid holds the lock but does not wait for this process" said
+	grep -q "^redlock-run: a: process $bg_pid holds the lock but does not wait for this daemon" said
 	touch go
 	redlock_ended 0
 	eventually test -s inner

@@ -74,7 +74,7 @@ not_marked() {
 	sort -c -n -k 2 fences
 	[ "$(redis get '{redlock:a}:~fence')" = \
 	    "$(grep -ho 'fence [0-9]*' {1,2,3,4}.err | cut -d ' ' -f 2 | sort -n | tail -n 1)" ]
-	grep -q 'passed on to us' {1,2,3,4}.err
+	grep -q 'granted with the wake' {1,2,3,4}.err
 }
 
 @test "a run whose grant was confirmed late is in the history once, with start and end" {
@@ -217,7 +217,7 @@ no_command_of() {
 	sleep 3
 	kill -CONT "${pid[1]}"
 	waiters_served 1 2
-	not grep -q 'passed on to us' 1.err
+	not grep -q 'granted with the wake' 1.err
 	eventually keys_left
 }
 
@@ -261,7 +261,7 @@ waiter_asked() {
 	eventually several_queue
 	touch "$BATS_TEST_TMPDIR/let-go"
 	redlock_ended 0
-	grep -q 'b: .*passed on to us' "$bg_err"
+	grep -q 'b: .*granted with the wake' "$bg_err"
 	eventually keys_left
 }
 
