@@ -3,17 +3,24 @@
 # Completion for bash.  What follows the options is a command of its own and is
 # completed as such.
 
-# Names of locks, if the servers answer at once; $1 are their URLs, if the line
-# names any, the rest are options.  URLs may have passwords, so they are in the
-# environment: ps shows arguments to everybody.
+# Names of locks, if the servers answer at once; of past runs, too, if $1 is
+# --history.  $2 are the URLs of the servers, if the line names any, the rest are
+# options.  URLs may have passwords, so they are in the environment: ps shows
+# arguments to everybody.
 _redlock_run_names()
 {
+	local query queries=(--status)
+
+	[[ $1 != --history ]] || queries+=('--history --all --rows 1000000')
 	(
-		[[ -z $1 ]] || export REDLOCK_REDIS=$1
-		shift
-		timeout 0.5 redlock-run "$@" --node-timeout 0.4 \
-		    --restart-grace 0 --status --json 2>/dev/null
-	) | grep -o '{"name":"[^"\\]*"' | cut -d '"' -f 4
+		[[ -z $2 ]] || export REDLOCK_REDIS=$2
+		shift 2
+		for query in "${queries[@]}"; do
+			# shellcheck disable=SC2086
+			timeout 0.5 redlock-run "$@" --node-timeout 0.4 \
+			    --restart-grace 0 $query --json 2>/dev/null
+		done
+	) | grep -o '{"name":"[^"\\]*"' | cut -d '"' -f 4 | LC_ALL=C sort -u
 }
 
 # Puts a word of the line into $word, without its quotes.  What else the shell
@@ -131,7 +138,7 @@ _redlock_run()
 			[[ $name == "$value"* ]] || continue
 			name=${name#"${value%"${piece##[:=@]*}"}"}
 			COMPREPLY+=("$(printf '%q' "$name")")
-		done < <(_redlock_run_names "$urls" "${server[@]}")
+		done < <(_redlock_run_names "$asks" "$urls" "${server[@]}")
 		return
 		;;
 	-w | --wait)
@@ -164,7 +171,8 @@ _redlock_run()
 		    -o --only-command -r --redis --prefix --node-timeout
 		    --restart-grace --password-file --tls-ca --tls-cert
 		    --tls-key --tls-server-name --config
-		    --status --watch --history --since --failed --rows --max-age
+		    --status --watch --history --since --failed --all --rows
+		    --max-age
 		    --break --token --check --metrics --show-config --json --log
 		    -q --quiet -v --verbose -h --help -V --version' \
 		    -- "$value")

@@ -38,12 +38,16 @@ function __redlock_run_has_command
     __redlock_run_command >/dev/null
 end
 
-# Names of locks, if the servers answer at once.  Their URLs may have passwords,
-# so they are in the environment: ps shows arguments to everybody.
+# Names of locks, if the servers answer at once; of past runs, too, after
+# --history.  Their URLs may have passwords, so they are in the environment: ps
+# shows arguments to everybody.
 function __redlock_run_names
     set -l words (commandline -opc)
     set -l server
     set -l urls
+    set -l queries --status
+    contains -- --history $words
+    and set -a queries '--history --all --rows 1000000'
     while set -q words[1]
         set -l word (string replace -r '^-[nosqv]+(r.*)$' -- '-$1' $words[1])
         switch $word
@@ -61,9 +65,10 @@ function __redlock_run_names
     end
     set -q urls[1]
     and set -lx REDLOCK_REDIS "$urls"
-    timeout 0.5 redlock-run $server --node-timeout 0.4 --restart-grace 0 \
-            --status --json 2>/dev/null |
-        string match -ra '\{"name":"([^"\\\\]*)"' -g
+    for query in $queries
+        timeout 0.5 redlock-run $server --node-timeout 0.4 --restart-grace 0 \
+            (string split ' ' -- $query) --json 2>/dev/null
+    end | string match -ra '\{"name":"([^"\\\\]*)"' -g
 end
 
 function __redlock_run_complete_command
@@ -114,6 +119,7 @@ __redlock_run_option -l watch -d 'With --status: redraw it every second, until q
 __redlock_run_option -l history -d 'Show the last runs'
 __redlock_run_option -l since -x -d 'With --history: runs that began in that time'
 __redlock_run_option -l failed -d 'With --history: runs that did not exit with 0'
+__redlock_run_option -l all -d 'With --history: also runs that were skipped'
 __redlock_run_option -l rows -x -d 'With --history: at most N runs'
 __redlock_run_option -l max-age -x -d 'With --history: check for a success in that time'
 __redlock_run_option -l break -d 'Take the lock away from a dead holder'

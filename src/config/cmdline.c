@@ -280,6 +280,7 @@ check_options(struct options *opt, const struct given *g)
 	check_together(g, "max-age", "since");
 	check_together(g, "max-age", "failed");
 	check_together(g, "max-age", "rows");
+	check_together(g, "max-age", "all");
 	if (opt->mode == MODE_RUN)
 		check_run(opt);
 	else

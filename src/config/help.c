@@ -12,9 +12,7 @@ static const char head[] =
     "       redlock-run --history [NAME]... [--since DURATION] [--failed] [--json]\n"
     "       redlock-run --history NAME --max-age DURATION\n"
     "       redlock-run --break NAME [--token TOKEN]\n"
-    "       redlock-run --check [--json]\n"
-    "       redlock-run --metrics [NAME]...\n"
-    "       redlock-run --show-config\n"
+    "       redlock-run --check [--json] | --metrics [NAME]... | --show-config\n"
     "\n"
     "Runs COMMAND while it holds the lock NAME in Redis, or shows who holds it.\n";
 

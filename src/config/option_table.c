@@ -279,6 +279,8 @@ const struct option_row option_table[] = {
 	    "with --history: runs that began in that time", NULL },
 	{ "failed", 0, IN(HISTORY), NULL, set_flag, TO(failed),
 	    "with --history: runs that did not exit with 0", NULL },
+	{ "all", 0, IN(HISTORY), NULL, set_flag, TO(all),
+	    "with --history: also runs that were skipped", NULL },
 	{ "max-age", 0, IN(HISTORY), "DURATION", set_period, TO(max_age_ms),
 	    "with --history: check for a success in that time", NULL },
 	{ "break", 0, ALL, NULL, set_mode, MODE_BREAK,

@@ -45,6 +45,7 @@ struct options {
 	int rows;            /* --history: the number of runs, at most */
 	int64_t since_ms;    /* only runs that began within that time; 0: all */
 	bool failed;         /* only failed runs */
+	bool all;            /* skipped runs as well */
 	int64_t max_age_ms;  /* check the last success; 0: no check */
 	const char *message; /* -m: shown with this run; NULL: none */
 };

@@ -53,6 +53,7 @@ history_run(const struct options *opt)
 
 	query_init(&h.query, opt);
 	h.query.arg = &h;
+	h.with_skips = opt->all || opt->max_age_ms > 0;
 	history_read(&h);
 	result = opt->max_age_ms > 0 ? max_age_check(&h) : print_list(&h);
 	flush_output();

@@ -3,6 +3,26 @@
 #include "inspect/history_json.h"
 #include "inspect/members.h"
 
+/* Who had the lock, as "token" of a lock in --status has it. */
+static void
+json_held_by(struct json *j, const struct skip *s)
+{
+	bool ours;
+
+	if (s == NULL || s->len == 0) {
+		json_string(j, "held_by", NULL);
+		return;
+	}
+	ours = s->holder.token[0] != '\0';
+	json_object(j, "held_by");
+	if (ours)
+		json_string(j, "token", s->holder.token);
+	else
+		json_bytes(j, "token", s->value, s->len);
+	members_owner(j, ours ? &s->holder : NULL);
+	json_end(j);
+}
+
 static void
 json_run(struct json *j, const struct run_row *r)
 {
@@ -20,6 +40,9 @@ json_run(struct json *j, const struct run_row *r)
 	json_string(j, "ended", ending_names[run->ending]);
 	json_string(
 	    j, "broken_by", run->broken_by[0] != '\0' ? run->broken_by : NULL);
+	json_string(j, "reason",
+	    run->skip == NULL ? NULL : skip_names[run->skip->reason]);
+	json_held_by(j, run->skip);
 	json_end(j);
 }
 

@@ -131,6 +131,26 @@ show_ending(struct page *p, size_t row, const struct past_run *run)
 	table_style(&p->table, row, column, good ? STYLE_GOOD : STYLE_BAD);
 }
 
+/* Why it did not run, and who had the lock. */
+static void
+show_skip(struct page *p, size_t row, const struct skip *s)
+{
+	static const char *const reasons[] = { [SKIP_BUSY] = "skipped",
+		[SKIP_WAITED] = "skipped after the wait",
+		[SKIP_MODE] = "skipped" };
+	char who[OWNER_WHO], text[OWNER_WHO + 64];
+	const char *how = s->reason == SKIP_MODE ? "in use in another mode by" :
+	    s->holder.in_cooldown                ? "in cooldown after" :
+						   "held by";
+
+	owner_who(who, &s->holder, s->value, s->len);
+	if (s->len == 0)
+		how = "other runs were ahead in the queue";
+	snprintf(text, sizeof(text), "%s: %s%s%s", reasons[s->reason], how,
+	    s->len == 0 ? "" : " ", s->len == 0 ? "" : who);
+	table_text(&p->table, row, p->first + ENDED, text, strlen(text));
+}
+
 static void
 show_run(struct page *p, const struct lock_runs *c, const struct past_run *run,
     int64_t longest)
@@ -153,7 +173,10 @@ show_run(struct page *p, const struct lock_runs *c, const struct past_run *run,
 	show_duration(p, row, WAITED, run->waited_ms);
 	show_duration(p, row, RAN, lock_runs_ran_ms(c, run));
 	show_bar(p, row, lock_runs_ran_ms(c, run), longest);
-	show_ending(p, row, run);
+	if (run->skip != NULL)
+		show_skip(p, row, run->skip);
+	else
+		show_ending(p, row, run);
 }
 
 /* The longest run of each lock that is listed, by the lock's index. */
@@ -198,6 +221,8 @@ show_logs(FILE *out, const struct query *q, const struct run_row *r)
 	fprintf(out, "  token %s\n",
 	    escape_text(safe, sizeof(safe), r->run->owner.token,
 		strlen(r->run->owner.token)));
+	if (r->run->skip != NULL)
+		return;
 	for (int i = 1; i < q->nservers; i++)
 		agree = agree && r->run->event[i] == r->run->event[0];
 	for (int i = 0; i < q->nservers && !agree; i++)

@@ -8,18 +8,41 @@
 #include "base/exitcode.h"
 #include "inspect/max_age.h"
 
+#define REST 48
 #define LINE (4 * (QUERY_WHY + OWNER_FIELD))
 
-/* Counts the failed runs that began after the last success, if any. */
-static int
-count_failed(const struct runs *runs, const struct past_run *success)
+/* Whether the run was skipped, and not because the last success had the lock. */
+static bool
+counts_as_skip(const struct past_run *run, const struct past_run *success)
+{
+	return run->skip != NULL &&
+	    (success == NULL ||
+		strcmp(run->skip->holder.token, success->owner.token) != 0);
+}
+
+/*
+ * Writes what became of the runs that began after the last success, if there is
+ * one: "1 failed, 2 skipped", or "".  Returns text.
+ */
+static char *
+describe_rest(
+    const struct runs *runs, const struct past_run *success, char text[REST])
 {
 	size_t end = success == NULL ? runs->n : (size_t)(success - runs->run);
-	int n = 0;
+	int failed = 0, skipped = 0;
+	size_t used = 0;
 
-	for (size_t i = 0; i < end; i++)
-		n += run_failed(&runs->run[i]);
-	return n;
+	for (size_t i = 0; i < end; i++) {
+		failed += run_failed(&runs->run[i]);
+		skipped += counts_as_skip(&runs->run[i], success);
+	}
+	text[0] = '\0';
+	if (failed > 0)
+		used = (size_t)snprintf(text, REST, "%d failed", failed);
+	if (skipped > 0)
+		snprintf(text + used, REST - used, "%s%d skipped",
+		    used > 0 ? ", " : "", skipped);
+	return text;
 }
 
 /* Names the first server that has failed. */
@@ -43,20 +66,21 @@ max_age_check(const struct history *h)
 	const struct options *opt = h->query.opt;
 	const struct lock_runs *l = &h->locks[0];
 	const struct past_run *success = runs_last_success(&l->runs);
-	int failed = count_failed(&l->runs, success);
-	char name[LINE], host[4 * OWNER_FIELD], age[DURATION_TEXT];
+	char name[LINE], host[4 * OWNER_FIELD], age[DURATION_TEXT], rest[REST];
 	int64_t age_ms;
 	bool fresh;
 
 	escape_text(name, sizeof(name), l->name, strlen(l->name));
 	if (query_status(&h->query) != 0)
 		return report_unreachable(&h->query, name);
+	describe_rest(&l->runs, success, rest);
 	if (l->runs.n == 0) {
 		printf("%s: no runs recorded in the last 30 days\n", name);
 		return EXIT_TOO_OLD;
 	}
 	if (success == NULL) {
-		printf("%s: no success recorded; %d failed\n", name, failed);
+		printf("%s: no success recorded%s%s\n", name,
+		    rest[0] != '\0' ? "; " : "", rest);
 		return EXIT_TOO_OLD;
 	}
 	age_ms = l->now_ms - success->since_ms;
@@ -67,8 +91,6 @@ max_age_check(const struct history *h)
 	    duration_format(age_ms > 0 ? age_ms : 0, age),
 	    escape_text(host, sizeof(host), success->owner.host,
 		strlen(success->owner.host)));
-	if (failed > 0)
-		printf("; since then %d failed", failed);
-	putchar('\n');
+	printf("%s%s\n", rest[0] != '\0' ? "; since then " : "", rest);
 	return fresh ? 0 : EXIT_TOO_OLD;
 }

@@ -107,6 +107,7 @@ status_value(const struct gauge_lock *s, int64_t *value)
 		break;
 	case ENDED_UNKNOWN:
 	case ENDED_RUNNING:
+	case ENDED_SKIPPED:
 		return false;
 	}
 	*value = s->ended->signal >= 0 ? SIGNAL_STATUS + s->ended->signal :

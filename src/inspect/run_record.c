@@ -13,7 +13,8 @@
 #define NUMBER_MAX INT64_C(9000000000000000) /* below 2^53: exact in JSON */
 
 const char *const ending_names[] = { NULL, "exited", "killed", "max-run",
-	"lost", "not-run", "died", "running" };
+	"lost", "not-run", "died", "running", "skipped" };
+const char *const skip_names[] = { "busy", "waited", "mode" };
 
 /* Returns the value of a field, whose name is as " x="; NULL if absent. */
 static const char *
@@ -43,18 +44,28 @@ number(const char *text, size_t len, const char *name)
 	return number;
 }
 
+/* Returns which of the words from first to last a field has, or -1. */
+static int
+word(const char *text, size_t len, const char *name, const char *const words[],
+    int first, int last)
+{
+	size_t n;
+	const char *value = field(text, len, name, &n);
+
+	for (int w = first; value != NULL && w <= last; w++)
+		if (strlen(words[w]) == n && memcmp(value, words[w], n) == 0)
+			return w;
+	return -1;
+}
+
 /* Returns the ending in an entry; ENDED_UNKNOWN if there is none. */
 static enum ending
 ending(const char *text, size_t len)
 {
-	size_t n;
-	const char *value = field(text, len, " ended=", &n);
+	int e = word(
+	    text, len, " ended=", ending_names, ENDED_EXITED, ENDED_NOT_RUN);
 
-	for (int e = ENDED_EXITED; value != NULL && e <= ENDED_NOT_RUN; e++)
-		if (strlen(ending_names[e]) == n &&
-		    memcmp(value, ending_names[e], n) == 0)
-			return (enum ending)e;
-	return ENDED_UNKNOWN;
+	return e == -1 ? ENDED_UNKNOWN : (enum ending)e;
 }
 
 /* Searches backwards: most entries belong to the run added last. */
@@ -86,6 +97,20 @@ find_or_add(struct runs *runs, const struct owner *owner)
 	return run;
 }
 
+/* A run that another server recorded as skipped got the lock after all. */
+static struct past_run *
+find_or_add_run(struct runs *runs, const struct owner *owner)
+{
+	struct past_run *run = find_or_add(runs, owner);
+
+	if (run->skip != NULL) {
+		free(run->skip);
+		run->skip = NULL;
+		run->since_ms = run->waited_ms = -1;
+	}
+	return run;
+}
+
 static enum event
 event_of(const char *word)
 {
@@ -107,7 +132,7 @@ runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
 
 	if (at_ms >= 0 && strcmp(word, "broken") == 0 &&
 	    owner_parse(&owner, text, len) == 0) {
-		run = find_or_add(runs, &owner);
+		run = find_or_add_run(runs, &owner);
 		run->since_ms = owner.since_ms;
 		owner_read_by(run->broken_by, text, len);
 		return;
@@ -116,7 +141,7 @@ runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
 	    owner_parse(&owner, text, len) == -1 ||
 	    (event != EVENT_START && how == ENDED_UNKNOWN))
 		return;
-	run = find_or_add(runs, &owner);
+	run = find_or_add_run(runs, &owner);
 	before = &run->event[server];
 	/* Entries before a start belong to an earlier attempt of the run. */
 	if (*before == EVENT_START)
@@ -142,6 +167,33 @@ runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
 }
 
 void
+runs_add_skip(struct runs *runs, int server, int64_t at_ms, const char *text,
+    size_t len, const char *value, size_t value_len)
+{
+	int why =
+	    word(text, len, " skipped=", skip_names, SKIP_BUSY, SKIP_MODE);
+	struct past_run *run;
+	struct owner owner;
+	size_t before = runs->n;
+	struct skip *s;
+
+	if (why == -1 || at_ms < 0 || owner_parse(&owner, text, len) == -1)
+		return;
+	run = find_or_add(runs, &owner);
+	if (runs->n > before) {
+		run->since_ms = owner.since_ms;
+		run->waited_ms = number(text, len, " waited=");
+		s = run->skip = xcalloc(1, sizeof(*run->skip));
+		s->reason = (enum skip_reason)why;
+		owner_parse(&s->holder, value, value_len);
+		s->len = value_len < SKIP_VALUE ? value_len : SKIP_VALUE;
+		memcpy(s->value, value, s->len);
+	}
+	if (run->skip != NULL)
+		run->skip->recorded[server] = true;
+}
+
+void
 runs_holds(struct runs *runs, int server, const char *token)
 {
 	struct past_run *run = find(runs, token);
@@ -156,6 +208,10 @@ judge(struct past_run *run, int nservers, int quorum, int nsilent)
 {
 	int lost = 0, ended = 0, holds = 0;
 
+	if (run->skip != NULL) {
+		run->ending = ENDED_SKIPPED;
+		return;
+	}
 	for (int i = 0; i < nservers; i++) {
 		lost += run->event[i] == EVENT_LOST;
 		ended += run->event[i] == EVENT_END;
@@ -168,6 +224,31 @@ judge(struct past_run *run, int nservers, int quorum, int nsilent)
 	run->ending = holds >= quorum ? ENDED_RUNNING :
 	    holds + nsilent >= quorum ? ENDED_UNKNOWN :
 					ENDED_DIED;
+}
+
+/* Whether it is a skip that excluded no majority. */
+static bool
+is_minor(const struct past_run *run, int nservers, int quorum)
+{
+	int recorded = 0;
+
+	for (int i = 0; run->skip != NULL && i < nservers; i++)
+		recorded += run->skip->recorded[i];
+	return run->skip != NULL && recorded <= nservers - quorum;
+}
+
+static void
+drop_minor(struct runs *runs, int nservers, int quorum)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < runs->n; i++) {
+		if (is_minor(&runs->run[i], nservers, quorum))
+			free(runs->run[i].skip);
+		else
+			runs->run[n++] = runs->run[i];
+	}
+	runs->n = n;
 }
 
 static int
@@ -183,6 +264,7 @@ compare_runs(const void *a, const void *b)
 void
 runs_judge(struct runs *runs, int nservers, int quorum, int nsilent)
 {
+	drop_minor(runs, nservers, quorum);
 	for (size_t i = 0; i < runs->n; i++)
 		judge(&runs->run[i], nservers, quorum, nsilent);
 	if (runs->n > 1)
@@ -195,6 +277,7 @@ run_failed(const struct past_run *run)
 	switch (run->ending) {
 	case ENDED_UNKNOWN:
 	case ENDED_RUNNING:
+	case ENDED_SKIPPED:
 		return false;
 	case ENDED_EXITED:
 		return run->status != 0;
@@ -223,6 +306,7 @@ runs_last_ended(const struct runs *runs)
 {
 	for (size_t i = 0; i < runs->n; i++)
 		if (runs->run[i].ending != ENDED_RUNNING &&
+		    runs->run[i].ending != ENDED_SKIPPED &&
 		    runs->run[i].ending != ENDED_UNKNOWN)
 			return &runs->run[i];
 	return NULL;
@@ -231,6 +315,8 @@ runs_last_ended(const struct runs *runs)
 void
 runs_release(struct runs *runs)
 {
+	for (size_t i = 0; i < runs->n; i++)
+		free(runs->run[i].skip);
 	free(runs->run);
 	runs->run = NULL;
 	runs->n = 0;

@@ -8,6 +8,11 @@
  *
  * VALUE is the owner value, see owner.h; entries with the same token belong to
  * one run.  An end repeats what its start says, which may have been trimmed.
+ * A stream of its own has the runs that did not get the lock, and the value of
+ * whoever had it, which is empty if nobody did:
+ *
+ *	skip	VALUE waited=MS skipped=WHY
+ *	holder	VALUE
  */
 #ifndef RUNS_H
 #define RUNS_H
@@ -19,6 +24,8 @@
 #include "protocol/owner.h"
 #include "protocol/quorum.h"
 
+#define SKIP_VALUE 64
+
 enum ending {
 	ENDED_UNKNOWN, /* too few servers replied */
 	ENDED_EXITED,
@@ -27,11 +34,26 @@ enum ending {
 	ENDED_LOST,
 	ENDED_NOT_RUN, /* COMMAND could not be started */
 	ENDED_DIED,    /* without recording its end */
-	ENDED_RUNNING
+	ENDED_RUNNING,
+	ENDED_SKIPPED /* it did not get the lock */
 };
 
 /* The word for an ending, in Redis and in JSON; NULL for ENDED_UNKNOWN. */
 extern const char *const ending_names[];
+
+/* Why a run did not get the lock. */
+enum skip_reason { SKIP_BUSY, SKIP_WAITED, SKIP_MODE };
+
+/* The word for a reason, in Redis and in JSON. */
+extern const char *const skip_names[];
+
+struct skip {
+	enum skip_reason reason;
+	bool recorded[LOCK_SERVERS];
+	struct owner holder;    /* zeroed: another program */
+	char value[SKIP_VALUE]; /* how the holder's value begins */
+	size_t len;             /* 0: nobody held the lock */
+};
 
 /* The last event of a run that a server has recorded. */
 enum event { EVENT_NONE, EVENT_START, EVENT_LOST, EVENT_END };
@@ -47,6 +69,7 @@ struct past_run {
 	char broken_by[OWNER_BY]; /* who took its lock with --break, or "" */
 	unsigned char event[LOCK_SERVERS]; /* enum event */
 	bool holds[LOCK_SERVERS];          /* it holds the lock there */
+	struct skip *skip;                 /* NULL: it got the lock */
 };
 
 struct runs {
@@ -61,16 +84,24 @@ struct runs {
 void runs_add(struct runs *, int server, int64_t at_ms, const char *word,
     const char *text, size_t len);
 
+/*
+ * The same for an entry of the skips: its text of len bytes, and the holder's
+ * value of value_len bytes.
+ */
+void runs_add_skip(struct runs *, int server, int64_t at_ms, const char *text,
+    size_t len, const char *value, size_t value_len);
+
 /* After all entries: the run with that token holds the lock on the server. */
 void runs_holds(struct runs *, int server, const char *token);
 
 /*
  * Decides how each run ended, where quorum of nservers is a majority and
- * nsilent of them did not reply, and sorts the runs, newest first.
+ * nsilent of them did not reply, and sorts the runs, newest first.  Drops a skip
+ * that so few servers recorded that the others are a majority.
  */
 void runs_judge(struct runs *, int nservers, int quorum, int nsilent);
 
-/* Returns whether the run has ended, and not with status 0. */
+/* Returns whether the run got the lock and has not ended with status 0. */
 bool run_failed(const struct past_run *);
 
 /* The newest run that ended with status 0, or at all, after runs_judge(). */

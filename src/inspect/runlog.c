@@ -16,15 +16,16 @@
 #include "scripts.h"
 
 int
-runlog_request(
-    struct conn *c, int tag, const char *prefix, const char *name, int slots)
+runlog_request(struct conn *c, int tag, const char *prefix, const char *name,
+    int slots, bool with_skips)
 {
 	char key[LOCK_KEY], aux[LOCK_KEY], text[12];
-	const char *const argv[] = { key, aux, "", "", "slots", text, "1" };
+	const char *const argv[] = { key, aux, "", "", "slots", text, "1",
+		with_skips ? "1" : "0" };
 
 	lock_keys(key, aux, prefix, name);
 	snprintf(text, sizeof(text), "%d", slots);
-	return conn_eval(c, tag, &script_history, 2, 7, argv);
+	return conn_eval(c, tag, &script_history, 2, 8, argv);
 }
 
 void
@@ -46,13 +47,32 @@ runlog_read(struct runs *runs, int server, const struct reply *reply)
 	}
 }
 
+static void
+read_skips(struct runs *runs, int server, const struct reply entries)
+{
+	const char *id, *text, *value;
+	int64_t at_ms;
+	size_t len, value_len;
+
+	for (size_t e = 0; e + 2 < reply_count(&entries); e += 3) {
+		id = reply_string(&entries, e, NULL);
+		text = reply_string(&entries, e + 1, &len);
+		value = reply_string(&entries, e + 2, &value_len);
+		if (id != NULL && text != NULL && value != NULL) {
+			number_prefix(id, strlen(id), &at_ms);
+			runs_add_skip(
+			    runs, server, at_ms, text, len, value, value_len);
+		}
+	}
+}
+
 static int
 send_lock(struct query_server *s, size_t i)
 {
 	const struct history *h = s->query->arg;
 
 	return runlog_request(&s->conn, (int)i, s->query->opt->settings.prefix,
-	    h->locks[i].name, h->locks[i].slots);
+	    h->locks[i].name, h->locks[i].slots, h->with_skips);
 }
 
 static void
@@ -87,6 +107,7 @@ lock_replied(struct query_server *s, size_t i, const struct reply *a)
 	if (reply_int(a, 0) / 1000 > c->now_ms)
 		c->now_ms = reply_int(a, 0) / 1000;
 	runlog_read(&c->runs, server, a);
+	read_skips(&c->runs, server, reply_sub(a, 3));
 	read_holders(log, reply_sub(a, 2));
 	return false;
 }
@@ -110,10 +131,11 @@ void
 history_read(struct history *h)
 {
 	/* "" finds the slots of a lock, to know which runs still hold one. */
-	static const char *const wanted[] = { "runs", "", NULL };
+	static const char *const wanted[] = { "runs", "", "skips", NULL };
+	static const char *const without_skips[] = { "runs", "", NULL };
 	struct query *q = &h->query;
 
-	scan_locks(q, wanted);
+	scan_locks(q, h->with_skips ? wanted : without_skips);
 	h->nlocks = q->nlocks;
 	h->locks = xcalloc(h->nlocks + 1, sizeof(*h->locks));
 	for (size_t i = 0; i < h->nlocks; i++) {

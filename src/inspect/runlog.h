@@ -30,13 +30,15 @@ struct lock_runs {
 
 struct history {
 	struct query query;
+	bool with_skips;
 	struct lock_runs *locks; /* one for each lock of the query */
 	size_t nlocks;
 };
 
 /*
  * Reads the recorded runs of the locks that the options of h->query name, or,
- * if they name none, of all under the prefix.  history_release() frees them.
+ * if they name none, of all under the prefix; with h->with_skips also the runs
+ * that did not get the lock.  history_release() frees them.
  */
 void history_read(struct history *);
 void history_release(struct history *);
@@ -49,8 +51,8 @@ int64_t lock_runs_ran_ms(const struct lock_runs *, const struct past_run *);
  * runs what the reply tells; from a reply that is none, nothing.  slots is how
  * many of them may be in use.  Returns what conn_eval() does.
  */
-int runlog_request(
-    struct conn *, int tag, const char *prefix, const char *name, int slots);
+int runlog_request(struct conn *, int tag, const char *prefix, const char *name,
+    int slots, bool with_skips);
 void runlog_read(struct runs *, int server, const struct reply *);
 
 #endif

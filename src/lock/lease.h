@@ -55,6 +55,7 @@ struct lease {
 	bool again;                /* the release ends only this attempt */
 	int64_t cooldown_ms;       /* release: keep the lock for that long */
 	char end_record[LOCK_END]; /* how the run ended; empty: not yet */
+	const char *skipped; /* why the run was refused; NULL: it was not */
 
 	/*
 	 * Order statistics of the servers' replies. deadline_ms is D, the q-th

@@ -152,6 +152,16 @@ acquire_next(struct locks *ls, const struct owner *owner)
 	return outcome;
 }
 
+/* The history of the lock that was refused gets the reason. */
+static void
+note_skip(struct lock *l, enum lock_outcome outcome)
+{
+	if (outcome == LOCK_OTHER_MODE)
+		l->lease.skipped = "mode";
+	else if (outcome == LOCK_BUSY)
+		l->lease.skipped = lock_waits(l) ? "waited" : "busy";
+}
+
 enum lock_outcome
 locks_acquire(struct locks *ls, const struct owner *owner, int64_t wait_end_ms,
     locks_waiting_cb *waiting_cb, void *waiting_arg)
@@ -173,6 +183,7 @@ locks_acquire(struct locks *ls, const struct owner *owner, int64_t wait_end_ms,
 		lock_start(&ls->lock[i]);
 	if (outcome != LOCK_HELD) {
 		about = ls->about;
+		note_skip(&ls->lock[about - ls->lock], outcome);
 		locks_release(ls, 0, "");
 		ls->about = about;
 	}

@@ -66,6 +66,20 @@ record(const struct lease *l, const char *end_record, char text[RECORD])
 	snprintf(text, RECORD, " waited=%" PRId64 "%s", ms, end_record);
 }
 
+/* The same of a run that this server refused, and the value that it replied. */
+static void
+record_skip(
+    const struct server *s, char text[RECORD], char holder[LOCK_VALUE + 1])
+{
+	const struct lock_state *v = &s->view;
+	char why[LOCK_END];
+
+	snprintf(why, sizeof(why), " skipped=%s", s->lease->skipped);
+	record(s->lease, why, text);
+	if (v->taken)
+		snprintf(holder, LOCK_VALUE + 1, "%.*s", (int)v->len, v->value);
+}
+
 /*
  * A value is never used again once its release is sent: it could be executed
  * late, on a connection that we gave up.
@@ -74,15 +88,20 @@ int
 server_send_release(struct server *s, bool leave)
 {
 	const struct lease *l = s->lease;
+	bool skipped = l->skipped != NULL && s->vote == VOTE_REFUSED;
 	char rest[24], fence[24], proposal[24], end[RECORD] = "";
+	char holder[LOCK_VALUE + 1] = "";
 	const char *const args[] = { rest, leave ? "1" : "0", only_server(s),
-		end, l->started ? l->details : "", fence, proposal };
+		end, l->started || skipped ? l->details : "", fence, proposal,
+		holder };
 
 	snprintf(rest, sizeof(rest), "%" PRId64, l->cooldown_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
 	snprintf(proposal, sizeof(proposal), "%" PRId64, clock_wall_us());
 	if (l->end_record[0] != '\0')
 		record(l, l->end_record, end);
+	else if (skipped)
+		record_skip(s, end, holder);
 	/*
 	 * A run that got nothing ends at once: no reply of a server that has
 	 * lost the script would reach it.  Behind an acquire without reply the
@@ -91,7 +110,7 @@ server_send_release(struct server *s, bool leave)
 	if (l->phase == PHASE_RELEASE && !l->started &&
 	    conn_unanswered_ms(&s->conn) == CLOCK_NEVER)
 		conn_send_text(&s->conn);
-	return send_script(s, "release", 7, args);
+	return send_script(s, "release", skipped ? 8 : 7, args);
 }
 
 /* BLPOP: until a script wakes us, or it is time to refresh our place. */

@@ -87,8 +87,8 @@ usual_step(struct usual *u)
 	conn_sweep(&u->conn);
 	if (u->state == USUAL_OPENING && u->conn.state == CONN_READY) {
 		u->state = USUAL_SENT;
-		if (runlog_request(&u->conn, 0, u->prefix, u->name, u->slots) ==
-		    -1)
+		if (runlog_request(
+			&u->conn, 0, u->prefix, u->name, u->slots, false) == -1)
 			u->state = USUAL_DONE;
 	}
 	if (u->state == USUAL_DONE || clock_now_ms() >= u->end_ms)

@@ -91,6 +91,22 @@ lock_taken() {
 	[[ ! -e hurt ]]
 }
 
+@test "bash completes the name after --history from past runs and skips, too" {
+	lock_taken now
+	redlock -k past -- true
+	run -75 redlock -k now -- true
+	redis del '{redlock:past}:~fence'
+	bash_complete redlock-run --history ''
+	[[ $(<reply) == $'now\npast' ]]
+	bash_complete redlock-run --history -k pa
+	[[ $(<reply) == past ]]
+	bash_complete redlock-run --status ''
+	[[ $(<reply) == now ]]
+	redis del redlock:now
+	bash_complete redlock-run --history ''
+	[[ $(<reply) == $'now\npast' ]]
+}
+
 @test "bash completes -k from the server that the line names" {
 	lock_taken here
 	bash_complete redlock-run -r unix : //"$BATS_FILE_TMPDIR"/other.sock -k ''

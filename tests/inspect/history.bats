@@ -333,6 +333,31 @@ nagios() {
 	[[ $output == 'a: too few servers answer: '*redis.sock:* ]]
 }
 
+@test "--history --max-age counts skips since the last success, but not those that it explains" {
+	hold a
+	run -75 redlock -k a -- true
+	let_go
+	nagios --max-age 1h
+	[ "$status" -eq 0 ]
+	[[ $output == 'a: last success '*" ago on $(uname -n)" ]]
+	hold a -t 1h
+	run -75 redlock -k a -- true
+	run -75 redlock -k a -w 100ms -- true
+	nagios --max-age 1h
+	[ "$status" -eq 0 ]
+	[[ $output == 'a: last success '*" ago on $(uname -n); since then 2 skipped" ]]
+	touch "$BATS_TEST_TMPDIR/let-go"
+	redlock_ended 0
+	redlock -k a -- false || true
+	redis set redlock:a other
+	run -75 redlock -k a -- true
+	redis del redlock:a
+	nagios --max-age 1h
+	[[ $output == *'; since then 1 failed, 1 skipped' ]]
+	nagios --max-age 1ms
+	[ "$status" -eq 1 ]
+}
+
 @test "--history --max-age: 1 without a run, and without a success" {
 	nagios --max-age 1h
 	[ "$status" -eq 1 ]
@@ -341,6 +366,12 @@ nagios() {
 	nagios --max-age 1h
 	[ "$status" -eq 1 ]
 	[ "$output" = 'a: no success recorded; 1 failed' ]
+	hold a
+	run -75 redlock -k a -- true
+	nagios --max-age 1h
+	[ "$status" -eq 1 ]
+	[ "$output" = 'a: no success recorded; 1 failed, 1 skipped' ]
+	let_go
 	redis del "$runs" >/dev/null
 	redis xadd "$runs" '*' end "${owner/host=h/host=%1B[31mh} waited=0 ran=1 ended=exited status=0" >/dev/null
 	nagios --max-age 1h
@@ -355,7 +386,7 @@ nagios() {
 	run -64 redlock --history -k a -k b --max-age 1h
 	run -64 redlock --history -k a --max-age 0
 	run -64 redlock --status -k a --max-age 1h
-	for option in --json --failed '--since 1h' '--rows 3'; do
+	for option in --json --failed --all '--since 1h' '--rows 3'; do
 		# shellcheck disable=SC2086
 		run -64 redlock --history -k a --max-age 1h $option
 	done
@@ -378,7 +409,7 @@ nagios() {
 	history --json
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
-	json 'len(d) == 1 and len(d[0]) == 14 and d[0]["broken_by"] is None'
+	json 'len(d) == 1 and len(d[0]) == 16 and d[0]["broken_by"] is None'
 	json "d[0]['name'] == 'a' and d[0]['host'] == '$(uname -n)'"
 	json "d[0]['user'] == '$(id -un)' and d[0]['command'] == 'sh'"
 	json "'%s %d' % (d[0]['token'], d[0]['pid']) == '$(cat run)'"
@@ -505,13 +536,219 @@ on_terminal() {
 	[ "$(redis_at s1 xlen "$runs")" = 2 ]
 }
 
-@test "a run that does not get the lock leaves no trace in the history" {
+@test "a run that does not get the lock is no run of the history" {
 	hold a
 	run -75 redlock -k a -- true
 	run -75 redlock -k a -w 100ms -- true
 	[ "$(redis xlen "$runs")" = 1 ]
+	[ "$(endings)" = running ]
 	let_go
 	[ "$(redis xlen "$runs")" = 2 ]
+}
+
+## Runs that were skipped
+
+# holder_token NAME: the token of the run that has it.
+holder_token() {
+	redis get "redlock:$1" | sed 's/.*token=\([^ ]*\).*/\1/'
+}
+
+# bats test_tags=quick
+@test "--history --all shows the runs that were skipped: when, who, why and who had the lock" {
+	local token
+	hold a -m 'for the audit'
+	token=$(holder_token a)
+	run -75 redlock -k a -- echo one
+	run -75 redlock -k a -w 200ms -m mine -- cat two
+	run -64 redlock -k a --slots 3 -- true
+	run -64 redlock -k a -w 1m --slots 3 -- true
+	history -k a --all
+	[ "$status" -eq 0 ]
+	[ "$(sed 1d <<<"$output" | grep -c 'skipped: in use in another mode by ')" = 2 ]
+	[ "$(sed 1d <<<"$output" | grep -c ' skipped: held by .*(sh: for the audit)$')" = 1 ]
+	[ "$(sed 1d <<<"$output" | grep -c ' skipped after the wait: held by ')" = 1 ]
+	[[ $(sed 1d <<<"$output" | grep ' echo ') =~ ^20[0-9-]+\ [0-9:]+\ +"$(uname -n)"\ +[0-9]+\ +echo\ +[0-9]+ms\ +-\ +skipped ]]
+	history --json --all
+	json '[r["reason"] for r in d] == ["mode", "mode", "waited", "busy", None]'
+	json '[r["ended"] for r in d] == ["skipped"] * 4 + ["running"]'
+	json '[r["command"] for r in d] == ["true", "true", "cat", "echo", "sh"]'
+	json 'd[2]["waited_ms"] >= 150 and d[2]["message"] == "mine" and d[3]["waited_ms"] < 20000'
+	json 'all(r["ran_ms"] is None and r["status"] is None and r["signal"] is None for r in d[:4])'
+	json "all(r['held_by']['token'] == '$token' and r['held_by']['message'] == 'for the audit' for r in d[:4])"
+	json "all((r['host'], r['user']) == ('$(uname -n)', '$(id -un)') for r in d)"
+	json 'd[4]["held_by"] is None and d[3]["held_by"].keys() == {"token", "host", "pid", "user", "command", "message"}'
+	history -v --all -k a
+	[ "$(grep -c '^  token ' <<<"$output")" = 5 ]
+	let_go
+	# Without --all it is as if they had not been.
+	[ "$(endings)" = 0 ]
+}
+
+@test "--history --all shows what had the lock: a cooldown, readers, another program, other waiters" {
+	redlock -k a --min-hold 1h -m why -- true
+	run -75 redlock -k a -- true
+	redis del redlock:a
+	redis set redlock:a $'\e[31mother'
+	run -75 redlock -k a -- true
+	redis del redlock:a
+	redis hset redlock:a f x
+	run -75 redlock -k a -- true
+	redis del redlock:a
+	redis zadd '{redlock:a}:~queue' 1 rival
+	redis hset '{redlock:a}:~beat' rival \
+	    '9000000000000000 exclusive 1 redlock-run/2 token=rival try=1 x'
+	run -75 redlock -k a -- true
+	redis del '{redlock:a}:~queue' '{redlock:a}:~beat' '{redlock:a}:~wake:rival'
+	hold a -s
+	run -75 redlock -k a -- true
+	let_go
+	history -k a --all
+	clean
+	[ "$(sed -n 's/.* skipped: //p' <<<"$output")" = "held by $(id -un)@$(uname -n) pid $bg_pid (sh)
+other runs were ahead in the queue
+held by another client (key is a hash, not a lock)
+held by another client (\\x1b[31mother)
+in cooldown after $(sed -n 's/.*in cooldown after //p' <<<"$output")" ]
+	[[ $output == *"in cooldown after $(id -un)@"*' (true: why)' ]] ||
+	    [[ $output == *"in cooldown after $(id -un)@"*' (true: why)'$'\n'* ]]
+	history --json -k a --all
+	json '[r["held_by"] and r["held_by"]["token"][1:8] for r in d if r["reason"]][1:4] == [None, " hash", "[31moth"]'
+}
+
+@test "--history --all: --failed, --since and --rows choose among runs and skips" {
+	redlock -k a -- true
+	hold a
+	run -75 redlock -k a -- true
+	let_go
+	redlock -k a -- false || true
+	history --json -k a --all
+	json '[r["ended"] for r in d] == ["exited", "skipped", "exited", "exited"]'
+	history --json -k a --all --failed
+	json '[(r["ended"], r["status"]) for r in d] == [("exited", 1), ("skipped", None)]'
+	history --json -k a --all --rows 2
+	json '[r["ended"] for r in d] == ["exited", "skipped"]'
+	history --json -k a --all --since 1ms
+	json 'd == []'
+	# A lock that nobody ever got is known by its skips alone.
+	redis set redlock:b other
+	run -75 redlock -k b -- true
+	history --all
+	[ "$(awk '$1 == "b"' <<<"$output" | wc -l)" = 1 ]
+	history
+	[ "$(awk '$1 == "b"' <<<"$output" | wc -l)" = 0 ]
+	run -0 redlock --history b --all
+	run -1 redlock --history b
+	run -64 redlock --status --all
+	run -64 redlock --history a --max-age 1h --all
+}
+
+@test "skips cost no request, expire like the runs and never push one out" {
+	local i
+	redlock -k a -- true
+	hold a
+	redis config resetstat
+	run -75 redlock -k a -- true
+	[ "$(scripts_run)" = 1 ]
+	(($(redis pttl '{redlock:a}:~skips') > 29 * 86400000))
+	for i in {1..300}; do
+		echo "XADD {redlock:a}:~skips * skip \"${owner/=x/=t$i} waited=0 skipped=busy\" holder x"
+	done | redis >/dev/null
+	run -75 redlock -k a -- true
+	(($(redis xlen '{redlock:a}:~skips') < 250))
+	history --json -k a --all --rows 1000
+	json 'len(d) == 102 and [r["ended"] for r in d if r["ended"] != "skipped"] == ["running", "exited"]'
+	let_go
+}
+
+@test "a skip that cannot be recorded changes nothing" {
+	hold a
+	redis config set maxmemory 1
+	run -75 --separate-stderr redlock -k a -- true
+	[[ $stderr == *'a: held by '* ]]
+	run -75 redlock -k a -w 100ms -- true
+	redis config set maxmemory 0
+	redis acl setuser default -xadd
+	run -75 --separate-stderr redlock -k a -- true
+	[[ $stderr == *'a: held by '* ]]
+	redis acl setuser default +xadd
+	[ "$(redis exists '{redlock:a}:~skips')" = 0 ]
+	redis set '{redlock:a}:~skips' mine
+	run -75 redlock -k a -- true
+	run -75 redlock -k a -w 100ms -- true
+	[ "$(redis get '{redlock:a}:~skips')" = mine ]
+	history -k a --all
+	[ "$status" -eq 0 ]
+	redis del '{redlock:a}:~skips'
+	let_go
+}
+
+@test "neither a signal that ends the wait nor a server that is down is a skip" {
+	local waiter
+	hold a
+	"$REDLOCK_RUN" -k a -w 1m -- true 3>&- 4>&- &
+	waiter=$!
+	eventually waits_for a
+	kill "$waiter"
+	wait "$waiter" || true
+	run -69 redlock -k a -r unix:///nowhere -- true
+	let_go
+	[ "$(redis exists '{redlock:a}:~skips')" = 0 ]
+}
+
+@test "of several locks the one that was busy has the skip" {
+	hold b
+	run -75 redlock -k a -k b -k c -- true
+	run -75 redlock -k a -k b -k c -w 100ms -- true
+	let_go
+	history --json --all
+	json '[r["name"] for r in d if r["ended"] == "skipped"] == ["b", "b"]'
+	json '[r["reason"] for r in d] == ["waited", "busy", None]'
+}
+
+@test "--history --all escapes or drops foreign skips" {
+	local skips='{redlock:a}:~skips' nasty=$'\e[31m\a\u202e"<'
+	redis xadd "$skips" '*' skip "$owner skipped=busy" holder "$nasty"
+	redis xadd "$skips" '*' skip "${owner/=x/=y} skipped=never" holder z
+	redis xadd "$skips" '*' skip "${owner/=x/=z} waited=x skipped=mode"
+	redis xadd "$skips" '*' skip garbage holder z
+	redis xadd "$skips" '*' a b c d
+	head -c 300000 /dev/zero | tr '\0' x | redis -x xadd "$skips" '*' skip >/dev/null
+	redis xadd "$skips" '*' skip "${owner/=x/=v} skipped=waited" holder \
+	    "${owner/command=c/command=$(tr ' ' _ <<<"$nasty")}"
+	history --all
+	[ "$status" -eq 0 ]
+	clean
+	history --json --all
+	json '{r["token"] for r in d} == {"v", "x", "z"}'
+	nagios --max-age 1h
+	clean
+	[ "$output" = 'a: no success recorded; 3 skipped' ]
+}
+
+@test "several servers: a skip is shown if the servers that recorded it excluded a majority" {
+	local skips='{redlock:a}:~skips'
+	servers_use 1 2 3
+	servers_learn 1 2 3
+	redlock -k a -- true
+	hold a
+	redis_at s1 config resetstat
+	run -75 redlock -k a -- true
+	run -75 redlock -k a -w 200ms -- true
+	run -64 redlock -k a --slots 2 -- true
+	let_go
+	history --json -k a --all
+	json '[r["reason"] for r in d] == ["mode", "waited", "busy", None, None]'
+	json 'all(r["held_by"]["command"] == "sh" for r in d[:3])'
+	# One server of three is not enough, and a start outweighs the rest.
+	redis_at s1 xadd "$skips" '*' skip "${owner/=x/=alone} skipped=busy"
+	for i in 1 2 3; do
+		redis_at "s$i" xadd "$skips" '*' skip "${owner/=x/=ran} skipped=busy"
+		redis_at "s$i" xadd "$skips" '*' skip "${owner/=x/=two} skipped=busy"
+	done >/dev/null
+	redis_at s3 xadd "$runs" '*' start "${owner/=x/=ran} waited=1"
+	history --json -k a --all
+	json '[r["token"] for r in d if r["ended"] == "skipped" and len(r["token"]) < 9] == ["two"]'
+	json '[r["ended"] for r in d if r["token"] == "ran"] == ["died"]'
 }
 
 @test "a run that gave up before the server granted the lock leaves no trace in the history" {

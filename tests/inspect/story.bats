@@ -17,10 +17,20 @@ teardown_file() { redis_stop_all; }
 # endings ARG...: the column ENDED of --history, newest first.
 endings() {
 	redlock --history nightly "$@" | sed 1d |
-		awk '{ print /broken by/ ? "broken" : $NF }' | xargs
+		awk '{ print /broken by/ ? "broken" : / skipped: / ? "skipped" : $NF }' |
+		xargs
 }
 
-@test "--history, --failed, --since, --max-age and --metrics agree on what became of each night" {
+# nagios ARG...: the check as a monitor calls it: with no environment and no
+# standard input, it prints one line.
+nagios() {
+	run --separate-stderr env -i "$REDLOCK_RUN" -r "$REDLOCK_REDIS" \
+	    --history nightly "$@" <&-
+	[ -z "$stderr" ]
+	[ "${#lines[@]}" -eq 1 ]
+}
+
+@test "--history, --all, --failed, --since, --max-age and --metrics agree on what became of each night" {
 	local token success
 
 	# One night it succeeds.
@@ -32,6 +42,9 @@ endings() {
 	redis set redlock:nightly somebody >/dev/null
 	run -75 redlock -k nightly -- true
 	redis del redlock:nightly >/dev/null
+	nagios --max-age 1h
+	[ "$status" -eq 0 ]
+	[[ $output == 'nightly: last success '*" ago on $(uname -n); since then 1 skipped" ]]
 
 	# One night somebody breaks it.
 	hold nightly -t 1500ms
@@ -39,26 +52,41 @@ endings() {
 	redlock --break nightly --token "$token"
 	redlock_ended 79
 
-	# One night no Redis can be reached: nothing is recorded.
-	run -69 redlock -k nightly -r unix:///nowhere -- true
+	# One night Redis is down: nothing is recorded, and nobody can tell.
+	redis_freeze
+	run -69 redlock -k nightly --node-timeout 200ms -- true
+	nagios --max-age 1h --node-timeout 200ms
+	[ "$status" -eq 69 ]
+	[[ $output == 'nightly: too few servers answer: '*': no answer within 200ms' ]]
+	redis_thaw
 
 	# One night it fails.
 	run -3 redlock -k nightly -- sh -c 'exit 3'
 
 	[ "$(endings)" = '3 broken 0' ]
+	[ "$(endings --all)" = '3 broken skipped 0' ]
+	[ "$(endings --all --failed)" = '3 broken skipped' ]
+	[ "$(endings --all --since 1h --rows 3)" = '3 broken skipped' ]
+	[ "$(endings --all --since 1ms)" = '' ]
 	[ "$(endings --failed)" = '3 broken' ]
 	[ "$(endings --since 1h)" = '3 broken 0' ]
 	[ "$(endings --failed --rows 1)" = 3 ]
-	run -0 redlock --history nightly --max-age 1h
-	[[ $output == 'nightly: last success '*'; since then 2 failed' ]]
+	nagios --max-age 1h
+	[ "$status" -eq 0 ]
+	[[ $output == 'nightly: last success '*'; since then 2 failed, 1 skipped' ]]
 	# The lease of the broken night was longer than this.
-	run -1 redlock --history nightly --max-age 400ms
-	[[ $output == 'nightly: last success '*'; since then 2 failed' ]]
+	nagios --max-age 400ms
+	[ "$status" -eq 1 ]
+	[[ $output == 'nightly: last success '*'; since then 2 failed, 1 skipped' ]]
 	run -0 redlock --metrics
 	grep -qx 'redlock_last_run_status{lock="nightly"} 3' <<<"$output"
 	success=$(sed -n 's/^redlock_last_success_[a-z_]*{lock="nightly"} //p' \
 	    <<<"$output")
 	run -0 redlock --history nightly --json
 	json "[r['ended'] for r in d] == ['exited', 'lost', 'exited']"
+	run -0 redlock --history nightly --json --all
+	json "[r['ended'] for r in d] == ['exited', 'lost', 'skipped', 'exited']"
+	json "d[2]['reason'] == 'busy' and d[2]['held_by']['token'] == 'somebody'"
+	run -0 redlock --history nightly --json
 	json "abs(__import__('datetime').datetime.fromisoformat(d[2]['since'][:23] + '+00:00').timestamp() - $success) < 0.01"
 }

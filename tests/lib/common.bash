@@ -217,7 +217,7 @@ keys_left() {
 	local server keys
 	for server in $servers; do
 		keys=$(redis_at "$server" keys '*') || return
-		[[ $(grep -vE ':~(fence|runs)$' <<<"$keys" | sort | xargs) == "$*" ]] ||
+		[[ $(grep -vE ':~(fence|runs|skips)$' <<<"$keys" | sort | xargs) == "$*" ]] ||
 			return 1
 	done
 }

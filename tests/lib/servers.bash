@@ -75,7 +75,7 @@ servers_only_fences() {
 	for i; do
 		keys=$(redis_at "s$i" keys '*') || return 1
 		for key in $keys; do
-			[[ $key == '{redlock:'*'}:~'@(fence|runs) ]] || return 1
+			[[ $key == '{redlock:'*'}:~'@(fence|runs|skips) ]] || return 1
 		done
 	done
 }

@@ -176,7 +176,7 @@ denied() {
 			if [ "$status" -eq 77 ]; then
 				echo "without $word: $how"
 				redis keys '*' |
-					grep -v -e '~fence$' -e '~runs$' | not grep .
+					grep -v -e '~fence$' -e '~runs$' -e '~skips$' | not grep .
 				refused=$((refused + 1))
 			fi
 			redis flushall

@@ -1317,6 +1317,8 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	    REQUEST_ACQUIRE :
 	    strcmp(part, "renew") == 0 || leaves ? REQUEST_RENEW :
 						   REQUEST_RELEASE;
+	bool skips =
+	    kind == REQUEST_RELEASE && strstr(argv[10], " skipped=") != NULL;
 
 	if (!may_send(m, tag, kind))
 		return -1;
@@ -1332,7 +1334,7 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	    8 +
 		(kind == REQUEST_ACQUIRE      ? 9 :
 			kind == REQUEST_RENEW ? 3 + leaves :
-						7));
+						7 + skips));
 	*r = (struct request){ .server = n->address.at[0].port,
 		.connection = m->connection,
 		.tag = tag,

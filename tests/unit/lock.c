@@ -785,6 +785,26 @@ history(void)
 	SAME_TEXT(nth(2, first(2, TELL))->args[3], " waited=0 ended=exited");
 	lock_close(&world.lock);
 
+	/* A run that a server refuses tells it why, and who had the lock. */
+	begin(3, 1000, 100);
+	plan((const char *const[]){ "no+5", "no+5", "yes+7" });
+	SAME_INT(acquire(), LOCK_BUSY);
+	for (int i = 0; i < 2; i++) {
+		SAME_TEXT(nth(i, 1)->args[3], " waited=5 skipped=busy");
+		SAME_TEXT(nth(i, 1)->args[4], "pid=0 host= user= command=");
+		CHECK(strncmp(nth(i, 1)->args[7], "redlock-run/2 token=", 20) ==
+		    0);
+	}
+	SAME_TEXT(nth(2, 1)->args[3], "");
+	lock_close(&world.lock);
+
+	/* One that does not wait hears of it from one server alone. */
+	begin(1, 1000, 100);
+	world.servers[0].plan = "no+5";
+	SAME_INT(acquire(), LOCK_BUSY);
+	SAME_TEXT(sent(0), "acquire@0/1");
+	lock_close(&world.lock);
+
 	/* What may have been the start of a run is no run. */
 	begin(1, 1000, 100);
 	world.servers[0].plan = "silent";

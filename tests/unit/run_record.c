@@ -215,6 +215,98 @@ strangers(void)
 	}
 }
 
+/* Adds a skip of the run called token, from copies without a byte to spare. */
+static void
+add_skip(int server, const char *token, const char *rest, const char *value)
+{
+	char text[512], *copy, *held = tap_bytes(value, strlen(value));
+
+	snprintf(text, sizeof(text),
+	    "redlock-run/2 token=%s try=1 since=7000 pid=42 host=h user=u "
+	    "command=c%s",
+	    token, rest);
+	copy = tap_bytes(text, strlen(text));
+	runs_add_skip(
+	    &runs, server, 9000, copy, strlen(text), held, strlen(value));
+	free(copy);
+	free(held);
+}
+
+static void
+skips(void)
+{
+	const struct past_run *run;
+	const char *holder = "cooldown redlock-run/2 token=B try=1 since=1 "
+			     "pid=7 host=i user=v command=d";
+
+	add_skip(0, "A", " waited=9 skipped=waited", holder);
+	add_skip(0, "A", " waited=10 skipped=busy", "repeated");
+	runs_judge(&runs, 1, 1, 0);
+	SAME_INT(runs.n, 1);
+	run = &runs.run[0];
+	SAME_TEXT(ending_names[run->ending], "skipped");
+	SAME_TEXT(skip_names[run->skip->reason], "waited");
+	SAME_INT(run->since_ms, 7000);
+	SAME_INT(run->waited_ms, 9);
+	SAME_INT(run->ran_ms, -1);
+	SAME_TEXT(run->skip->holder.token, "B");
+	CHECK(run->skip->holder.in_cooldown);
+	CHECK(!run_failed(run));
+	CHECK(runs_last_ended(&runs) == NULL);
+	CHECK(runs_last_success(&runs) == NULL);
+	runs_release(&runs);
+
+	add_skip(0, "A", " skipped=mode",
+	    "another program's, and it is long "
+	    "enough that its end is not kept");
+	add_skip(0, "B", " skipped=busy", "");
+	SAME_INT(runs.n, 2);
+	SAME_INT(runs.run[0].skip->len, SKIP_VALUE);
+	SAME_TEXT(runs.run[0].skip->holder.token, "");
+	SAME_INT(runs.run[1].skip->len, 0);
+	SAME_INT(runs.run[1].waited_ms, -1);
+	runs_release(&runs);
+
+	add_skip(0, "A", "", "x");
+	add_skip(0, "A", " skipped=", "x");
+	add_skip(0, "A", " skipped=once", "x");
+	runs_add_skip(&runs, 0, 1, "garbage skipped=busy", 20, "x", 1);
+	SAME_INT(runs.n, 0);
+}
+
+/* So many of nservers have recorded a skip: does it count? */
+static void
+skip_votes(void)
+{
+	for (int nservers = 1; nservers <= 5; nservers++)
+		for (int n = 1; n <= nservers; n++) {
+			for (int i = 0; i < n; i++)
+				add_skip(i, "A", " skipped=busy", "x");
+			runs_judge(&runs, nservers, nservers / 2 + 1, 0);
+			SAME_INT(runs.n, n > nservers - (nservers / 2 + 1));
+			runs_release(&runs);
+		}
+}
+
+/* A run that got the lock is no skip, whichever server replies first. */
+static void
+skip_and_start(void)
+{
+	for (int first = 0; first < 2; first++) {
+		if (first == 0)
+			add(2, "start", " waited=1");
+		add_skip(0, "A", " waited=5 skipped=busy", "x");
+		add_skip(1, "A", " waited=5 skipped=busy", "x");
+		if (first == 1)
+			add(2, "start", " waited=1");
+		SAME_INT(runs.n, 1);
+		CHECK(runs.run[0].skip == NULL);
+		SAME_INT(runs.run[0].waited_ms, 1);
+		SAME_INT(runs.run[0].since_ms, 5000);
+		SAME_TEXT(ended(3, 0), "died");
+	}
+}
+
 static const struct tap_test tests[] = {
 	{ "a start and an end are one run; an end says all", one_server },
 	{ "what has not ended runs as long as a majority has it", without_end },
@@ -225,6 +317,9 @@ static const struct tap_test tests[] = {
 	{ "what a try has left is not the end of the next", tries },
 	{ "the newest comes first", order },
 	{ "what is no entry of ours is passed over", strangers },
+	{ "a skip has its reason and who had the lock", skips },
+	{ "a skip counts if it leaves no majority", skip_votes },
+	{ "a run that started anywhere was not skipped", skip_and_start },
 };
 
 int

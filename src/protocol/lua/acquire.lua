@@ -106,6 +106,15 @@ local function used_otherwise()
 	end
 end
 
+-- A run that asks the only server once sends nothing after the refusal, so that
+-- is written down here; others do it when they leave the queue.
+local function skipped(reply, why)
+	if only and heartbeat == 0 and not heals then
+		record_skip(id, details, start .. ' skipped=' .. why, reply[VALUE])
+	end
+	return reply
+end
+
 -- What an attempt of ours that is over has left is ours to replace; what was
 -- sent for it and comes late gets nothing.
 local function try_of(its)
@@ -118,7 +127,7 @@ if not mine and not heals then
 		reply[VALUE], reply[READERS] = its, shares and math.max(reply[READERS], 1) or 0
 		reply[QUEUED], reply[WAITING], reply[TICKET], reply[PLACE] = 0, 0, 0, 0
 		reply[REASON] = USED_OTHERWISE
-		return reply
+		return skipped(reply, 'mode')
 	end
 end
 local over = mine and try_of(mine) > try_of(id)
@@ -165,7 +174,7 @@ if refused then
 	reply[WAITING] = waiting - (ticket_here and 1 or 0)
 	reply[TICKET] = tonumber(ticket_here or next_ticket())
 	reply[PLACE], reply[REASON] = place, BUSY
-	return reply
+	return over and reply or skipped(reply, 'busy')
 end
 if only then
 	leave(token)

@@ -11,6 +11,7 @@
 --		must send an acquire, or "NONCE FENCE MS", it has the lock for MS
 --	readers	shared holder to "DEADLINE_US VALUE"
 --	runs	the history, see record()
+--	skips	the runs that did not get the lock, see record_skip()
 --	2, 3 ..	the further slots; slot 1 is the lock itself
 --	slots	the number of slots, as long as a run holds one
 -- ARGV: our id, our token, the mode ("exclusive", "shared" or "slots"), the

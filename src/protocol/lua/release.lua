@@ -1,11 +1,13 @@
 -- release: ms of cooldown, or 0, 1 to leave the queue, 1 if this is the only
--- server, how the run ended, if it had started, the rest of the value, our fence,
--- and our proposal for the next one in us.
+-- server, how the run ended, if it had started, or why it was skipped, the rest of
+-- the value, our fence, our proposal for the next one in us, and who had the lock
+-- when the run was skipped.
 -- Replies with a grant up to GRANTED, or a refusal.
 -- A lock in cooldown has a value that is no longer our id, so that a renewal
 -- which comes late cannot prolong it.
 local cooldown, leaving, only = tonumber(ARGV[6]), ARGV[7] == '1', ARGV[8] == '1'
 local ending, details, our_fence, proposal = ARGV[9], ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
+local ended = ending:find(' ended=', 1, true)
 if ours and only and not leaving then
 	-- A waiter gives back an attempt, and asks again: it has its turn.
 	local ms = math.min(call('PTTL', lock), GRANT_MS)
@@ -51,14 +53,17 @@ if ours then
 else
 	go()
 end
-if ours and unconfirmed and ending ~= '' then
+if ours and unconfirmed and ended then
 	record('start', mine, ending:match('^ waited=%d+') or '')
 end
-if ours and ending ~= '' then
+if ours and ended then
 	record('end', mine, ending)
-elseif ending ~= '' then
+elseif ended then
 	record('lost', value_of(id .. '0 ', details), ending)
 elseif ours and only then
 	forget_start()
+end
+if ending ~= '' and not ended then
+	record_skip(id .. '0 ', details, ending, ARGV[13])
 end
 return ours and {1} or loss()

@@ -1,7 +1,7 @@
 -- release, see there: where nobody waits for the lock, there is nobody to hand
 -- it to.
 if ours and mode == 'exclusive' and not unconfirmed and not others and
-	ARGV[6] == '0' and ARGV[7] == '1' and ARGV[9] ~= '' then
+	ARGV[6] == '0' and ARGV[7] == '1' and ARGV[9]:find(' ended=', 1, true) then
 	call('DEL', lock)
 	record('end', value, ARGV[9])
 	return {1}

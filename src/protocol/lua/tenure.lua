@@ -18,20 +18,31 @@ local function fence_raise(from, to)
 	return to
 end
 
+-- Appends an entry to a stream that keeps at least so many, for 30 days after the
+-- last; Redis trims them a block at a time.  A failure does not affect the lock.
+local function append(stream, least, ...)
+	local key = KEYS[2] .. stream
+	if type(redis.pcall('XADD', key, 'MAXLEN', '~', least, '*', ...)) == 'string' then
+		call('PEXPIRE', key, THIRTY_DAYS_MS)
+	end
+end
+
 -- Records an event of a run in the history: "start", "end" ("lost" if the lock
 -- was no longer ours), or "broken" by --break; with the value and the text
--- `how`. Keeps at least the last hundred runs, for 30 days after the last;
--- Redis trims them a block at a time.  A failure does not affect the lock.
+-- `how`.  The history keeps the last hundred runs.
 local function record(what, its, how)
-	local runs = KEYS[2] .. 'runs'
-	if type(redis.pcall('XADD', runs, 'MAXLEN', '~', '200', '*', what, its .. how)) == 'string' then
-		call('PEXPIRE', runs, THIRTY_DAYS_MS)
-	end
+	append('runs', '200', what, its .. how)
 end
 
 -- Builds a value whose owner has it since that time, or from now on.
 local function value_of(its_id, details, since_us)
 	return string.format('%ssince=%.0f %s', its_id, math.floor((since_us or now_us()) / 1000), details)
+end
+
+-- Records that a run did not get the lock, with the reason and the holder's
+-- value.  These have a stream of their own, so that they push no run out.
+local function record_skip(its_id, details, why, holder)
+	append('skips', '100', 'skip', value_of(its_id, details) .. why, 'holder', holder or '')
 end
 
 -- Raises the counter for a new tenure: above the last fence, and to the
