@@ -35,10 +35,15 @@ lock_state(const struct lock *l)
 const char *
 lock_broken_by(const struct lock *l)
 {
+	const char *by = NULL;
+	int broken = 0;
+
 	for (int i = 0; i < l->lease.nservers; i++)
-		if (l->servers[i].view.broken_by[0] != '\0')
-			return l->servers[i].view.broken_by;
-	return NULL;
+		if (l->servers[i].view.broken_by[0] != '\0') {
+			by = l->servers[i].view.broken_by;
+			broken++;
+		}
+	return broken > l->lease.nservers - l->lease.quorum ? by : NULL;
 }
 
 /* Writes what is wrong with a server, or "".  Returns text. */

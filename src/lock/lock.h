@@ -231,7 +231,7 @@ const struct lock_state *lock_state(const struct lock *);
 
 /*
  * Returns "USER@HOST" of the user who took the lock from us with --break, or
- * NULL.
+ * NULL if so few servers reported that that a majority may hold it.
  */
 const char *lock_broken_by(const struct lock *);
 

@@ -49,7 +49,7 @@ report_loss(const struct lock *l, char *text, size_t size)
 	const char *server = lock_only_server(l);
 
 	lock_why(l, why);
-	if (view != NULL && lock_broken_by(l) != NULL)
+	if (lock_broken_by(l) != NULL)
 		snprintf(
 		    text, size, "broken by %s (--break)", lock_broken_by(l));
 	else if (view == NULL && why[0] == '\0')
