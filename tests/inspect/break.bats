@@ -519,8 +519,8 @@ break_script() {
 	writer one -t 1h
 	clients_started one
 	client_queues writer two
-	client_crashes one
 	eventually client_has one
+	client_crashes one
 	offers -k a
 	[ "$(wc -l <<<"$output")" -eq 1 ]
 	breaks 0 one -v
@@ -537,6 +537,7 @@ break_script() {
 	clients_started one
 	breaks 0 one
 	client_ends one 79
+	cat one.err
 	grep -q "broken by $(id -un)@$(uname -n) (--break)" one.err
 	rm in-one
 	all_over
@@ -548,8 +549,8 @@ break_script() {
 	modes_quorum 1 2 3
 	writer one -t 1h
 	clients_started one
-	client_crashes one
 	eventually client_has one
+	client_crashes one
 	redis_kill s3
 	breaks 0 one
 	says "s3.sock: " "a: taken away from $(who one); anything left on" \
@@ -561,8 +562,8 @@ break_script() {
 	redis_reset s3
 	writer two -t 1h
 	clients_started two
-	client_crashes two
 	eventually client_has two
+	client_crashes two
 	redis_freeze s3
 	breaks 0 two
 	says 's3.sock: no answer within 3s'
@@ -574,8 +575,8 @@ break_script() {
 	modes_quorum 1 2 3
 	writer one -t 1h
 	clients_started one
-	client_crashes one
 	eventually client_has one
+	client_crashes one
 	redis_kill s2
 	redis_kill s3
 	run -69 --separate-stderr redlock --break -k a
@@ -592,8 +593,8 @@ break_script() {
 	modes_quorum 1 2 3
 	writer one -t 1h
 	clients_started one
-	client_crashes one
 	eventually client_has one
+	client_crashes one
 	redis_at s2 del redlock:a
 	redis_at s3 del redlock:a
 	breaks 1 one

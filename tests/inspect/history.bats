@@ -789,6 +789,7 @@ in cooldown after $(sed -n 's/.*in cooldown after //p' <<<"$output")" ]
 @test "several servers: --history uses the others if one has forgotten" {
 	servers_use 1 2 3
 	redlock -k a -- sh -c 'exit 3' || true
+	eventually newest_at end 1 2 3
 	redis_at s1 flushall
 	redis_kill s2
 	[ "$(endings 2>/dev/null)" = 3 ]
@@ -803,7 +804,6 @@ in cooldown after $(sed -n 's/.*in cooldown after //p' <<<"$output")" ]
 
 @test "several servers: --history shows a run as running if a majority has it; too few show nothing" {
 	servers_use 1 2 3
-	servers_learn 1 2 3
 	hold a -t 1h
 	eventually newest_at start 1 2 3
 	redis_at s1 del redlock:a
@@ -820,7 +820,6 @@ in cooldown after $(sed -n 's/.*in cooldown after //p' <<<"$output")" ]
 
 @test "several servers: --history shows a run as lost if a majority says so, not a minority" {
 	servers_use 1 2 3
-	servers_learn 1 2 3
 	hold a -t 1h
 	eventually newest_at start 1 2 3
 	redis_at s1 del redlock:a

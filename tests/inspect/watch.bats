@@ -324,8 +324,10 @@ watch_over() {
 
 @test "--watch goes on with one of three servers silent" {
 	servers_use 1 2 3
+	servers_learn 1 2 3
 	export REDLOCK_RESTART_GRACE=0
 	cooling a
+	eventually held a
 	watch_dialogue <<-'END'
 		type $watch --node-timeout 1100ms
 		shows at 3 of 3 servers

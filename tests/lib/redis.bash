@@ -70,7 +70,9 @@ redis_settled() {
 
 # redis_pid [NAME]
 redis_pid() {
-	cat "$BATS_FILE_TMPDIR/${1:-redis}.server"
+	local pid
+	read -r pid <"$BATS_FILE_TMPDIR/${1:-redis}.server"
+	echo "$pid"
 }
 
 # redis_at NAME COMMAND...: ask a server, as a user that may do everything.

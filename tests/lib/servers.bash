@@ -11,7 +11,8 @@ servers_start() {
 	done
 }
 
-# servers_learn N...: these have the script, as servers in use do.
+# servers_learn N...: these have the script, as servers in use do: the first
+# request of a run is not answered with NOSCRIPT, after a majority has voted.
 servers_learn() {
 	local i
 
@@ -20,15 +21,29 @@ servers_learn() {
 	done
 }
 
-# The servers of a test are young.
+# server_learned N: it has been here before, since it was started.
+server_learned() {
+	local pid learned=$BATS_FILE_TMPDIR/s$1.learned
+	read -r pid <"$BATS_FILE_TMPDIR/s$1.server"
+	[[ ! -e $learned.$pid ]] || return 0
+	: >"$learned.$pid"
+	return 1
+}
+
+# The servers of a test are young, and have the script; one that is restarted
+# does not have it any more.
 servers_reset() {
 	local i
 
+	export REDLOCK_RESTART_GRACE=0
 	for i in {1..5}; do
 		redis_reset "s$i"
+		server_learned "$i" || {
+			servers_learn "$i"
+			redis_reset "s$i"
+		}
 	done
 	servers_use 1 2 3
-	export REDLOCK_RESTART_GRACE=0
 	cd "$BATS_TEST_TMPDIR" || return
 }
 

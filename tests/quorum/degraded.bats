@@ -49,8 +49,8 @@ degraded_lines() {
 @test "the first loss and the first return of a server are reported, later ones with -v" {
 	local i
 
-	degraded_hold
-	sleep 1 # more than the node timeout
+	hold a -t 6s --node-timeout 1s --kill-after 100ms
+	sleep 1.5 # more than the node timeout
 	for i in 1 2; do
 		redis_stop s3
 		eventually degraded_lines 1 \
@@ -72,8 +72,8 @@ degraded_lines() {
 @test "-v reports each loss and each return of a server" {
 	local i
 
-	degraded_hold -v
-	sleep 1
+	hold a -t 6s --node-timeout 1s --kill-after 100ms -v
+	sleep 1.5
 	for i in 1 2; do
 		redis_stop s3
 		eventually degraded_lines "$i" "; 2 of 3 servers hold the lock$"

@@ -103,6 +103,7 @@ just_renewed() {
 
 @test "a key put back on a server proves nothing while a majority does not reply" {
 	trio_start -t 12s --kill-after 100ms
+	eventually begun_at 1 2 3
 	redis_freeze s3
 	redis_at s1 del redlock:a
 	eventually server_held 1

@@ -68,7 +68,6 @@ foreign() {
 @test "a minority that is frozen delays neither the start nor the end" {
 	local start
 
-	servers_learn 3
 	redis_freeze s3
 	start=$(now_us)
 	redlock -k a --node-timeout 20s -- true
@@ -119,7 +118,6 @@ foreign() {
 }
 
 @test "a majority that does not reply gives 69 and has no key when it replies again" {
-	servers_learn 2 3
 	redis_freeze s2
 	redis_freeze s3
 	refused_with 69 -t 1h --node-timeout 300ms
