@@ -2,11 +2,11 @@
 #
 # The faults of tests/chaos/run, and the clock on which they are planned.
 
-## Time.  The faults are planned on a clock of their own, in ms, that waits
-## while a fault takes its time: what is planned to lie apart does so.
+## Time.  The faults are planned on a clock of their own, in ms, that stops
+## while a fault is made, so that planned distances are kept.
 
 clock=0 over=0
-undo=()	# what to do, by the time at which it is due
+undo=()	# commands that end faults, by their times
 
 nap() {
 	local left=$(((end_us - ${EPOCHREALTIME/./}) / 1000)) ms=$1
@@ -21,7 +21,7 @@ later() {
 	undo[clock + $1]+="${*:2};"
 }
 
-# pass MS: let time pass; what is due meanwhile is done.
+# pass MS: lets time pass, and undoes the faults that end meanwhile.
 pass() {
 	local at until=$((clock + $1)) due
 	for at in "${!undo[@]}"; do

@@ -123,7 +123,7 @@ conf_lease() {
 	conf_wrong "$PWD/conf:2: the line contains a control character"
 	printf 'prefix %05000d\n' 1 >conf
 	conf_wrong "$PWD/conf:1: the line is too long"
-	# What is no setting may be a password.
+	# A line without a setting may be a password.
 	for line in s3cret password=s3cret password:s3cret \
 	    "redis://u:s3cret@h 6379" "redis=redis://:s3cret@h"; do
 		conf "$line"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 #
-# What is written about the program agrees with itself and with the program.
+# The documents agree with each other and with the program.
 
 # shellcheck disable=SC2154	# run_path, bg_pid: of common.bash
 
@@ -154,7 +154,7 @@ defaults_of_man() {
 	done <defaults
 }
 
-# Lines of "long description", but for what is longer in --help.
+# Lines of "long description", except for descriptions that --help has longer.
 words_of_help() {
 	redlock --help | awk '
 	/^ +-/ { printf "\n%s", $0; next }
@@ -215,7 +215,7 @@ words_of_help() {
 	[[ $status -eq 1 && -z $output ]]
 }
 
-## What README.md and the man page tell to do
+## Examples in README.md and the manuals
 
 # section WORD [FILE]: the section of a manual whose title begins with it.
 section() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 #
-# The Makefile: building, installing, and getting what is missing.
+# The Makefile: building, installing, and missing packages.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 load ../lib/common

@@ -143,18 +143,18 @@ password() {
 	usage_error "'-Z'" -k a --quiet -Zx -- true
 }
 
-@test "a mistyped option is answered with the one that was meant" {
+@test "the message about a mistyped option names the right one" {
 	usage_error "unknown option '--slotz' (did you mean --slots?)" --slotz=3
 	usage_error "unknown option '--ttll' (did you mean --ttl?)" -k a --ttll 5s
 	usage_error "unknown option '--zzzzzz'; see" --zzzzzz
 	usage_error "unknown option '--passw' (did you mean --password-file?)" --passw=x
 }
 
-@test "an ambiguous abbreviation is answered with its candidates" {
+@test "the message about an ambiguous abbreviation names the candidates" {
 	usage_error "ambiguous option '--re' (did you mean --replicas, --redis or --restart-grace?)" --re 3
 }
 
-@test "an option of flock(1) is answered with ours" {
+@test "the message about an option of flock(1) names our option" {
 	usage_error "unknown option '--timeout' (did you mean --wait or --max-run?)" --timeout 5
 	usage_error "unknown option '--nb' (did you mean --nonblock?)" --nb
 }
@@ -538,7 +538,7 @@ password() {
 	[[ $stderr != *s3cret* ]]
 }
 
-@test "rediss:// is a usage error in a build without TLS, and the message tells what is needed" {
+@test "rediss:// is a usage error in a build without TLS, and the message names the requirement" {
 	cd "$BATS_TEST_TMPDIR"
 	cp "$REDLOCK_RUN" alone
 	REDLOCK_RUN=$PWD/alone
@@ -550,7 +550,7 @@ password() {
 	[ ! -e ran ]
 }
 
-@test "a message about the built-in default server tells that none is configured" {
+@test "a message about the built-in default server mentions that none is configured" {
 	unset REDLOCK_REDIS
 	unshare -rn true || skip "no network namespaces here"
 	# in a network of its own nothing can listen on the default port

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Where messages go: stderr, or syslog, or what there is of the two.
+# Where messages go: stderr, or syslog, or the one that works.
 # shellcheck disable=SC2154,SC2016
 
 load ../lib/common

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What is said while a run goes on, for those who watch it, and for those who
-# are woken by it.
+# Messages during a run: with -v for users who watch it, and those that wake an
+# operator.
 # shellcheck disable=SC2154,SC2016
 
 load ../lib/common

@@ -84,7 +84,7 @@ held_by_run() {
 	[[ $(redis_at s1 get redlock:a) == redlock-run/* ]]
 }
 
-# They exclude each other, whoever comes first; and what the others leave is free.
+# They exclude each other in either order, and each release leaves the lock free.
 excludes() {
 	local client=$1 value
 

@@ -114,7 +114,7 @@ hang_up(struct connection *c)
 	c->fd = -1;
 }
 
-/* Sends what there is; it answers the first n requests. */
+/* Sends the rest of the input, which answers the first n requests. */
 static void
 flush_reply(struct connection *c, int n)
 {

@@ -1,6 +1,6 @@
 /*
- * Any value: either it is a stranger's, or what was read of it can be written
- * and comes back the same.
+ * Any value is either foreign, or the owner that was read from it can be written
+ * and read again without a difference.
  */
 #include <stdlib.h>
 

@@ -186,7 +186,7 @@ say_anything(const struct fake *s, int depth)
 	}
 }
 
-/* A server that does not know AUTH echoes what was sent with it. */
+/* A server without AUTH echoes its arguments. */
 static void
 say_error(const struct request *r)
 {

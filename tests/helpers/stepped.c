@@ -1,6 +1,6 @@
 /*
  * For LD_PRELOAD: a timer on the wall clock is the FIFO named by CLOCK_FIFO, so
- * that whoever writes there has set the clock.
+ * that a write to that FIFO sets the clock.
  */
 #include <dlfcn.h>
 #include <errno.h>

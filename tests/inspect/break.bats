@@ -52,7 +52,7 @@ snapshot() {
 	done
 }
 
-# who NAME: as messages call that client.
+# who NAME: that client's name in messages.
 who() {
 	echo "$(id -un)@$(uname -n) pid ${pid[$1]} (sh)"
 }

@@ -98,7 +98,7 @@ changes() {
 	redis info persistence | sed -n 's/^rdb_changes_since_last_save://p'
 }
 
-## What is printed
+## Output
 
 @test "--check prints a line for each server that is fit, and exits with 0" {
 	check 0 -r "$REDLOCK_REDIS" -r "$b" -r "$c" --restart-grace 0
@@ -360,7 +360,7 @@ allow_as_told() {
 	json 'd[0]["role"] == "\x1b[2Jxx"'
 }
 
-## What is noted
+## Notes
 
 @test "--check notes what a single server may lose, and a server of this machine only" {
 	check 0

@@ -201,7 +201,7 @@ owner='redlock-run/2 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	eventually newest_ended died
 }
 
-## What is shown
+## Contents
 
 @test "--history without -k shows every lock that has a history, even free ones" {
 	redlock -k a -- true
@@ -217,7 +217,7 @@ owner='redlock-run/2 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	json '[r["name"] for r in d] == ["x{t}y", "a"]'
 }
 
-@test "--history of a name without runs says so: 1" {
+@test "--history of a name without runs prints a message: 1" {
 	redis set redlock:a somebody
 	redlock -k b -- true
 	history -k a -k b
@@ -228,7 +228,7 @@ owner='redlock-run/2 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	[ "$status" -eq 1 ]
 	[ -z "$stderr" ]
 	json 'd == []'
-	# A filter may leave nothing of what is recorded.
+	# A filter may leave no run.
 	history -k b --failed
 	[ "$status" -eq 0 ]
 	[ "$(xargs <<<"$output")" = 'WHEN HOST PID COMMAND WAITED RAN ENDED' ]
@@ -463,7 +463,7 @@ nagios() {
 	[ "$(endings --rows 1000 | wc -w)" = 151 ]
 }
 
-# on_terminal: what is written to a terminal.
+# on_terminal: the output of a command at a terminal.
 on_terminal() {
 	TERM=xterm /usr/bin/python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' \
 	    "$REDLOCK_RUN" --history -k a </dev/null 3>&- 4>&-
@@ -524,7 +524,7 @@ on_terminal() {
 	redis config resetstat
 	redlock -k a -- true
 	[ "$(scripts_run)" = 2 ]
-	# and of several servers each is asked to acquire, renew and release
+	# and each of several servers gets an acquire, a renewal and a release
 	servers_use 1 2 3
 	redlock -k b -- true # the servers get the script
 	redis_at s1 config resetstat
@@ -818,7 +818,7 @@ in cooldown after $(sed -n 's/.*in cooldown after //p' <<<"$output")" ]
 	redis_reset s2
 }
 
-@test "several servers: --history shows a run as lost if a majority says so, not a minority" {
+@test "several servers: --history shows a run as lost if a majority recorded that, not a minority" {
 	servers_use 1 2 3
 	hold a -t 1h
 	eventually newest_at start 1 2 3

@@ -45,7 +45,7 @@ status() {
 	let_go
 }
 
-@test "--status shows how long a lock has been held and the cooldown of its lease" {
+@test "--status shows how long a lock has been held and the rest of its lease" {
 	hold a -t 1h
 	sleep 1.1
 	status -v -k a
@@ -105,7 +105,7 @@ status() {
 
 queue_is() { [ "$(redis zcard '{redlock:a}:~queue')" -eq "$1" ]; }
 
-@test "--status -v lists those who wait, in their order" {
+@test "--status -v lists the waiters in their order" {
 	local -a waiter
 	local holder
 	hold a
@@ -333,7 +333,7 @@ sys.exit(status)' "$@"
 			    --node-timeout "$patience"
 			says "$broken: " "${said[$how]}"
 			clean
-			# A sanitizer keeps what was freed.
+			# A sanitizer keeps freed memory.
 			(($(<memory) < 300000)) ||
 				grep -q __asan_init "$REDLOCK_RUN"
 			# What it answers to EVAL is no history.

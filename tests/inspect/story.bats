@@ -30,7 +30,7 @@ nagios() {
 	[ "${#lines[@]}" -eq 1 ]
 }
 
-@test "--history, --all, --failed, --since, --max-age and --metrics agree on what became of each night" {
+@test "--history, --all, --failed, --since, --max-age and --metrics agree on the end of each night's run" {
 	local token success
 
 	# One night it succeeds.

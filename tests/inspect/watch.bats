@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 #
-# --status --watch: at a terminal, on which tests/helpers/vt.py keeps what is
-# drawn.
+# --status --watch at a terminal, whose screen tests/helpers/vt.py records.
 #
 # shellcheck disable=SC2016,SC2154
 

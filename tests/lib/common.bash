@@ -290,12 +290,12 @@ environs_marked() {
 }
 
 # nothing_left: for teardown; what a test has started must be gone by itself.
-# What is not gone is named and killed, and the test has failed.
+# Remaining processes are named and killed, and the test fails.
 nothing_left() {
 	local limit=30 end pid pids
 	[[ -z ${BATS_TEST_NAME:-} || -n ${BATS_TEST_COMPLETED:-} ]] || limit=0
 	eventually "$limit" nothing_marked && return 0
-	# what is killed last may have started something meanwhile
+	# the last process killed may have started another meanwhile
 	end=$((SECONDS + 20))
 	while mapfile -t pids < <(marked) && ((${#pids[@]} && SECONDS < end)); do
 		for pid in "${pids[@]}"; do

@@ -25,9 +25,9 @@ faults_write_helpers() {
 		    time.sleep(0.003)
 	END
 
-	# rude.py LISTEN SERVER MODE: a server that is told by the file MODE, read
-	# again for every answer, what to answer; "pass" is what SERVER says.
-	# While it is "late", what comes on the first connection has to wait.
+	# rude.py LISTEN SERVER MODE: a server whose replies follow the file MODE,
+	# which it reads for each reply; "pass" passes on the reply of SERVER.
+	# With "late" the requests on the first connection have to wait.
 	cat >"$BATS_FILE_TMPDIR/rude.py" <<-'END'
 		import os, socket, sys, threading, time
 		listen, server, mode_file = sys.argv[1:]

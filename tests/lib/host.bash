@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 #
 # A host of our own, as far as files go: /etc and /dev are directories of the
-# test, for what is started by `on_host` alone.
+# test, for processes that `on_host` starts.
 
 # host_is_possible: whether we may have mounts of our own; if not, skip.
 host_is_possible() {

@@ -26,9 +26,9 @@ modes_quorum() {
 }
 
 modes_write_scripts() {
-	# The oracle: a kernel lock, which a process loses when it dies, however
-	# it does.  $2 is -s for a reader, -x for a writer, N for one of N.
-	# (Of N files, tried in their order, one is free for each of N who try.)
+	# The oracle: a kernel lock, which a process loses however it dies.  $2 is
+	# -s for a reader, -x for a writer, N for one of N.  (Each of N processes
+	# that try N files in their order finds one free.)
 	cat >enter <<-'END'
 		case $2 in
 		-*)	exec 9>>oracle
@@ -40,7 +40,7 @@ modes_write_scripts() {
 			done ;;
 		esac
 	END
-	# What a client runs: it stays until it is told to leave.
+	# A client's COMMAND: it stays until the file "leave" appears.
 	cat >inside <<-'END'
 		. ./enter
 		echo "$REDLOCK_TOKEN" >"token-$1"
@@ -79,8 +79,8 @@ permit() {
 	client "$1" "$2" --slots "$2" -w 5m "${@:3}"
 }
 
-# client_queues KIND NAME [ARG...]: that one comes, and is the last in the queue
-# now. (Those who run may be in the queues of several servers for a moment yet.)
+# client_queues KIND NAME [ARG...]: the client starts, and is now the last in the
+# queue.  (Running clients may be in the queues of several servers for a moment.)
 client_queues() {
 	"$@"
 	eventually client_queued "$2"
@@ -251,7 +251,7 @@ clients_crowd_over() {
 		[ -s "$file" ] || return 1
 	done
 	all_over 60
-	# What was killed in the middle of its start may take its time to go.
+	# A process killed during its start may take some time to go.
 	eventually nothing_marked
 }
 

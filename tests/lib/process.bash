@@ -1,14 +1,14 @@
 # shellcheck shell=bash disable=SC2154
 #
-# What the tests of COMMAND, its signals and its processes share.  `load
+# Functions for tests of COMMAND, its signals and its processes.  `load
 # ../lib/common` comes first.
 
-# Not the caller's terminal: with it redlock-run behaves differently, and what
-# a test does to a group must not reach whoever runs the tests.  Nor the
-# caller's idea of what is ignored; bash ignores SIGINT in the background.
+# Runs have no terminal: with one redlock-run behaves differently, and signals to
+# a group could reach the caller of the tests.  No signal is ignored either; bash
+# ignores SIGINT in the background.
 alone=(setsid env --default-signal)
 
-# What waits for something that does not end fails, and keeps nobody waiting.
+# A wait for something that does not happen fails in time.
 # shellcheck disable=SC2034
 limited=(timeout --foreground -s KILL 60)
 
@@ -38,14 +38,14 @@ helpers_install() {
 begin() {
 	out=$BATS_TEST_TMPDIR/out
 	err=$BATS_TEST_TMPDIR/err
-	# What is in them is never another's.
+	# Each run begins with empty files.
 	: >"$out"
 	: >"$err"
 	"${alone[@]}" "$@" </dev/null >"$out" 2>"$err" 3>&- 4>&- &
 	pid=$!
 }
 
-# ends_with STATUS: what was begun last ends, with STATUS.
+# ends_with STATUS: the process begun last ends with STATUS.
 ends_with() {
 	local status=0
 	eventually gone "$pid"
@@ -57,7 +57,7 @@ ends_with() {
 	}
 }
 
-# lines N [FILE]: there are N lines in FILE, or in what was begun last.
+# lines N [FILE]: there are N lines in FILE, or in the output of the last process.
 lines() {
 	local -a line
 	mapfile -t line <"${2:-$out}"

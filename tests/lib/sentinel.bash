@@ -138,8 +138,8 @@ sentinel_fail_over() {
 	sentinel_failed_over "$before"
 }
 
-# sentinel_replaced PORT: it is not the master any more for t1, who begins anew
-# if it has given up, for want of a replica that answers in time.
+# sentinel_replaced PORT: t1 names another master.  If t1 has given up, because no
+# replica answered in time, it begins again.
 sentinel_replaced() {
 	local fields
 	fields=$(redis_at t1 sentinel master mymaster | paste -sd ' ')
@@ -149,7 +149,7 @@ sentinel_replaced() {
 	return 1
 }
 
-# sentinel_failed_over PORT: it is the master no more; all say who is.
+# sentinel_failed_over PORT: it is no longer the master, and all agree on the new one.
 sentinel_failed_over() {
 	eventually not sentinels_name "$1"
 	eventually sentinels_settled
@@ -161,13 +161,13 @@ sentinels_settled() {
 	sentinels_agree && redis_is "$(sentinel_master)" role master
 }
 
-# A sentinel that has just been busy with another one says no.
+# A Sentinel that has just been busy with another failover refuses.
 sentinel_begin_failover() {
 	[ "$(redis_at t1 sentinel failover mymaster)" = OK ]
 }
 
-# sentinels_agree: by all, and none is at work any more: who dies while a
-# Sentinel still makes it the master is not replaced by anybody.
+# sentinels_agree: all have finished.  A server that dies while a Sentinel still
+# promotes it would not be replaced.
 sentinels_agree() {
 	local name
 	sentinels_name "$(sentinel_names t1)" || return 1

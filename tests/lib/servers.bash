@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2046,SC2154
 #
-# What the files about several servers share: five of them, s1 to s5, of which
-# redlock-run is told the first three.
+# Functions for tests of several servers: five of them, s1 to s5.  redlock-run uses
+# the first three.
 
 servers_start() {
 	local i

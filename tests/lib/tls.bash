@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
 #
-# Certificates of our own, and servers that show them.  All that is asked of
-# such a server by a test goes over its unix socket, without TLS.
+# Certificates of our own, and servers that show them.  Tests query such a server
+# over its unix socket, without TLS.
 
 # no_tls: why there is nothing to test, if so.
 no_tls() {
@@ -12,7 +12,7 @@ no_tls() {
 	fi
 }
 
-# tls_authority NAME: who signs certificates.
+# tls_authority NAME: makes an authority that signs certificates.
 tls_authority() {
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 \
 	    -nodes -days 10 -subj "/CN=$1" -keyout "$1.key" -out "$1.crt"

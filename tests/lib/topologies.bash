@@ -57,8 +57,8 @@ silent_but() {
 
 ## A COMMAND that can be watched
 
-# overseen: a script for COMMAND.  It notes when it began and what it was told,
-# and stays until the file "leave" is there; who finds another inside says so.
+# overseen: a script for COMMAND.  It records its start and its argument, and
+# stays until the file "leave" is there; it reports another one inside.
 overseen='mkdir inside || touch overlap
 	echo "$1" >>order
 	date +%s%N >>began
@@ -94,8 +94,8 @@ overseen_more_renewals() {
 	(($(grep -c renewed "$bg_err") > $1))
 }
 
-# overseen_ends STATUS: what `overseen_holds` has begun is told to end, and
-# does, as STATUS; no two were ever inside.
+# overseen_ends STATUS: lets the run of `overseen_holds` end, and it does so with
+# STATUS; no two were ever inside.
 overseen_ends() {
 	touch leave
 	redlock_ended "$1"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The lock itself: what is in Redis while it is held, who is kept out, how it
-# is renewed and given back, and what COMMAND is told about it.
+# The lock itself: its keys in Redis, mutual exclusion, renewal, release, and the
+# variables of COMMAND.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
 load ../lib/common
@@ -104,7 +104,7 @@ word() {
 	touch "$BATS_TEST_TMPDIR/let-go"
 }
 
-## What is in Redis
+## Keys and values in Redis
 
 @test "the lock's value names its owner in readable form" {
 	local value before after
@@ -573,7 +573,7 @@ run_fence() {
 	done
 }
 
-@test "a malformed fence counter keeps nobody from the lock" {
+@test "a malformed fence counter does not make the lock busy" {
 	local next
 
 	redis set '{redlock:a}:~fence' garbage

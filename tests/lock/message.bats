@@ -25,7 +25,7 @@ def find(d):
 print(find(json.load(sys.stdin)))' "$2"
 }
 
-@test "-m TEXT is shown to those who find the lock busy, in --status and in --history" {
+@test "-m TEXT is shown to runs that find the lock busy, in --status and in --history" {
 	hold a -m 'https://ci.example/job/7 by hand'
 	run -75 redlock -k a -- true
 	[[ $output == *"(sh: https://ci.example/job/7 by hand) for "* ]]
@@ -75,7 +75,7 @@ print(find(json.load(sys.stdin)))' "$2"
 	let_go
 }
 
-@test "a value of another version is somebody else's" {
+@test "a value of another version is a foreign holder" {
 	redis set redlock:a 'redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c' px 60000
 	run -75 redlock -k a -- true
 	[[ $output == *'another client (redlock-run/1 token=x'* ]]

@@ -354,7 +354,7 @@ end,$one waited=7 ran=3 ended=exited status=0" ]
 	(($(redis pttl "$runs") > 29 * 86400000))
 }
 
-@test "history: an attempt that is given up leaves nothing, and nobody else's entries are touched" {
+@test "history: an attempt that is given up leaves nothing, and the entries of others stay" {
 	acquire you 1 1000 0 0 1 ' waited=1'
 	release you '' 0 1 ' ended=exited' "$details"
 	acquire me 1 1000 0 0 1 ' waited=7'
@@ -494,7 +494,7 @@ wake='{redlock:a}:~wake:me'
 	(($(counter) > now && $(counter) < now + 120000000))
 }
 
-@test "hand-over: whoever has written no nonce, or shares the lock, is woken to ask" {
+@test "hand-over: a waiter without a nonce, or a reader, is woken to ask" {
 	acquire you 1 5000 0 0 1 ''
 	acquire me 1 1000 100 60000 1 ''
 	release you '1 ' 0 1 '' '' 5000 1
@@ -528,7 +528,7 @@ wake='{redlock:a}:~wake:me'
 	[ "$(counter)" = 5001 ]
 }
 
-@test "hand-over: a run that ends before it has confirmed its grant is written down whole" {
+@test "hand-over: a run that ends before it has confirmed its grant has start and end in the history" {
 	acquire you 1 5000 0 0 1 ''
 	acquire me 1 1000 100 60000 1 '' 77
 	release you '1 ' 0 1 '' '' 5000 1
@@ -646,7 +646,7 @@ dead_waiters() {
 	(($(redis zcard "$queue") < 200))
 }
 
-@test "no call removes more dead waiters than it has time for" {
+@test "a script removes a limited number of dead waiters" {
 	dead_waiters 1000 dead 200
 	[ "$(acquire me 1 1000 0 0 1 | first)" = 1 ]
 	(($(redis zcard "$queue") >= 600))
@@ -726,7 +726,7 @@ dead_waiters() {
 	[ "$(limit=1000 slot=1 script_run status '' '' | tail -n 2 | first)" = '~shared' ]
 }
 
-@test "modes: whoever uses the lock, rests on it or waits for it decides the mode" {
+@test "modes: a holder, a cooldown or a waiter decides the mode" {
 	limit=2 slot=2 acquire two 1
 	[ "$(redis get '{redlock:a}:~slots')" = 2 ]
 	for limit in 0 1 3; do
@@ -755,7 +755,7 @@ dead_waiters() {
 	[ "$(limit=2 slot=2 acquire two 1 | field granted readers reason)" = '0 1 1' ]
 }
 
-@test "modes: a run that holds the lock elsewhere is not asked for its mode" {
+@test "modes: a run that holds the lock on other servers is not refused for its mode" {
 	limit=2 slot=2 acquire two 1
 	[ "$(heals=1 limit=1 acquire me 1 | first)" = 1 ]
 	[ "$(limit=1 renew me 1 1000 | first)" = 1 ]

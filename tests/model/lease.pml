@@ -377,7 +377,7 @@ inline set_forward(i)
 	}
 }
 
-/* A connection is cut, and what was under way is lost ... */
+/* A connection is cut, and the request under way is lost ... */
 inline lose(c, i)
 {
 	d_step {

@@ -144,7 +144,7 @@ bit rare, agreed;
 #define TOO_SOON(c)	false
 #endif
 
-/* Who is here, and whether one is in another mode than c. */
+/* Clients that have a key or a place, and whether one uses another mode than c. */
 #define HERE(c)		(client[c].key > 0 || client[c].beat > 0)
 #ifdef MODES
 #define DIFFERS(c, j)	(HERE(j) && client[j].mode != client[c].mode)
@@ -388,7 +388,7 @@ inline tidy(c)
 	C.attempt = (C.phase == IDLE && !TRACE -> 0 : C.attempt)
 }
 
-/* Who has gone has left nothing, once nothing is under way. */
+/* A client that has gone has left nothing, once no request is under way. */
 #define CLEAN(c)	(client[c].phase != IDLE || client[c].dirty || \
 			client[c].request != NONE || \
 			client[c].key == 0 && client[c].beat == 0)

@@ -18,7 +18,7 @@
 #define CONFIRM		RENEW
 #endif
 
-/* What is under way will not be answered. */
+/* The request under way will have no reply. */
 inline spend(c)
 {
 	C.nonce = (C.nonce == SENT -> SPENT : C.nonce);
@@ -397,7 +397,7 @@ inline crash(c)
 	}
 }
 
-/* The connection is cut.  What was under way is lost or waits in the server. */
+/* The connection is cut; the request under way is lost or waits in the server. */
 inline cut(c)
 {
 	d_step {

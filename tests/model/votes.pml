@@ -148,7 +148,7 @@ inline look(c, i)
 	L.timer = (L.blocked -> REFRESH : POLL)
 }
 
-/* What was said before our last vote may be over by now. */
+/* Reports from before our last vote may be out of date. */
 inline forget_earlier(c)
 {
 #ifndef OLD_NEWS

@@ -1,12 +1,10 @@
 /*
- * What the models of the queue share: who waits, in which order, who is woken
- * and who gets the lock.
+ * The common part of the queue's models: waiters, their order, wakes and grants.
  *
- * Both have a discrete clock, which ticks only when all that is due has been
- * done.  The lock may be nobody's for BOUND ticks while somebody waits; what
- * goes wrong meanwhile starts the count again.  As the order is kept, and those
- * who are before a waiter are only so many, that means that nobody waits for
- * ever.
+ * Both models have a discrete clock, which ticks only when all due work is done.
+ * The lock may be free for at most BOUND ticks while a client waits; a fault
+ * starts the count again.  The order is kept, and only a finite number of
+ * clients precedes a waiter, so no client waits for ever.
  *
  * -DLAX leaves out the invariants of order and history.  It shows that another
  * one breaks as well, where those would break first.

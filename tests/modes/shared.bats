@@ -356,7 +356,7 @@ reader_renewed() {
 	all_over
 }
 
-@test "a reader that does not confirm its grant delays nobody" {
+@test "a reader that does not confirm its grant delays no other" {
 	writer 1
 	clients_started 1
 	client_queues reader 2

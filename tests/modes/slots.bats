@@ -237,7 +237,7 @@ other_mode() {
 	all_over
 }
 
-@test "slots: a waiter that does not confirm its grant delays nobody" {
+@test "slots: a waiter that does not confirm its grant delays no other" {
 	permit 1 2
 	permit 2 2
 	clients_started 1 2

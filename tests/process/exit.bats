@@ -304,7 +304,7 @@ teardown_file() { redis_stop_all; }
 	free a
 }
 
-@test "127: a command line in one word is answered with sh -c" {
+@test "127: the message about a command line in one word mentions sh -c" {
 	run -127 --separate-stderr redlock -k a -- 'echo hi'
 	says 'echo hi was not run' '; use sh -c for a command line in one word'
 	run -127 --separate-stderr redlock -k a -- \

@@ -272,7 +272,7 @@ only_witnesses() {
 	ends_with 79
 }
 
-# nothing_marked_but_us: of what was begun only redlock-run and its guard live.
+# nothing_marked_but_us: of all processes only redlock-run and its guard live.
 nothing_marked_but_us() {
 	local each
 	for each in $(marked); do
@@ -316,7 +316,7 @@ nothing_marked_but_us() {
 	ends_with 143
 }
 
-# no_descriptor_of_ours PID: neither 0 to 2, nor a file, nor a connection.
+# no_descriptor_of_ours PID: it has no descriptor 0 to 2, file or connection.
 no_descriptor_of_ours() {
 	local fd
 	for fd in "/proc/$1/fd/"*; do
@@ -360,7 +360,7 @@ no_descriptor_of_ours() {
 }
 
 # bats test_tags=soak
-@test "a guard that was stopped for many renewals kills nobody when it goes on" {
+@test "a guard that was stopped for many renewals kills no process when it continues" {
 	local guard
 	begin redlock-run -t 1s --node-timeout 500ms -k a -- witness "$log"
 	eventually witness_ready "$log"

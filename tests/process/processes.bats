@@ -106,8 +106,8 @@ leads_session() {
 	(($(ps -o sid= -p "$1") == $1))
 }
 
-# stopped_with STATUS PID...: what was begun ends with STATUS, the lock is
-# free, and the processes are gone.
+# stopped_with STATUS PID...: the process begun last ends with STATUS, the lock
+# is free, and the processes are gone.
 stopped_with() {
 	ends_with "$1"
 	shift

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # bats file_tags=timing
 #
-# Signals: who gets which, how fast, and who does not.  Without a terminal;
+# Signals: which processes get which, and how fast.  Without a terminal;
 # terminal.bats has the other half.
 #
 # Scripts in single quotes are for COMMAND; the variables come from helpers.

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # bats file_tags=timing
 #
-# At a terminal: an interactive bash, and somebody who types; tests/helpers/pty
-# has the steps of a dialogue.
+# At a terminal: an interactive bash, and typed input; tests/helpers/pty has the
+# steps of a dialogue.
 #
 # Scripts in single quotes are for COMMAND; the variables come from helpers.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154

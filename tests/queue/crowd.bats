@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Many who wait in turn, on five servers and on one: all are served, nearly all
-# in their order, and the servers are not asked more for it than they must be.
+# Many waiters, on five servers and on one: all are served, nearly all in their
+# order, and with few more requests than the least possible number.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2004
 
 load ../lib/common
@@ -55,8 +55,8 @@ inversions() {
 	END { print wrong + 0 }' tickets tokens
 }
 
-# nearly_in_order: a few of the 276 pairs may go wrong.  Who tries again and
-# again after random times gets half of them wrong.
+# nearly_in_order: a few of the 276 pairs may be wrong.  With retries after random
+# times half of them would be.
 nearly_in_order() {
 	local n
 	n=$(inversions)
@@ -108,9 +108,9 @@ crowd_requests() {
 		END { print n + 0 }'
 }
 
-# The least that is possible, of each server and for each who waits: an acquire
-# that is refused, the wait, an acquire that is granted, a renewal that leaves
-# the queue, the release.
+# The least number, for each server and each waiter: an acquire that is refused,
+# the wait, an acquire that is granted, a renewal that leaves the queue, the
+# release.
 @test "each of 24 waiters sends each server at most two and a half times the least number of requests" {
 	local i n took ideal=$((5 * crowd))
 

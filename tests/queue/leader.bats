@@ -19,7 +19,7 @@ teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
 # leader_host NAME [ARG...]: a host runs its daemon, which writes down that it
-# has begun, and lives until it is told to go.
+# has begun, and runs until the file "go" appears.
 leader_host() {
 	local name=$1
 	shift

@@ -17,7 +17,7 @@ setup() {
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
-## What is lost on the way
+## Lost requests and replies
 
 @test "a waiter makes up for a lost wake-up at its next heartbeat" {
 	local began_us

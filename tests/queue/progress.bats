@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 #
 # The line that a run at a terminal draws while it waits; tests/helpers/vt.py
-# keeps what is on the screen.
+# records the screen.
 #
 # shellcheck disable=SC2016,SC2154
 
@@ -204,7 +204,7 @@ progress_dialogue() {
 	END
 }
 
-@test "a terminal that takes nothing (^S) holds nobody up" {
+@test "a terminal that takes nothing (^S) delays no run" {
 	progress_dialogue <<-'END'
 		type $wait inf -- touch inside
 		shows ^a: 1st of 1, behind

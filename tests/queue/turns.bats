@@ -77,8 +77,8 @@ one_ticket() {
 	eventually servers_only_fences 1 2 3
 }
 
-# lives_on: whoever asks for the lock wakes the first, who then counts as dead
-# two seconds later; until the file "asked" is there, 1 does not.
+# lives_on: an acquire wakes the first waiter, which counts as dead two seconds
+# later; until the file "asked" is there, 1 does not.
 lives_on() {
 	local i
 	until [ -e asked ]; do

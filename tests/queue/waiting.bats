@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Waiting in turn on one server: who is served when, how long the others wait,
-# and what they are told.
+# Waiting in turn on one server: the order of the waiters, how long they wait,
+# and their messages.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
 load ../lib/common
@@ -221,7 +221,7 @@ teardown_file() { redis_stop_all; }
 	waiters_served 2
 }
 
-## What is said
+## Messages
 
 @test "a wait of more than a second names the holder once, and how long it took" {
 	local began_us
@@ -242,7 +242,7 @@ teardown_file() { redis_stop_all; }
 	[ ! -s 2.err ]
 }
 
-@test "a longer wait that runs out says for how long it was" {
+@test "the message at the end of a long wait has its length" {
 	hold a
 	run -75 --separate-stderr redlock -k a -w 1.5s -- true
 	says 'a: waiting for' 'a: gave up after 1s: held by' "pid $bg_pid"

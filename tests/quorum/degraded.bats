@@ -83,7 +83,7 @@ degraded_lines() {
 	let_go
 }
 
-@test "-q silences what is reported of a minority" {
+@test "-q silences the reports about a minority" {
 	redis_stop s3
 	degraded_hold -q
 	sleep 1.5

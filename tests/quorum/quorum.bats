@@ -303,7 +303,7 @@ free_at_tcp() {
 	[ "$(redis_at tcp exists redlock:a)" = 0 ]
 }
 
-@test "-v remarks on an even number of servers" {
+@test "-v reports an even number of servers" {
 	servers_use 1 2 3 4
 	run -0 --separate-stderr redlock -k a -- true
 	silent
@@ -342,7 +342,7 @@ free_at_tcp() {
 	redlock -k b --min-hold 61s -r "$(server_url 1)" -- true
 }
 
-@test "restarted servers have no vote, and the message tells until when: 69" {
+@test "restarted servers have no vote, and the message has the remaining time: 69" {
 	local i
 
 	for i in 1 2 3; do

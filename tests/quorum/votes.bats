@@ -96,7 +96,7 @@ rival_queues() {
 	redis_at "s$1" zadd '{redlock:a}:~queue' "$2" rival
 }
 
-# candidate_is_later: than we, who have just got our ticket.
+# candidate_is_later: the other candidate's ticket is later than our new one.
 candidate_is_later() {
 	eventually two_candidates
 	rival_queues 1 "$(now_us)"
@@ -212,7 +212,7 @@ taken_again() {
 	eventually servers_only_fences 1 2
 }
 
-@test "a split vote: a dead candidate delays nobody" {
+@test "a split vote: a dead candidate delays no other" {
 	servers_use 1 2
 	candidate 1
 	redis_at s1 del redlock:a

@@ -295,7 +295,7 @@ nobody_inside() {
 	cluster_left
 }
 
-@test "cluster: --min-hold keeps the lock where the slot has gone" {
+@test "cluster: --min-hold keeps the lock on the node to which the slot moved" {
 	overseen_holds -t 1h --min-hold 1h
 	cluster_move_slot redlock:a
 	overseen_ends 0

@@ -115,7 +115,7 @@ everything() {
 	does -k a -t 6s --restart-grace 6s --node-timeout 3s -- true
 	does -k a -s -- true
 	does -k a --slots 2 -r "$REDLOCK_REDIS?db=1" -- true
-	# Behind somebody who waits, and then behind somebody who holds it.
+	# Behind a waiter, and then behind a holder.
 	redis zadd '{redlock:a}:~queue' 1 rival
 	redis hset '{redlock:a}:~beat' rival \
 	    '9000000000000000 exclusive 1 redlock-run/2 token=rival try=1 x'
@@ -151,15 +151,14 @@ denied() {
 	for word in "${permitted[@]}"; do
 		[[ $word == +* ]] || continue
 		redis acl setuser default "-${word#+}"
-		# A permission that is missing is said at once.
+		# A missing permission is reported at once.
 		[ "$word" = +wait ] && everything 3s || everything 50ms
 		redis acl setuser default "$word"
 		echo "without $word: ${statuses[*]}"
 		cat said
 		[ "$(denied)" = "${word#+}" ]
-		# Nor is a history that cannot be written a reason to stop, nor a
-		# script that has to be sent whole, nor a queue that cannot be
-		# left by those who do not get the lock, nor a key without a type.
+		# A run goes on without a history, with whole scripts, without the
+		# type of a key, and if a run that gives up cannot leave the queue.
 		[[ $word == +type || $word == +xadd || $word == +xdel || $word == +evalsha || $word == +zrem ]] || grep -q 'the user needs \|cannot release' said
 	done
 }

@@ -140,7 +140,7 @@ both="$(redis_cli_text r2 exists redlock:a); $(redis_cli_text r3 exists redlock:
 	only_fence r1
 }
 
-@test "--replicas: a message tells that the time is too short for a reply" {
+@test "--replicas: a message reports that the time is too short for a reply" {
 	redis_freeze r2
 	redis_freeze r3
 	run -69 --separate-stderr redlock -k a --replicas 1 --node-timeout 50ms \

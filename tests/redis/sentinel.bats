@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# redis+sentinel://: the master is asked for at every connect, and followed.
+# redis+sentinel://: a run asks for the master at every connection and follows it.
 # shellcheck disable=SC2034,SC2154,SC2016
 # bats file_tags=long
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# rediss://: the server has to prove who it is, and then everything is as
+# rediss://: the server has to prove its identity; everything else works as
 # without TLS.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
@@ -35,7 +35,7 @@ refused() {
 	not held a
 }
 
-## Who it is
+## The server's certificate
 
 @test "TLS: a certificate for the URL's host or address is accepted" {
 	local host
@@ -117,7 +117,7 @@ refused() {
 	[ ! -e ran ]
 }
 
-## Who we are
+## Our certificate
 
 @test "TLS: a server that requires a client certificate gives 77 without one" {
 	local url

@@ -5,7 +5,7 @@
  */
 #include "life.h"
 
-/* Some servers are held by somebody else, who may be a candidate as we are. */
+/* Another run holds some servers, and may be a candidate like us. */
 static void
 contenders(void)
 {

@@ -1,14 +1,14 @@
 /*
- * Made-up servers: the functions of conn.h and loop.h without a socket, on a
- * clock that moves only while lock.c waits.  What a server answers is planned
- * in words, "yes=7+40 error lost": the n-th word is for the n-th request, the
- * last one for all that follow; see struct step.  Or, in the model, it follows
- * from what the scripts do, after delays made up by chance.
+ * Simulated servers: the functions of conn.h and loop.h without a socket, on a
+ * clock that moves only while lock.c waits.  A server's replies are planned in
+ * words, "yes=7+40 error lost": the n-th word is for the n-th request, the last
+ * one for all that follow; see struct step.  Or, in the model, they follow from
+ * the actions of the scripts, after random delays.
  *
  * world.h includes it behind the sources of the lock, which are compiled with
  * this clock: see START below.  Requests on one connection are executed and
- * answered in their order; connections overtake each other, and what was sent is
- * executed even after the connection was closed, but not when the network cut it.
+ * answered in their order.  Connections overtake each other.  A request is executed
+ * even after its connection was closed, but not if the network cut it.
  */
 #ifndef SERVERS_H
 #define SERVERS_H
@@ -67,7 +67,7 @@ struct waiter {
 	int64_t beat_us;
 };
 
-/* What a server has for an owner, who is known by its id. */
+/* A server's data about an owner, by its id. */
 struct holding {
 	char value[OWNER_ID];
 	int64_t until_ms;
@@ -180,7 +180,7 @@ static struct {
 	bool calm;   /* in the model: no server stalls, */
 	bool cuts;   /* the network cuts connections, */
 	bool faults; /* servers forget */
-	int greed;   /* what the rival takes of what is free, in per cent */
+	int greed;   /* how much of the free locks the rival takes, in % */
 	struct made_up *liar; /* no number that it sends can be trusted */
 	int lies;
 	int64_t overlap_ms; /* when two first held the lock; 0: never */
@@ -755,7 +755,7 @@ executed(struct made_up *m, const struct event *e)
 	answer->reply = reply;
 }
 
-/* Our list gets a word, and whoever blocks on it a reply. */
+/* Our list gets an element, and a BLPOP on it a reply. */
 static void
 wake(struct made_up *m)
 {
@@ -874,9 +874,9 @@ deleted(struct made_up *m)
 }
 
 /*
- * The rival takes what is free, without the queue, where its own account of
- * the server's age lets it; and counts on it for a whole TTL, whatever becomes
- * of the server.  Now and then it gives everything back.
+ * The rival takes free locks, without the queue, if it finds the server old
+ * enough, and relies on them for a whole TTL, whatever happens to the server.
+ * Now and then it gives everything back.
  */
 static void
 rival_acts(void)

@@ -1,7 +1,6 @@
 /*
- * What becomes of argv and the environment, where no message tells: the
- * values that the rest of the program trusts.  What is refused, and in what
- * words, is for tests/cli/options.bats.
+ * The values that argv and the environment give to the rest of the program.
+ * tests/cli/options.bats tests errors and their messages.
  */
 #include <sys/wait.h>
 

@@ -1,6 +1,6 @@
 /*
- * What the lines of a configuration file come to, and what is wrong with
- * others.  Which names and values there are is for tests/cli/config.bats.
+ * The settings in the lines of a configuration file, and the mistakes in other
+ * lines.  tests/cli/config.bats tests their names and values.
  */
 #include "../../src/config/conffile.c"
 #include "tap.h"
@@ -8,7 +8,7 @@
 static struct conffile file;
 static char text[CONFFILE_SIZE];
 
-/* Parses len bytes; what is wrong with them. */
+/* Parses len bytes.  Returns the mistake, or NULL. */
 static const char *
 parse_bytes(const char *bytes, size_t len)
 {

@@ -249,7 +249,7 @@ several_units(void)
 		refused(bad[i]);
 }
 
-/* What is written drops what is finer than its second unit. */
+/* Everything finer than the second unit is dropped. */
 static void
 format_reads_back(void)
 {

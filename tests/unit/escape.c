@@ -256,7 +256,7 @@ every_size(void)
 	free(whole);
 }
 
-/* What was escaped once stays as it is. */
+/* Escaping twice changes nothing. */
 static void
 idempotent(void)
 {

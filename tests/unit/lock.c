@@ -163,7 +163,7 @@ views(void)
 	SAME_INT(lock_state_read(&v, &a), -1);
 }
 
-/* No number outside its range is read, nor a grant that is none. */
+/* A number outside its range, or a grant of neither 0 nor 1, is malformed. */
 static void
 no_views(void)
 {
@@ -199,7 +199,7 @@ no_views(void)
 	}
 }
 
-/* Who was named as the holder; nobody, for ever, if nobody was. */
+/* Returns the holder in the last refusal; an empty state without end if none. */
 static struct lock_state
 holder(void)
 {
@@ -326,7 +326,7 @@ no_memory(void)
 	}
 }
 
-/* Whatever goes wrong, what was won stays until its time is over. */
+/* Whatever goes wrong, a vote stays until its time is over. */
 static void
 failures_change_nothing(void)
 {
@@ -756,7 +756,7 @@ history(void)
 	SAME_TEXT(nth(0, 2)->args[4], "pid=0 host= user= command=");
 	lock_close(&world.lock);
 
-	/* A candidate may lose; who holds it says so when it leaves a queue. */
+	/* A candidate may lose; a holder is known when it leaves a queue. */
 	begin(3, 1000, 100);
 	plan((const char *const[]){ "yes+5", "yes+5", "no+5 no+5" });
 	SAME_INT(acquire(), LOCK_HELD);
@@ -773,7 +773,7 @@ history(void)
 	SAME_TEXT(nth(2, 1)->args[3], "");
 	lock_close(&world.lock);
 
-	/* The lock is lost on one of them, and that one is told in passing. */
+	/* A server that lost the lock gets the end, without waiting for a reply. */
 	begin(3, 1000, 100);
 	plan((const char *const[]){ "yes", "yes", "yes yes no silent" });
 	SAME_INT(acquire(), LOCK_HELD);
@@ -1207,7 +1207,7 @@ wins_the_contest(void)
 	lock_close(&world.lock);
 }
 
-/* What was asked before the vote was given back says nothing of it. */
+/* A reply to a request from before the vote was given back is no vote. */
 static void
 stale_answer(void)
 {
@@ -1403,7 +1403,7 @@ heals(void)
 	    "acquire@433/1");
 	lock_close(&world.lock);
 
-	/* A key that is another's now is asked for at every third. */
+	/* A key that another run has taken is requested every third of the TTL. */
 	begin(3, 1000, 100);
 	world.servers[2].plan = "yes yes no no yes";
 	SAME_INT(acquire(), LOCK_HELD);
@@ -1455,7 +1455,7 @@ counts_late_vote(void)
 	lock_close(&world.lock);
 }
 
-/* Those who lost it do not prove each other. */
+/* Servers that lost the key do not prove each other. */
 static void
 heals_without_majority(void)
 {
@@ -1535,7 +1535,7 @@ late_votes(void)
 	CHECK(valid(0) > 2000);
 	lock_close(&world.lock);
 
-	/* Its connection was cut, and it is asked again while held. */
+	/* After a cut connection the acquire goes again while the lock is held. */
 	begin_with_grace(3, 1000, 100, 1000);
 	world.servers[2].plan = "lost+60 yes";
 	SAME_INT(acquire(), LOCK_HELD);

@@ -112,7 +112,7 @@ one_knows_the_end(void)
 	}
 }
 
-/* Whoever broke the lock is known whether the run has recorded its end or not. */
+/* A --break is known whether the run has recorded its end or not. */
 static void
 broken(void)
 {

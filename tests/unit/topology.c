@@ -1,7 +1,6 @@
 /*
- * Where a cluster sends us, and the order in which addresses are tried.  What
- * is misread here sends a lock to the wrong server; what is left out is never
- * reached.
+ * Where a cluster sends us, and the order in which addresses are tried.  A
+ * mistake here would send a lock to the wrong server, or never reach an address.
  */
 #include "../../src/redis/topology.c"
 #include "tap.h"

@@ -5,7 +5,7 @@
 #include "../../src/redis/url.c"
 #include "tap.h"
 
-/* Reads a copy of url without a byte to spare; NULL or what is wrong. */
+/* Parses a copy of url without a spare byte behind it; returns the mistake. */
 static const char *
 parse(struct address *a, const char *url)
 {

@@ -1,6 +1,6 @@
 /*
- * What is decided from the votes of three servers.  Each row differs in one
- * thing from the one before or from a group's first.
+ * The decision for each tally of three servers.  Each row differs in one thing
+ * from the one before or from a group's first.
  */
 #include "../../src/lock/votes.c"
 #include "tap.h"
