@@ -260,7 +260,7 @@ model:
 # MODE.  SEED=N repeats a run.
 chaos: $(PROGRAM)
 	@export REDLOCK_RUN='$(abspath $(PROGRAM))'; \
-	tests/chaos/run $(or $(SECONDS),150) '$(SEED)' $(MODE)$(if $(MODE),, && \
+	tests/chaos/run $(or $(SECONDS),175) '$(SEED)' $(MODE)$(if $(MODE),, && \
 		tests/chaos/pauses $(or $(PAUSES),60) $(SEED))
 
 # Draws the picture for the README from a real run; needs root.
