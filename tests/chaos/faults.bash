@@ -187,7 +187,7 @@ find_spare() {
 	((${#have[@]} >= n + minority + 1))
 }
 
-# The lock and all that belongs to it.
+# Deletes the lock and all keys that belong to it.
 flush() {
 	local i token spare forget='
 		local v = redis.call("GET", KEYS[1]) or ""
@@ -208,10 +208,9 @@ flush() {
 	pass 1000
 }
 
-# Wall clocks of servers.  What is set back makes leases last, and the server look
-# younger; a restart sets it right.  A majority that is left waits for nobody, but
-# one server alone would keep a dead holder's lease for all that time, so it
-# loses seconds.
+# Sets the wall clocks of servers back: leases there last longer, and the server
+# looks younger, until a restart sets its clock right.  A single server would keep
+# a dead holder's lease for all that time, so its clock goes back by seconds only.
 step_back() {
 	local i ms=$(((RANDOM * 32768 + RANDOM) % 3600000)) wait=$((RANDOM % 6000))
 	((minority && RANDOM % 3)) || ms=$((ms % 2000 + 10))
@@ -226,8 +225,8 @@ step_back() {
 	done
 }
 
-# What is set forward ends all leases there: as if it were flushed.  The holder
-# does not release the lock meanwhile, since its COMMAND is stopped.
+# Sets clocks forward: all leases on these servers end, as if they were flushed.
+# The holder's COMMAND is stopped, so that the lock is not released meanwhile.
 step_forward() {
 	local i ms=$(((RANDOM * 32768 + RANDOM) % 3600000 + ttl)) token spare
 	choose 5
@@ -246,7 +245,8 @@ step_forward() {
 	pass 1000
 }
 
-# right_clock SERVER: by a restart, as soon as it may lose its data.
+# right_clock SERVER: restarts it with the right time, as soon as it may lose its
+# data.
 right_clock() {
 	((!over)) || return
 	busy[$1]=$clock

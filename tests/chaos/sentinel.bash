@@ -3,14 +3,14 @@
 # A master and two replicas, servers 1 to 3, with three Sentinels, 4 to 6; all in
 # one network, on ports of 127.0.0.1.
 #
-# A replica may lack what its master has just answered.  Contenders may rely on
-# the lock all the same if it takes the Sentinels longer than a lease to replace a
-# master that has died, and if nobody talks to two masters: so a master is killed
-# and comes back as a replica of the next.  A master that is stopped, and goes on
-# beside the next, is what SAFETY does not promise anything for.
+# A replica may lack the last writes of its master.  The lock is exclusive all the
+# same if the Sentinels need longer than a lease to replace a dead master, and if
+# no client talks to two masters.  So masters are killed, and return as replicas.
+# SAFETY promises nothing about a master that is stopped, and continues beside its
+# successor.
 
 group_url=redis+sentinel://127.0.0.1:7004,127.0.0.1:7005,127.0.0.1:7006/chaos
-down_after=$((2 * ttl + 500))	# its ping may have been answered a second before
+down_after=$((2 * ttl + 500))	# counts from the last ping, up to a second ago
 
 # start_node SERVER [MASTER]
 start_node() {

@@ -121,7 +121,7 @@ excludes() {
 	rm "$go"
 }
 
-# A lease that has ended is one for both.
+# A lease that has ended blocks neither of them.
 respects_end_of_lease() {
 	local client=$1
 

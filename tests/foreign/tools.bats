@@ -82,8 +82,8 @@ dialogue() {
 
 ## dumb-init, tini
 
-# Those about children and the terminal are redlock-run's own, 32 and 33 are
-# libc's, and nobody can do anything about 9 and 19.
+# redlock-run handles signals about children and the terminal itself.  32 and 33
+# belong to libc; 9 and 19 cannot be handled.
 own_signals=(17 20 21 22)
 others_signals=({1..8} {10..16} 18 {23..31} {34..64})
 
