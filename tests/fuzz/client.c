@@ -266,6 +266,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 5:
 		opt.names.n -= take() & 1;
+		opt.rows = 50;
+		opt.all = take() & 1;
+		if (opt.names.n == 1 && !opt.all && (take() & 1))
+			opt.max_age_ms = 3600000;
 		ask(&opt, history_run);
 		break;
 	case 6:

@@ -96,7 +96,9 @@ word(const struct fake *s, size_t *len)
 		"redlock:a", "{redlock:a}:~3", "{redlock:a}:~runs",
 		"redlock:\x1b]0;x\a", "redlock:~x", "start", "end", "lost",
 		"1763635200500-0", "10.0.0.3", "name.example", "6379", "17",
-		"redlock-run/2 token=x ended=exited ran=7 status=3 waited=1" };
+		"redlock-run/2 token=x ended=exited ran=7 status=3 waited=1",
+		"redlock-run/2 token=y since=1763635200400 pid=1 host=h user=u "
+		"command=c waited=1 skipped=busy" };
 	static char text[4096];
 	const uint8_t n = take();
 
@@ -291,7 +293,8 @@ static const char *const yes[] = { [ACQUIRE] = "*5 1 f 0 s f",
 	[RENEW] = "*2 1 f",
 	[RELEASE] = "*1 1",
 	[STATUS] = "*15 0 5 0 1 f N -2 0 1 -2 0 0 0 *0 *2 w 700",
-	[HISTORY] = "*3 f *3 '1763635200500-0 'start w *0",
+	[HISTORY] =
+	    "*4 f *3 '1763635200500-0 'start w *0 *3 '1763635200501-0 w w",
 	[BREAK] = "*1 1",
 	[INFO] = "i",
 	[BLPOP] = "*2 'key '1",
@@ -310,7 +313,7 @@ static const char *const no[][2] = {
 	[RELEASE] = { "*10 0 0 n n n w n n n n", "*10 0 0 n n n N n n n n" },
 	[STATUS] = { "*15 0 n n n n w n n n n n n n a P",
 	    "*15 0 n 0 1 n N n 0 1 n 0 n 0 W P" },
-	[HISTORY] = { "*3 n T W", "*3 f T a" },
+	[HISTORY] = { "*4 n T W T", "*4 f T a a" },
 	[BREAK] = { "*10 0 0 n n n w n n n n", "*1 n" },
 	[INFO] = { "j", "j" },
 	[BLPOP] = { "N", "a" },
