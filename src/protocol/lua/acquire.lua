@@ -106,8 +106,8 @@ local function used_otherwise()
 	end
 end
 
--- A run that asks the only server once sends nothing after the refusal, so that
--- is written down here; others do it when they leave the queue.
+-- A run that asks a single server once sends nothing after the refusal, so the
+-- refusal records the skip.  Other runs record it when they leave the queue.
 local function skipped(reply, why)
 	if only and heartbeat == 0 and not heals then
 		record_skip(id, details, start .. ' skipped=' .. why, reply[VALUE])
