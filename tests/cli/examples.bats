@@ -409,6 +409,19 @@ container() {
 	readme_logged 4
 }
 
+@test "freeze example: as long as the shell runs, a deploy is refused and sees the message" {
+	readme_block 'frozen for the audit' >script
+	mkfifo typed
+	"${host[@]}" sh script <typed &
+	local freeze=$!
+	exec 5>typed
+	eventually "${host[@]}" redlock-run -q --status deploy
+	run -75 "${host[@]}" redlock-run -k deploy -- true
+	[[ $output == *'(bash: frozen for the audit)'* ]]
+	exec 5>&-
+	readme_all_well "$freeze"
+}
+
 @test "every pasteable block of README and manual runs in a test" {
 	local block word words n=0
 	mapfile -t words < <(grep -ohE "\<readme_block ('[^']+'|[^ )]+)" \
