@@ -108,9 +108,9 @@ $B/%.o: src/%.c $B/flags $B/scripts.h
 # parts, so that a server gets its text only once and its digest afterwards.
 # Frequent cases come first, before the parts that they do not need.
 LUA = src/protocol/lua
-PREAMBLE = common tenure holder state queue
+PREAMBLE = common tenure holder slots state queue
 LOCK_PARTS = common renew_quick tenure acquire_quick release_quick holder \
-	state queue renew confirm acquire release
+	slots state queue renew confirm acquire release
 strip_lua = sed -e 's/^[[:space:]]*//' -e '/^--/d' \
 	-e "s/[[:space:]]*--[^\"']*$$//" -e '/^$$/d'
 $B/lua/%.lua: $(PREAMBLE:%=$(LUA)/%.lua) $(LUA)/%.lua $B/flags

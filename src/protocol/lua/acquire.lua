@@ -35,14 +35,14 @@ end
 -- The waiter who has to be served before us: it has an earlier ticket, and if
 -- we took a place there would be none for it.  Readers share theirs.
 local function in_our_way()
-	local places = free - (ours and 0 or 1)
+	local places
 	local shares = shared and (not value or value == SHARED)
 	for waiter, its in waiters() do
-		local its_slot = its.slots and slot_of[waiter] or slot
+		local its_slot = its.slots and slot_held(waiter) or slot
 		if waiter == token then
 			return nil
 		elseif its_slot == slot and not (shares and its.shares) then
-			places = places - 1
+			places = (places or free_slots() - (ours and 0 or 1)) - 1
 			if places < 0 or shares then
 				return waiter
 			end
@@ -78,9 +78,10 @@ local function used_otherwise()
 		return token_of(its and its:gsub('^cooldown ', '')) and
 			(tonumber(its:match(' slots=(%d+)')) or 1) ~= wanted
 	end
-	if differs(values[1]) then
-		return values[1]
-	elseif values[1] == SHARED and wanted > 1 then
+	local first = slot == 1 and value or read(KEYS[1])
+	if differs(first) then
+		return first
+	elseif first == SHARED and wanted > 1 then
 		pick_slot(1)
 		return (sharing()), true
 	end
@@ -131,10 +132,9 @@ if not mine and not heals then
 	end
 end
 local over = mine and try_of(mine) > try_of(id)
-local left = mine and not ours and not over and slot_of[token]
+local left = mine and not ours and not over and slot_held(token)
 if left then
-	call('DEL', slot_key(left))
-	values[left], free, slot_of[token] = false, free + 1, nil
+	free_slot(left, token)
 	if left == slot or ARGV[5] == '0' then
 		pick_slot(left)
 	end
@@ -147,14 +147,17 @@ if heartbeat > 0 and ticket > 0 and not (ours and only or over) then
 end
 local first, fresh = in_our_way(), nil
 local refused = not ours and (first or over or value and not (shared and value == SHARED))
+if capacity > FEW and values and not index and (free < capacity or not refused) then
+	index_all()
+end
 if not ours and not refused then
 	fresh = value_of(id, details)
 	local held = hold(token, shared, fresh, ttl)
 	if type(held) == 'table' then
 		return held
 	elseif not held then
-		value = foreign(lock)
-		refused, values[slot] = true, value
+		refused, value = true, foreign(lock)
+		forget_survey()
 	end
 end
 if refused then

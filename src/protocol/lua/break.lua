@@ -6,10 +6,11 @@ local function has_it(its)
 	its = (its or ''):gsub('^cooldown ', '')
 	return its:sub(1, #id) == id
 end
+survey()
 for n, its in ipairs(values) do
 	if has_it(its) then
 		pick_slot(n)
-		free_slot()
+		free_slot(n, token)
 		broken = its
 		break
 	end

@@ -14,6 +14,7 @@
 --	skips	the runs that did not get the lock, see record_skip()
 --	2, 3 ..	the further slots; slot 1 is the lock itself
 --	slots	the number of slots, as long as a run holds one
+--	taken	an index of more than FEW slots, see slots.lua
 -- ARGV: our id, our token, the mode ("exclusive", "shared" or "slots"), the
 -- capacity (the number of slots; 1 in the other modes), and the requested slot
 -- (0: any).
@@ -77,23 +78,55 @@ local function foreign(key)
 	return FOREIGN .. (kind and ' ' .. kind or '')
 end
 
+-- Returns the value of a key; an error as a table.
+local function read(key)
+	local its = redis.pcall('GET', key)
+	local wrong = type(its) == 'table' and its.err:find('WRONGTYPE', 1, true)
+	return wrong and foreign(key) or its
+end
+
 local lock = slot_key(slot > 0 and slot or 1)
-local value = redis.pcall('GET', lock)
+local value = read(lock)
 if type(value) == 'table' then
-	if not value.err:find('WRONGTYPE', 1, true) then
-		return value
-	end
-	value = foreign(lock)
+	return value
 end
 local ours = value and id ~= '' and value:sub(1, #id) == id
 local unconfirmed = value and value:sub(-#MARK) == MARK
 
--- A slot with this value is taken for ms: keeps the number of slots as long as
--- the longest such time.
+local time_us
+local function now_us()
+	if not time_us then
+		local time = call('TIME')
+		time_us = time[1] * 1e6 + time[2]
+	end
+	return time_us
+end
+
+-- An entry of the index: slot n is taken for ms.  Scripts add it to an index
+-- that exists, and only index_all() creates one.
+local FEW, taken = 32, KEYS[2] .. 'taken'
+local function index_score(n, ms)
+	local until_ms = ms == PTTL_NONE and 8e12 or math.min(math.floor(now_us() / 1e3) + ms, 8e12)
+	return string.format('%.0f', until_ms * 1e3 + n - 1)
+end
+local function index_slot(its, ms)
+	if capacity > FEW and call('EXISTS', taken) == 1 then
+		redis.pcall('ZADD', taken, index_score(math.max(slot, 1), ms), its:match(' token=(%S+)') or slot)
+	end
+end
+
+-- The slot of this script has this value for ms: indexes it, and keeps the
+-- number of slots as long as the longest such time.
 local function keep_slots(its, ms)
 	local n, key = mode == 'slots' and its:match(' slots=(%d+)'), KEYS[2] .. 'slots'
 	if n and call('PTTL', key) < tonumber(ms) then
 		call('SET', key, n, 'PX', ms)
+		if capacity > FEW then
+			call('PEXPIRE', taken, ms)
+		end
+	end
+	if n then
+		index_slot(its, ms)
 	end
 end
 

@@ -26,6 +26,7 @@ local function holder(its)
 		holders[#holders + 1] = owner:sub(1, 64)
 	end
 end
+survey()
 for _, its in ipairs(values) do
 	holder(its)
 end

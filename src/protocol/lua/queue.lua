@@ -113,7 +113,7 @@ end
 local function pass_on(hand_over, our_fence, proposal)
 	for waiter, its in waiters() do
 		local shares = its.shares and (not value or value == SHARED)
-		local has = slot_of[waiter] or
+		local has = slot_held(waiter) or
 			shares and value and alive(call('HGET', readers, waiter))
 		if not has then
 			local turn = shares or not value

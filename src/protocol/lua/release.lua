@@ -15,6 +15,7 @@ if ours and only and not leaving then
 		call('HSET', readers, token, lasting(ms, mine))
 	else
 		call('PEXPIRE', lock, ms)
+		index_slot(mine, ms)
 	end
 elseif ours and cooldown > 0 then
 	call('PEXPIRE', lock, cooldown)
@@ -27,7 +28,7 @@ elseif ours and cooldown > 0 then
 elseif ours and shared then
 	call('HDEL', readers, token)
 elseif ours then
-	free_slot()
+	free_slot(slot, token)
 end
 if ours and shared then
 	share_until_last()

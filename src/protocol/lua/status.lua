@@ -27,6 +27,7 @@ if value == SHARED then
 		holder(SHARED, call('PTTL', lock))
 	end
 end
+survey()
 for n, its in ipairs(values) do
 	if its and its ~= SHARED then
 		holder(its, call('PTTL', slot_key(n)))

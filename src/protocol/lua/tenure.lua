@@ -1,14 +1,5 @@
 -- The beginning and the end of a tenure.
 
-local time_us
-local function now_us()
-	if not time_us then
-		local time = call('TIME')
-		time_us = time[1] * 1e6 + time[2]
-	end
-	return time_us
-end
-
 -- Never lowers the fence, and keeps it for 30 days after its last use.
 local function fence_raise(from, to)
 	if to <= from then
