@@ -91,7 +91,7 @@ lock_taken() {
 	[[ ! -e hurt ]]
 }
 
-@test "bash completes the name after --history from past runs and skips, too" {
+@test "bash, zsh and fish complete the name after --history from past runs and skips, too" {
 	lock_taken now
 	redlock -k past -- true
 	run -75 redlock -k now -- true
@@ -105,6 +105,12 @@ lock_taken() {
 	redis del redlock:now
 	bash_complete redlock-run --history ''
 	[[ $(<reply) == $'now\npast' ]]
+	! command -v zsh || zsh_complete 'redlock-run --history ' 'now *past'
+	command -v fish || return 0
+	fish_complete 'redlock-run --history '
+	[[ $(cut -f 1 reply | sort -u | xargs) == 'now past' ]]
+	fish_complete 'redlock-run --status '
+	[[ -z $(<reply) ]]
 }
 
 @test "bash completes -k from the server that the line names" {
