@@ -10,7 +10,10 @@
 #include "inspect/max_age.h"
 #include "inspect/runlog.h"
 
-/* Reports named locks without any run; returns EXIT_NO_RUNS if there is one. */
+/*
+ * Reports named locks without any run.  Returns EXIT_NO_RUNS if there is one,
+ * else 0.
+ */
 static int
 report_unknown(const struct history *h)
 {
@@ -37,7 +40,7 @@ print_list(const struct history *h)
 	result = query_report(&h->query, &failures);
 	if (opt->json)
 		history_json(stdout, h, &list);
-	else if (failures < h->query.nservers) /* a minority may know runs */
+	else if (failures < h->query.nservers) /* a minority may have runs */
 		history_table(stdout, h, &list);
 	run_list_release(&list);
 	if (result == 0 && opt->names.n > 0)

@@ -1,9 +1,11 @@
-/* A document of --history for programs. */
+/* --history as a document for programs. */
 #include "base/json.h"
 #include "inspect/history_json.h"
 #include "inspect/members.h"
 
-/* Who had the lock, as "token" of a lock in --status has it. */
+/*
+ * Writes the holder that made the run skip, like "token" of a lock in --status.
+ */
 static void
 json_held_by(struct json *j, const struct skip *s)
 {
@@ -47,8 +49,8 @@ json_run(struct json *j, const struct run_row *r)
 }
 
 /*
- * Which locks there are takes a majority; the runs of named ones are put
- * together from the servers that reply.
+ * Whether the list of locks is known: listing all takes a majority; the runs of
+ * named locks come from the servers that reply.
  */
 static bool
 is_list_known(const struct query *q)

@@ -1,6 +1,4 @@
-/*
- * Everything printed here came from Redis, so everything is escaped.
- */
+/* All of this output came from Redis, so all of it is escaped. */
 #include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -16,7 +14,7 @@
 #include "inspect/history_table.h"
 
 #define PAGE   100 /* rows in memory at a time */
-#define WIDEST 20  /* columns that the bar of the longest run takes */
+#define WIDEST 20  /* columns of the bar of the longest run */
 
 /* The columns; LOCK comes before them if there may be several locks. */
 enum { WHEN, HOST, PID, COMMAND, WAITED, RAN, BAR, ENDED, COLUMNS };
@@ -24,7 +22,7 @@ enum { WHEN, HOST, PID, COMMAND, WAITED, RAN, BAR, ENDED, COLUMNS };
 struct page {
 	struct table table;
 	int first;   /* the index of WHEN */
-	bool blocks; /* the locale has more characters than ASCII */
+	bool blocks; /* the locale has block characters */
 };
 
 /* The names that kill(1) uses. */
@@ -87,7 +85,10 @@ show_duration(struct page *p, size_t row, int column, int64_t ms)
 		    duration_format(ms, text));
 }
 
-/* A bar in proportion to the longest run makes a slow night visible. */
+/*
+ * Writes a bar in proportion to the longest run, so that a slow night is
+ * visible.
+ */
 static void
 show_bar(struct page *p, size_t row, int64_t ms, int64_t longest)
 {
@@ -108,7 +109,9 @@ show_bar(struct page *p, size_t row, int64_t ms, int64_t longest)
 	table_cell(&p->table, row, p->first + BAR, "%s", bar);
 }
 
-/* COMMAND's exit status, the signal that killed it, or another ending. */
+/*
+ * Writes COMMAND's exit status, the signal that killed it, or another ending.
+ */
 static void
 show_ending(struct page *p, size_t row, const struct past_run *run)
 {
@@ -131,7 +134,7 @@ show_ending(struct page *p, size_t row, const struct past_run *run)
 	table_style(&p->table, row, column, good ? STYLE_GOOD : STYLE_BAD);
 }
 
-/* Why it did not run, and who had the lock. */
+/* Writes why the run was skipped, and the holder at that time. */
 static void
 show_skip(struct page *p, size_t row, const struct skip *s)
 {
@@ -179,7 +182,7 @@ show_run(struct page *p, const struct lock_runs *c, const struct past_run *run,
 		show_ending(p, row, run);
 }
 
-/* The longest run of each lock that is listed, by the lock's index. */
+/* Returns the longest run of each listed lock, by the index of the lock. */
 static int64_t *
 find_longest(const struct history *h, const struct run_list *list)
 {
@@ -196,7 +199,7 @@ find_longest(const struct history *h, const struct run_list *list)
 	return longest;
 }
 
-/* Replaces the rows by those from first; columns only ever widen. */
+/* Replaces the rows by those from first; columns only become wider. */
 static void
 turn_page(struct page *p, const struct history *h, const struct run_list *list,
     size_t first, const int64_t longest[])
@@ -209,7 +212,7 @@ turn_page(struct page *p, const struct history *h, const struct run_list *list,
 	}
 }
 
-/* With -v: the token, and each server's last event if they differ. */
+/* With -v: prints the token, and each server's last event if they differ. */
 static void
 show_logs(FILE *out, const struct query *q, const struct run_row *r)
 {

@@ -1,4 +1,4 @@
-/* A monitor shows one line, so everything is in it. */
+/* Everything is in one line, because a monitor shows only one. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,9 @@
 #define REST 48
 #define LINE (4 * (QUERY_WHY + OWNER_FIELD))
 
-/* Whether the run was skipped, and not because the last success had the lock. */
+/*
+ * Whether the run was skipped for another reason than the last success itself.
+ */
 static bool
 counts_as_skip(const struct past_run *run, const struct past_run *success)
 {
@@ -21,8 +23,8 @@ counts_as_skip(const struct past_run *run, const struct past_run *success)
 }
 
 /*
- * Writes what became of the runs that began after the last success, if there is
- * one: "1 failed, 2 skipped", or "".  Returns text.
+ * Counts the runs that began after the last success, if there is one: "1
+ * failed, 2 skipped", or "".  Returns text.
  */
 static char *
 describe_rest(
@@ -45,7 +47,7 @@ describe_rest(
 	return text;
 }
 
-/* Names the first server that has failed. */
+/* Reports the first server that has failed.  Returns the exit status. */
 static int
 report_unreachable(const struct query *q, const char *name)
 {

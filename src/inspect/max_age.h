@@ -5,8 +5,8 @@
 #include "inspect/runlog.h"
 
 /*
- * Prints one line on standard output about the last success of the only lock of
- * the history; with -q only if something is wrong.  Returns 0 if that run began
+ * Prints one line on standard output about the last success of the history's
+ * only lock; with -q only if something is wrong.  Returns 0 if that run began
  * within --max-age, EXIT_TOO_OLD if not, EXIT_UNREACHABLE or EXIT_REFUSED if no
  * majority replied.
  */

@@ -1,4 +1,4 @@
-/* Chooses among all recorded runs, so that a filter misses none. */
+/* Selects among all recorded runs, so that --since and --failed miss none. */
 #include <stdlib.h>
 #include <string.h>
 

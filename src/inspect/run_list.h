@@ -1,4 +1,4 @@
-/* The runs that --history lists. */
+/* The runs that --history shows. */
 #ifndef RUN_LIST_H
 #define RUN_LIST_H
 
@@ -17,9 +17,9 @@ struct run_list {
 };
 
 /*
- * Lists the runs of all locks of the history that its options ask for: --since
- * and --failed choose, then --rows limits.  Rows point into the history.
- * run_list_release() frees the list.
+ * Selects the runs of all locks of the history: --since and --failed choose,
+ * then --rows limits.  Rows point into the history. run_list_release() frees
+ * the list.
  */
 void run_list_select(struct run_list *, const struct history *);
 void run_list_release(struct run_list *);

@@ -1,6 +1,6 @@
 /*
- * Merges the entries of several servers.  Anybody who can write to Redis can
- * write an entry, so malformed ones are skipped.
+ * Merges the entries of several servers.  Other programs can write to Redis
+ * too, so malformed entries are skipped.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,9 @@ const char *const ending_names[] = { NULL, "exited", "killed", "max-run",
 	"lost", "not-run", "died", "running", "skipped" };
 const char *const skip_names[] = { "busy", "waited", "mode" };
 
-/* Returns the value of a field, whose name is as " x="; NULL if absent. */
+/*
+ * Returns the value of a field whose name has the form " x="; NULL if absent.
+ */
 static const char *
 field(const char *text, size_t len, const char *name, size_t *value_len)
 {
@@ -31,7 +33,7 @@ field(const char *text, size_t len, const char *name, size_t *value_len)
 	return value;
 }
 
-/* The number that is the value of a field, or -1. */
+/* Returns the number in a field, or -1. */
 static int64_t
 number(const char *text, size_t len, const char *name)
 {
@@ -44,7 +46,7 @@ number(const char *text, size_t len, const char *name)
 	return number;
 }
 
-/* Returns which of the words from first to last a field has, or -1. */
+/* Returns the index, from first to last, of the word in a field, or -1. */
 static int
 word(const char *text, size_t len, const char *name, const char *const words[],
     int first, int last)
@@ -68,7 +70,7 @@ ending(const char *text, size_t len)
 	return e == -1 ? ENDED_UNKNOWN : (enum ending)e;
 }
 
-/* Searches backwards: most entries belong to the run added last. */
+/* Searches backwards, since most entries belong to the run added last. */
 static struct past_run *
 find(const struct runs *runs, const char *token)
 {
@@ -85,7 +87,7 @@ find_or_add(struct runs *runs, const struct owner *owner)
 
 	if (run != NULL)
 		return run;
-	/* Twice as much whenever a power of two is full. */
+	/* Doubles when the number of runs reaches a power of two. */
 	if ((runs->n & (runs->n - 1)) == 0)
 		runs->run = xreallocarray(
 		    runs->run, 2 * runs->n + 1, sizeof(*runs->run));
@@ -97,7 +99,10 @@ find_or_add(struct runs *runs, const struct owner *owner)
 	return run;
 }
 
-/* A run that another server recorded as skipped got the lock after all. */
+/*
+ * Returns the run of this owner.  If another server recorded it as skipped, it
+ * got the lock after all.
+ */
 static struct past_run *
 find_or_add_run(struct runs *runs, const struct owner *owner)
 {
@@ -143,10 +148,10 @@ runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
 		return;
 	run = find_or_add_run(runs, &owner);
 	before = &run->event[server];
-	/* Entries before a start belong to an earlier attempt of the run. */
+	/* Entries before the start belong to an earlier attempt of the run. */
 	if (*before == EVENT_START)
 		return;
-	/* A repeated release is recorded as lost; the first one counts. */
+	/* A repeated release is recorded as "lost"; the first one counts. */
 	if (*before == EVENT_NONE ||
 	    (*before == EVENT_LOST && event == EVENT_END))
 		*before = (unsigned char)event;
@@ -202,7 +207,7 @@ runs_holds(struct runs *runs, int server, const char *token)
 		run->holds[server] = true;
 }
 
-/* "Running" takes what holding takes: a majority of all configured servers. */
+/* A run is "running" if it holds the lock on a majority of all servers. */
 static void
 judge(struct past_run *run, int nservers, int quorum, int nsilent)
 {
@@ -226,7 +231,7 @@ judge(struct past_run *run, int nservers, int quorum, int nsilent)
 					ENDED_DIED;
 }
 
-/* Whether it is a skip that excluded no majority. */
+/* Whether so few servers recorded the skip that the others are a majority. */
 static bool
 is_minor(const struct past_run *run, int nservers, int quorum)
 {

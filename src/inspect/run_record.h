@@ -7,9 +7,9 @@
  *	lost	the same, from a server where that run no longer had the lock
  *
  * VALUE is the owner value, see owner.h; entries with the same token belong to
- * one run.  An end repeats what its start says, which may have been trimmed.
- * A stream of its own has the runs that did not get the lock, and the value of
- * whoever had it, which is empty if nobody did:
+ * one run.  An end repeats the fields of its start, which may have been
+ * trimmed.  A stream of its own has the runs that did not get the lock.  Its
+ * entries have two fields, and the holder's value may be empty:
  *
  *	skip	VALUE waited=MS skipped=WHY
  *	holder	VALUE
@@ -51,24 +51,24 @@ struct skip {
 	enum skip_reason reason;
 	bool recorded[LOCK_SERVERS];
 	struct owner holder;    /* zeroed: another program */
-	char value[SKIP_VALUE]; /* how the holder's value begins */
-	size_t len;             /* 0: nobody held the lock */
+	char value[SKIP_VALUE]; /* the beginning of the holder's value */
+	size_t len;             /* 0: there was no holder */
 };
 
-/* The last event of a run that a server has recorded. */
+/* The last event of a run in a server's history. */
 enum event { EVENT_NONE, EVENT_START, EVENT_LOST, EVENT_END };
 
 struct past_run {
 	struct owner owner;
-	int64_t since_ms;  /* by the clock of a server; -1: unknown, */
+	int64_t since_ms;  /* by a server's clock; -1: unknown, */
 	int64_t waited_ms; /* as in all of these */
 	int64_t ran_ms;
 	int64_t status;
 	int64_t signal;
 	enum ending ending;
-	char broken_by[OWNER_BY]; /* who took its lock with --break, or "" */
+	char broken_by[OWNER_BY];          /* USER@HOST of a --break, or "" */
 	unsigned char event[LOCK_SERVERS]; /* enum event */
-	bool holds[LOCK_SERVERS];          /* it holds the lock there */
+	bool holds[LOCK_SERVERS];          /* holds the lock on that server */
 	struct skip *skip;                 /* NULL: it got the lock */
 };
 
@@ -79,32 +79,37 @@ struct runs {
 
 /*
  * Adds an entry of a server's history, newest first: its time, its word and its
- * text of len bytes.  Skips what is not one of our entries.
+ * text of len bytes.  Skips entries that are not ours.
  */
 void runs_add(struct runs *, int server, int64_t at_ms, const char *word,
     const char *text, size_t len);
 
 /*
- * The same for an entry of the skips: its text of len bytes, and the holder's
- * value of value_len bytes.
+ * Like runs_add(), for an entry of the skips: its text of len bytes, and the
+ * holder's value of value_len bytes.
  */
 void runs_add_skip(struct runs *, int server, int64_t at_ms, const char *text,
     size_t len, const char *value, size_t value_len);
 
-/* After all entries: the run with that token holds the lock on the server. */
+/*
+ * Call after all entries: the run with that token holds the lock on the server.
+ */
 void runs_holds(struct runs *, int server, const char *token);
 
 /*
- * Decides how each run ended, where quorum of nservers is a majority and
- * nsilent of them did not reply, and sorts the runs, newest first.  Drops a skip
- * that so few servers recorded that the others are a majority.
+ * Decides how each run ended, and sorts the runs, newest first. quorum of
+ * nservers is a majority; nsilent servers did not reply.  Drops a skip that so
+ * few servers recorded that the others are a majority.
  */
 void runs_judge(struct runs *, int nservers, int quorum, int nsilent);
 
-/* Returns whether the run got the lock and has not ended with status 0. */
+/* Whether the run got the lock and has ended with another status than 0. */
 bool run_failed(const struct past_run *);
 
-/* The newest run that ended with status 0, or at all, after runs_judge(). */
+/*
+ * Return the newest run that ended with status 0, or that ended at all; NULL:
+ * none.  Call after runs_judge().
+ */
 const struct past_run *runs_last_success(const struct runs *);
 const struct past_run *runs_last_ended(const struct runs *);
 

@@ -1,5 +1,5 @@
 /*
- * Reads the history of each lock from every server.  run_record.c merges the
+ * Reads the history of each lock from every server. run_record.c merges the
  * entries and decides how each run ended; history.c prints them.
  */
 #include <stdio.h>
@@ -130,7 +130,7 @@ judge_lock(const struct query *q, struct lock_runs *c)
 void
 history_read(struct history *h)
 {
-	/* "" finds the slots of a lock, to know which runs still hold one. */
+	/* "" lists the slots of a lock, to learn which runs still hold one. */
 	static const char *const wanted[] = { "runs", "", "skips", NULL };
 	static const char *const without_skips[] = { "runs", "", NULL };
 	struct query *q = &h->query;

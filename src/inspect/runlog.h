@@ -11,7 +11,7 @@
 #include "inspect/run_record.h"
 #include "protocol/owner.h"
 
-/* What one server replied about one lock, apart from its runs. */
+/* One server's reply about one lock, apart from the runs. */
 struct server_log {
 	bool known;
 	char (*holders)
@@ -21,11 +21,11 @@ struct server_log {
 
 /* A lock and its recorded runs. */
 struct lock_runs {
-	const char *name; /* the lock's */
+	const char *name; /* owned by the query */
 	int slots;
 	struct server_log *logs; /* one for each server */
 	struct runs runs;
-	int64_t now_ms; /* the latest time of a server's clock */
+	int64_t now_ms; /* the latest time by a server's clock */
 };
 
 struct history {
@@ -36,20 +36,21 @@ struct history {
 };
 
 /*
- * Reads the recorded runs of the locks that the options of h->query name, or,
- * if they name none, of all under the prefix; with h->with_skips also the runs
- * that did not get the lock.  history_release() frees them.
+ * Reads the recorded runs of the locks named in the options of h->query or, if
+ * there are none, of all under the prefix; with h->with_skips also the runs
+ * that did not get the lock. history_release() frees them.
  */
 void history_read(struct history *);
 void history_release(struct history *);
 
-/* Returns for how long COMMAND ran, or has run by now; -1: unknown. */
+/* Returns for how long COMMAND ran, or has run so far; -1: unknown. */
 int64_t lock_runs_ran_ms(const struct lock_runs *, const struct past_run *);
 
 /*
- * The same for one lock on one connection: requests its history, and adds to
- * runs what the reply tells; from a reply that is none, nothing.  slots is how
- * many of them may be in use.  Returns what conn_eval() does.
+ * Read the history of one lock on one connection. runlog_request() sends the
+ * request, for a lock with at most `slots` slots in use, and returns the result
+ * of conn_eval(). runlog_read() adds the runs in the reply, none if it is
+ * malformed.
  */
 int runlog_request(struct conn *, int tag, const char *prefix, const char *name,
     int slots, bool with_skips);
