@@ -1,5 +1,5 @@
 /*
- * The requests to a server, as their scripts and commands want them.
+ * Sends requests to a server, in the form that its scripts and commands expect.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include "scripts.h"
 
 #define RECORD      (LOCK_END + 32)
-#define PROPOSAL_US 1000000 /* for that long the proposal of a fence is new */
+#define PROPOSAL_US 1000000 /* a proposed fence is renewed after that time */
 
 /*
- * Sends a part of the script with n arguments behind those that all have.  Its
- * answer counts only while nothing else has been sent since.  At the end
- * whatever an attempt of ours has left is given back.
+ * Sends a part of the script, with the arguments that all parts have and n
+ * more.  Its reply counts only if it is still the last request.  The last
+ * release covers all attempts of ours.
  */
 static int
 send_script(struct server *s, const char *part, int n, const char *const args[])
@@ -40,7 +40,7 @@ send_script(struct server *s, const char *part, int n, const char *const args[])
 	    &s->conn, ++s->in_flight.sequence, &script_lock, 2, 8 + n, argv);
 }
 
-/* One server hands the lock over; several could disagree to whom. */
+/* One server hands the lock over; several could choose different waiters. */
 static const char *
 only_server(const struct server *s)
 {
@@ -48,8 +48,8 @@ only_server(const struct server *s)
 }
 
 /*
- * Whether to acquire it is to start the run, which then goes into the history.
- * Several servers are told afterwards: a candidate leaves no trace there.
+ * Whether an acquire also records the start of the run.  Several servers get
+ * the start later, so that a candidate leaves nothing in the history.
  */
 static bool
 starts_run(const struct server *s)
@@ -57,7 +57,7 @@ starts_run(const struct server *s)
 	return s->lease->last && s->lease->nservers == 1;
 }
 
-/* What the history says of the run beside its owner; how is that of its end. */
+/* Writes the text of the run's entry in the history; end_record is its end. */
 static void
 record(const struct lease *l, const char *end_record, char text[RECORD])
 {
@@ -66,7 +66,10 @@ record(const struct lease *l, const char *end_record, char text[RECORD])
 	snprintf(text, RECORD, " waited=%" PRId64 "%s", ms, end_record);
 }
 
-/* The same of a run that this server refused, and the value that it replied. */
+/*
+ * Writes such a text for a run that this server refused, and the holder's
+ * value.
+ */
 static void
 record_skip(
     const struct server *s, char text[RECORD], char holder[LOCK_VALUE + 1])
@@ -81,8 +84,8 @@ record_skip(
 }
 
 /*
- * A value is never used again once its release is sent: it could be executed
- * late, on a connection that we gave up.
+ * Counts the attempt up, because a value is never used again once its release
+ * is sent: the release may be executed late, on a connection that we gave up.
  */
 int
 server_send_release(struct server *s, bool leave)
@@ -103,9 +106,10 @@ server_send_release(struct server *s, bool leave)
 	else if (skipped)
 		record_skip(s, end, holder);
 	/*
-	 * A run that got nothing ends at once: no reply of a server that has
-	 * lost the script would reach it.  Behind an acquire without reply the
-	 * text would not be read, see conn_eval().
+	 * A run without the lock exits at once, so the reply of a server that
+	 * has forgotten the script would come too late: send the text.  But
+	 * behind an unanswered acquire the text would not be read, see
+	 * conn_eval().
 	 */
 	if (l->phase == PHASE_RELEASE && !l->started &&
 	    conn_unanswered_ms(&s->conn) == CLOCK_NEVER)
@@ -113,7 +117,10 @@ server_send_release(struct server *s, bool leave)
 	return send_script(s, "release", skipped ? 8 : 7, args);
 }
 
-/* BLPOP: until a script wakes us, or it is time to refresh our place. */
+/*
+ * Sends BLPOP: waits until a script wakes us, or until our place needs a
+ * refresh.
+ */
 static int
 send_wait(struct server *s)
 {
@@ -129,9 +136,9 @@ send_wait(struct server *s)
 }
 
 /*
- * To be told how many replicas have all that was written on this connection.
- * The server looks at its clock ten times a second, so half of the time that it
- * has for its answer is left for that.
+ * Sends WAIT: asks how many replicas have everything that was written on this
+ * connection.  Redis checks such a timeout ten times a second, so WAIT gets
+ * only half of the time that the server has for its reply.
  */
 static int
 send_wait_replicas(struct server *s)
@@ -159,7 +166,10 @@ send_acquire(struct server *s)
 	    HEARTBEAT_MS :
 	    BEAT_TIMEOUTS * l->node_timeout_ms;
 
-	/* After a long wait an old proposal is less than a lost counter was. */
+	/*
+	 * After a long wait an old proposal may be less than a counter that was
+	 * lost.
+	 */
 	if (clock_wall_us() > *l->proposal_us + PROPOSAL_US)
 		*l->proposal_us = clock_wall_us();
 	if (s->in_flight.first_sent_ms == 0)
@@ -181,8 +191,8 @@ send_acquire(struct server *s)
 }
 
 /*
- * Once in a run it says that this has started; an answer may be lost.  The
- * confirmation of a grant says so each time, and the script writes it once.
+ * Sends a renewal.  It carries the start of the run once, even if its reply is
+ * lost; a confirmation carries it each time, and the script records it once.
  */
 static int
 send_renew(struct server *s)
@@ -223,7 +233,10 @@ server_send(struct server *s, enum request_kind kind)
 		return send_renew(s);
 	case REQUEST_LEAVE:
 		sent = server_send_release(s, true);
-		/* What is given back is no vote, though the reply is to come. */
+		/*
+		 * A vote that we give back is no vote any more, even before the
+		 * reply.
+		 */
 		if (s->key.state == KEY_OURS)
 			s->key.state = KEY_MAYBE;
 		s->vote = VOTE_REFUSED;

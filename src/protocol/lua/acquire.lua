@@ -9,16 +9,16 @@ local only, start, heals = ARGV[11] == '1', ARGV[12], ARGV[14] == '1'
 local nonce = ARGV[13] ~= '' and ' nonce=' .. ARGV[13] or ''
 local SWEEP = 64
 
--- The ticket of a newcomer: the time, but later than the last in the queue, so
--- that nobody passes the others when the server's clock is set back.  Several
--- servers trust no ticket that is more than a day ahead.
+-- Returns the ticket of a newcomer: the time, but later than the last ticket in
+-- the queue, so that nobody passes the others when the server's clock is set
+-- back.  With several servers no ticket may be more than a day ahead.
 local function next_ticket()
 	local last = tonumber(call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
 	return last < (only and 9e15 - 1 or now_us() + 864e8) and math.max(now_us(), last + 1) or now_us()
 end
 
--- Joins the queue or stays in it; without a ticket in the order of arrival.
--- Where there is no memory for that we are refused all the same.
+-- Joins the queue or stays in it; without a ticket in the order of arrival.  If
+-- memory is short the run is refused all the same, without a place.
 local function join()
 	if ticket > 0 then
 		attempt('ZADD', queue, string.format('%.0f', ticket), token)
@@ -32,8 +32,8 @@ local function join()
 	length = length + 1
 end
 
--- The waiter who has to be served before us: it has an earlier ticket, and if
--- we took a place there would be none for it.  Readers share theirs.
+-- Returns the waiter that has to get the lock before us: it has an earlier
+-- ticket, and no free place would be left for it.  Readers share a place.
 local function in_our_way()
 	local places
 	local shares = shared and (not value or value == SHARED)
@@ -50,9 +50,9 @@ local function in_our_way()
 	end
 end
 
--- Drops the dead among some of those that wait, others each time, so that they
--- do not pile up behind the living.  Returns how many there are then, and our
--- place among them; 0 behind so many that nobody counts them.
+-- Removes dead waiters from a part of the queue, another part each time, so
+-- that they do not pile up behind the living.  Returns the length of the queue
+-- and our place in it, or 0 if the place is beyond the part counted.
 local function sweep()
 	local n, living, place = call('ZCARD', queue), 0, 0
 	local from = n > SWEEP and now_us() % n or 0
@@ -69,9 +69,9 @@ local function sweep()
 end
 
 -- Modes must agree: a lock is shared and exclusive, or it has N slots.  Returns
--- the value of somebody who holds it, rests on it or waits for it in another
--- way, and whether that is a reader.  The values decide; where there were
--- slots, the key "slots" tells how many to look at.
+-- the value of a holder, a cooldown or a waiter in another mode, and whether it
+-- is a reader.  The values decide; the key "slots" gives the number of slots to
+-- check.
 local function used_otherwise()
 	local wanted = mode == 'slots' and capacity or 1
 	local function differs(its)
@@ -116,8 +116,8 @@ local function skipped(reply, why)
 	return reply
 end
 
--- What an attempt of ours that is over has left is ours to replace; what was
--- sent for it and comes late gets nothing.
+-- An earlier attempt of ours may still have the key, and is replaced; a late
+-- request of an attempt that is over gets nothing.
 local function try_of(its)
 	return tonumber(its:match(' try=(%d+) '))
 end

@@ -1,5 +1,4 @@
--- acquire, see there: where the lock is free and nobody waits for it, there are
--- no others to look after.
+-- acquire, the usual case: the lock is free and the queue empty.
 if not value and not others and mode == 'exclusive' and
 	(ARGV[11] == '1' or ARGV[10] == '0') then
 	local its = value_of(id, ARGV[6])

@@ -9,7 +9,7 @@ local cooldown, leaving, only = tonumber(ARGV[6]), ARGV[7] == '1', ARGV[8] == '1
 local ending, details, our_fence, proposal = ARGV[9], ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
 local ended = ending:find(' ended=', 1, true)
 if ours and only and not leaving then
-	-- A waiter gives back an attempt, and asks again: it has its turn.
+	-- A waiter that gives back an attempt keeps its turn and asks again.
 	local ms = math.min(call('PTTL', lock), GRANT_MS)
 	if shared then
 		call('HSET', readers, token, lasting(ms, mine))
@@ -33,7 +33,7 @@ end
 if ours and shared then
 	share_until_last()
 end
--- The acquire of an attempt that was given up may have written down a start.
+-- The acquire of an attempt that was given up may have recorded a start.
 local function forget_start()
 	local runs = KEYS[2] .. 'runs'
 	for _, entry in ipairs(redis.pcall('XREVRANGE', runs, '+', '-', 'COUNT', 20)) do
@@ -50,7 +50,7 @@ local function go()
 	forget_slots()
 end
 if ours then
-	pcall(go) -- the lock is given back already, whatever is wrong here
+	pcall(go) -- errors here must not undo the release
 else
 	go()
 end

@@ -1,5 +1,4 @@
--- release, see there: where nobody waits for the lock, there is nobody to hand
--- it to.
+-- release, the usual case: the queue is empty.
 if ours and mode == 'exclusive' and not unconfirmed and not others and
 	ARGV[6] == '0' and ARGV[7] == '1' and ARGV[9]:find(' ended=', 1, true) then
 	call('DEL', lock)
