@@ -1,6 +1,6 @@
 /*
- * Anybody can write lock values, key names and server errors.  None of them may
- * move a cursor, set a title or end a JSON string.
+ * Other programs can write lock values, key names and server errors.  None of
+ * them may move a cursor, set a title or end a JSON string.
  */
 #include <stdbool.h>
 #include <stdint.h>

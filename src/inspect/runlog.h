@@ -14,8 +14,7 @@
 /* One server's reply about one lock, apart from the runs. */
 struct server_log {
 	bool known;
-	char (*holders)
-	    [OWNER_TOKEN]; /* the tokens of those that hold the lock there */
+	char (*holders)[OWNER_TOKEN]; /* of the holders there */
 	size_t nholders;
 };
 

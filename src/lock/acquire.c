@@ -34,9 +34,9 @@ take_ticket(struct lock *l, int64_t now)
 
 /*
  * Whether servers report an earlier ticket.  A report from before our last vote
- * may be out of date; that server is asked again soon.  A single server that
- * keeps reporting one is ignored once we have waited a node timeout for the
- * other candidate to win.
+ * may be out of date, and that server gets a new request soon.  A single server
+ * that keeps reporting one is ignored once we have waited a node timeout for
+ * the other candidate to win.
  */
 static bool
 waiters_ahead(struct lock *l, int64_t now)

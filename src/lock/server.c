@@ -126,7 +126,7 @@ void
 server_yield(struct server *s)
 {
 	if (s->conn.state != CONN_READY)
-		return; /* it is asked when it is back */
+		return; /* it gets a request when it is back */
 	give_back(s, false);
 	s->vote = VOTE_REFUSED;
 	s->view.taken = false;

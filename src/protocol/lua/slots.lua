@@ -1,16 +1,16 @@
--- The slots: which are taken, and by whom.  In the other modes there is one.
+-- The slots, and their holders.  In the other modes there is one slot.
 --
--- The keys of the slots decide, and only SET NX takes a slot.  To read all of
--- them takes long.  Where there are more than FEW, the sorted set "taken" is an
--- index of those that are taken: the holder's token, or the number of the slot
--- if it has none, with the score UNTIL_MS * 1000 + SLOT - 1; and the word
--- "whole" with the capacity, which sorts first, to tell that none is missing.
--- A script checks the key of each slot that the index names.  Where the index is
--- missing, not whole or wrong, the script reads all slots, and acquire writes
--- the index anew.
+-- The keys of the slots decide, and only SET NX takes a slot.  Reading all of
+-- them takes long.  If there are more than FEW, the sorted set "taken" is an
+-- index of the taken slots.  A member is the holder's token, or the number of
+-- the slot if it has none; its score is UNTIL_MS * 1000 + SLOT - 1. The member
+-- "whole", with the capacity as score, sorts first and marks a complete index.
+-- A script checks the key of each slot in the index that it uses.  If the index
+-- is missing, incomplete or wrong, the script reads all slots, and acquire
+-- writes the index anew.
 
--- What survey() finds: the value of each slot (false: free), the number of free
--- slots, and the slot of each holder by token.
+-- The results of survey(): the value of each slot (false: free), the number of
+-- free slots, and the slot of each holder by token.
 local values, free, slot_of = nil, 0, {}
 local function survey()
 	if values then
@@ -43,8 +43,8 @@ local function survey()
 	end
 end
 
--- What the index claims: how many slots are taken, and which is the first to
--- become free and when.  False if the index cannot be used.
+-- The index in short: the number of taken slots, the first one to become free,
+-- and when.  False if the index cannot be used.
 local index
 
 -- Returns the slot in a score of the index; nil if there is none.
@@ -54,7 +54,8 @@ local function slot_in(score)
 	return n and n <= capacity and n or nil
 end
 
--- Reads the index.  Returns whether to use it, since no survey tells more.
+-- Reads the index.  Returns whether to use it: false once a survey has read all
+-- slots.
 local function indexed()
 	if index == nil then
 		local first = mode == 'slots' and capacity > FEW and
@@ -68,9 +69,9 @@ local function indexed()
 	return index and not values
 end
 
--- Returns whether all slots are taken.  While the index claims that, a slot
--- whose key was deleted by hand stays hidden until its lease would have ended,
--- or until it is among those that each script looks at.
+-- Returns whether all slots are taken.  If a key is deleted by hand, the index
+-- hides that slot until its lease would have ended, or until a script checks
+-- it.
 local SAMPLE = 16
 local function all_taken()
 	if indexed() and index.full == nil then
@@ -172,12 +173,12 @@ if slot == 0 then
 	pick_slot((best_slot()))
 end
 
--- Drops what has been found out about the slots: they have changed.
+-- Drops the results of survey() and the index after a change.
 local function forget_survey()
 	values, index, slot_of = nil, nil, {}
 end
 
--- Frees slot n, which who had.
+-- Frees slot n, whose member of the index is `who`.
 local function free_slot(n, who)
 	call('DEL', slot_key(n))
 	if capacity > FEW then
@@ -189,7 +190,7 @@ local function free_slot(n, who)
 	forget_survey()
 end
 
--- Writes the index of what the survey has found.
+-- Writes the index from the results of survey().
 local function index_all()
 	local entries, longest, seen = {capacity, 'whole'}, GRANT_MS, {}
 	for n, its in ipairs(values) do
