@@ -106,7 +106,7 @@ hold() {
 	shift
 	rm -f "$BATS_TEST_TMPDIR/let-go"
 	redlock_bg -k "$name" "$@" -- sh -c \
-	    'until [ -e "$1" ]; do sleep 0.02; done' sh \
+	    'until [ -e "$1" ]; do sleep 0.05; done' sh \
 	    "$BATS_TEST_TMPDIR/let-go" secret-argument
 	eventually held "$name"
 }

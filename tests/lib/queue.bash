@@ -21,7 +21,7 @@ inside='mkdir inside || touch overlap
 	date +%s%N >>began
 	echo "$REDLOCK_TOKEN" >>tokens
 	echo "$1" >>order
-	while [ -e stay ] || [ -e "stay-$1" ]; do sleep 0.02; done
+	while [ -e stay ] || [ -e "stay-$1" ]; do sleep 0.05; done
 	rmdir inside || touch overlap'
 
 # waiter_start NAME [ARG...]: NAME wants the lock, for minutes if need be.

@@ -62,7 +62,7 @@ silent_but() {
 overseen='mkdir inside || touch overlap
 	echo "$1" >>order
 	date +%s%N >>began
-	until [ -e leave ] || [ -e "leave-$1" ]; do sleep 0.02; done
+	until [ -e leave ] || [ -e "leave-$1" ]; do sleep 0.05; done
 	rmdir inside || touch overlap'
 
 # overseen_runs NAME: its COMMAND has begun.
