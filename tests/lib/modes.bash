@@ -308,6 +308,26 @@ slots_taken() {
 	} | sort)
 }
 
+# slots_return N WORKERS TIMES: each of WORKERS comes TIMES, and waits for one
+# of N slots; all are served, never more than N at once.
+slots_return() {
+	local n worker pids=()
+
+	for ((worker = 0; worker < $2; worker++)); do
+		for ((n = 0; n < $3; n++)); do
+			"$REDLOCK_RUN" -k a --slots "$1" -w 5m -- sh -c '
+				. ./enter
+				echo >>ran
+				sleep 0.02 9>&-' sh x "$1" || touch failed
+		done 3>&- 4>&- &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	[ ! -e failed ]
+	[ "$(wc -l <ran)" = $(($2 * $3)) ]
+	all_over
+}
+
 # slot_client N: the name of the client whose slot that is.
 slot_client() {
 	local name

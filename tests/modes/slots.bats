@@ -273,22 +273,7 @@ other_mode() {
 }
 
 @test "many runs that return again and again are all served, never more than N at once" {
-	local worker pids=()
-
-	for worker in {1..7}; do
-		for _ in {1..10}; do
-			"$REDLOCK_RUN" -k a --slots 3 -w 5m -- \
-			    sh -c '
-				. ./enter
-				echo >>ran
-				sleep 0.02 9>&-' sh x 3 || touch failed
-		done 3>&- 4>&- &
-		pids+=($!)
-	done
-	wait "${pids[@]}"
-	[ ! -e failed ]
-	[ "$(wc -l <ran)" = 70 ]
-	all_over
+	slots_return 3 7 10
 }
 
 ## Leases
