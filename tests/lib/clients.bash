@@ -15,14 +15,7 @@ client_start() {
 
 # client_ends NAME STATUS
 client_ends() {
-	local got=0
-	eventually gone "${pid[$1]}"
-	wait "${pid[$1]}" || got=$?
-	if ((got != $2)); then
-		echo "$1: status $got instead of $2" >&2
-		cat "$1.err" >&2
-		return 1
-	fi
+	ended "${pid[$1]}" "$2" "$1.err"
 }
 
 # began_ms N: when the Nth COMMAND began, in ms since 1970.  It has written

@@ -85,12 +85,18 @@ redlock_bg() {
 
 # redlock_ended STATUS: wait for the end of that one; STATUS is what it was.
 redlock_ended() {
+	ended "$bg_pid" "$1" "$bg_err"
+}
+
+# ended PID STATUS FILE: that process of ours ends with STATUS; in FILE is what
+# it has said.
+ended() {
 	local got=0
-	eventually gone "$bg_pid"
-	wait "$bg_pid" || got=$?
-	if ((got != $1)); then
-		echo "status $got instead of $1" >&2
-		cat "$bg_err" >&2
+	eventually gone "$1"
+	wait "$1" || got=$?
+	if ((got != $2)); then
+		echo "status $got instead of $2; in ${3##*/}:" >&2
+		cat "$3" >&2
 		return 1
 	fi
 }

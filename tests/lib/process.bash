@@ -47,14 +47,7 @@ begin() {
 
 # ends_with STATUS: the process begun last ends with STATUS.
 ends_with() {
-	local status=0
-	eventually gone "$pid"
-	wait "$pid" || status=$?
-	((status == $1)) || {
-		echo "exit status $status instead of $1; it said:" >&2
-		cat "$err" >&2
-		return 1
-	}
+	ended "$pid" "$1" "$err"
 }
 
 # lines N [FILE]: there are N lines in FILE, or in the output of the last process.
