@@ -4,6 +4,24 @@
 # and a COMMAND that writes down how long it lived.  Both files run in
 # $BATS_TEST_TMPDIR.
 
+# faults_start, faults_setup, faults_teardown: setup_file, setup and teardown of
+# both files.  The server has a port as well, in $tcp.
+faults_start() {
+	redis_start_tcp redis --lua-time-limit 10
+	export tcp=127.0.0.1:$redis_port
+	faults_write_helpers
+}
+
+faults_setup() {
+	redis_reset
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+faults_teardown() {
+	rude_stop
+	nothing_left
+}
+
 # Called by setup_file.
 faults_write_helpers() {
 	# witness.py FILE: a COMMAND of three processes, one of them in a session

@@ -6,22 +6,9 @@
 load ../lib/common
 load ../lib/faults
 
-setup_file() {
-	redis_start_tcp redis --lua-time-limit 10
-	export tcp=127.0.0.1:$redis_port
-	faults_write_helpers
-}
-
-setup() {
-	redis_reset
-	cd "$BATS_TEST_TMPDIR" || return
-}
-
-teardown() {
-	rude_stop
-	nothing_left
-}
-
+setup_file() { faults_start; }
+setup() { faults_setup; }
+teardown() { faults_teardown; }
 teardown_file() { redis_stop_all; }
 
 ## A host that stands still
