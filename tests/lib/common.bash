@@ -122,6 +122,25 @@ let_go() {
 	redlock_ended 0
 }
 
+# worker TIMES FILE ARG...: runs with ARG for the lock "a", one after the other;
+# COMMAND writes into FILE, and finds nobody inside.
+worker() {
+	local n times=$1 file=$2
+	shift 2
+	for ((n = 0; n < times; n++)); do
+		redlock -k a "$@" -- sh -c '
+			mkdir inside || touch overlap
+			echo >>"$1"
+			rmdir inside' sh "$file" || touch failed
+	done
+}
+
+# workers_end PID...: what these workers did, they did alone and well.
+workers_end() {
+	wait "$@"
+	[ ! -e overlap ] && [ ! -e failed ]
+}
+
 # connected PID: it has a socket.
 connected() {
 	find "/proc/$1/fd" -lname 'socket:*' | grep -q .

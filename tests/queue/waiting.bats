@@ -78,45 +78,27 @@ teardown_file() { redis_stop_all; }
 }
 
 @test "many runs that return again and again are all served, one at a time" {
-	local worker pids=()
+	local pids=()
 
-	for worker in {1..6}; do
-		for _ in {1..15}; do
-			redlock -k a -w 5m -- sh -c '
-				mkdir inside || touch overlap
-				echo >>ran
-				rmdir inside' || touch "failed-$worker"
-		done &
+	for _ in {1..6}; do
+		worker 15 ran -w 5m &
 		pids+=($!)
 	done
-	wait "${pids[@]}"
-	[ ! -e overlap ]
-	[ "$(echo failed-*)" = 'failed-*' ]
+	workers_end "${pids[@]}"
 	[ "$(wc -l <ran)" = 90 ]
 	eventually keys_left
 }
 
 @test "runs with -w and runs without -w exclude each other" {
-	local worker pids=()
+	local pids=()
 
-	for worker in 1 2 3 4; do
-		for _ in {1..15}; do
-			if ((worker > 2)); then
-				redlock -k a -w 5m -- sh -c '
-					mkdir inside || touch overlap
-					echo >>waited
-					rmdir inside'
-			else
-				redlock -q -E 0 -k a -- sh -c '
-					mkdir inside || touch overlap
-					rmdir inside'
-			fi || touch "failed-$worker"
-		done &
+	for _ in 1 2; do
+		worker 15 waited -w 5m &
+		pids+=($!)
+		worker 15 ran -q -E 0 &
 		pids+=($!)
 	done
-	wait "${pids[@]}"
-	[ ! -e overlap ]
-	[ "$(echo failed-*)" = 'failed-*' ]
+	workers_end "${pids[@]}"
 	[ "$(wc -l <waited)" = 30 ]
 	eventually keys_left
 }
