@@ -36,7 +36,7 @@ pass() {
 	clock=$until
 }
 
-# settle: until all is undone, and what that has put off.
+# settle: waits until all faults are undone, and their effects are over.
 settle() {
 	local times
 	while ((${#undo[@]})); do
@@ -296,7 +296,7 @@ go_on() {
 	done
 }
 
-# Somebody has just taken the lock.
+# A contender has just taken the lock.
 await_start() {
 	local n
 	n=$(wc -l <"$CHAOS_DIR/fences")
@@ -397,7 +397,7 @@ list_faults() {
 	((minority < 1)) || kinds+=(freeze_servers freeze_servers
 		cut_off cut_off kill_server kill_server kill_server
 		raise_fence raise_fence flush)
-	# Nobody else may have a lock on those servers.
+	# No other contender may have a lock on those servers.
 	case $CHAOS_MODE in
 	three | five) ((!CHAOS_CLOCKS)) || kinds+=(step_forward) ;;
 	esac

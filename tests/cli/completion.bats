@@ -46,7 +46,7 @@ in_haste() {
 	ln -sf "$REDLOCK_RUN" bin/redlock-run
 }
 
-# lock_taken NAME: somebody has that lock, until the test ends.
+# lock_taken NAME: a run holds that lock until the test ends.
 lock_taken() {
 	redis set "redlock:$1" somebody
 }
@@ -85,7 +85,7 @@ lock_taken() {
 	[[ $(<reply) == nightly ]]
 	bash_complete redlock-run -qk ''
 	[[ $(wc -l <reply) -eq 3 ]]
-	# After a colon bash replaces only what follows it.
+	# After a colon bash replaces only the text behind it.
 	bash_complete redlock-run -k app : o
 	[[ $(<reply) == one ]]
 	[[ ! -e hurt ]]
@@ -219,7 +219,7 @@ lock_taken() {
 		HOME=$PWD bash_complete redlock-run --password-file "$how" -k ''
 		[[ $(<reply) == here ]]
 	done
-	# What this is, only the shell knows.
+	# Only the shell can expand this word.
 	redis acl setuser default nopass
 	# shellcheck disable=SC2016
 	for how in '$(touch hurt)' '"$(touch hurt)"' '`touch hurt`' '$url'; do
@@ -228,7 +228,7 @@ lock_taken() {
 	done
 }
 
-# watched: from now on what timeout and redlock-run are called with is in args.
+# watched: from now on the arguments of timeout and redlock-run are in args.
 watched() {
 	local name
 	for name in timeout redlock-run; do

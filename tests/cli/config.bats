@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The configuration file: what may stand there, what beats it, its mistakes.
+# The configuration file: its settings, their precedence, its mistakes.
 # shellcheck disable=SC2154,SC2016
 
 load ../lib/common

@@ -116,7 +116,7 @@ options_of_man() {
 		sed -nE 's/^\.It Cm (.*)$/\1/p' | sort)
 }
 
-@test "ENVIRONMENT has what a command finds in its environment" {
+@test "ENVIRONMENT has the variables that a command gets" {
 	unset REDLOCK_RUN
 	env -u REDLOCK_REDIS -u REDLOCK_CONFIG "$run_path" --config /dev/null \
 	    -r "$REDLOCK_REDIS" -k k -- env |
@@ -141,7 +141,7 @@ defaults_of_man() {
 
 @test "--help and the man page give the same defaults" {
 	local long default
-	# An option and what belongs to it on one line.
+	# An option and its text on one line.
 	redlock --help | awk '
 	/^ +-/ { printf "\n%s", $0; next }
 	/^                    / { printf " %s", $0; next }

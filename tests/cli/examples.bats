@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 #
-# What README and manuals tell to paste is run here as it stands there.
+# The examples of README and manuals run here as they stand there.
 
 # shellcheck disable=SC2016,SC2030,SC2031,SC2046,SC2154
 
@@ -58,7 +58,7 @@ ended() {
 	eventually ended 2
 	kill "$(<one.d/run/crond.pid)" "$(<two.d/run/crond.pid)"
 	[[ $(<statuses) == $'0\n0' && $(<log) == backup && ! -s said ]]
-	# For a minute nobody makes it again.
+	# For a minute no host makes it again.
 	[[ $(redis pttl redlock:nightly) -gt 30000 ]]
 }
 
@@ -68,7 +68,7 @@ ended() {
 
 ## systemd
 
-# unit NAME: the file of that name, and in $start what it starts.
+# unit NAME: the file of that name, and in $start its command.
 unit() {
 	readme_block "/$1" >"$1"
 	sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' "$1" >joined
@@ -446,9 +446,9 @@ container() {
 	((n >= 10))
 }
 
-## What the program shows
+## Output of the program
 
-# as_shown: the names of things in place of what differs from run to run.
+# as_shown: replaces values that differ from run to run by names.
 as_shown() {
 	sed -E -e 's/ +/ /g' -e 's/[^ ]+@[^ ]+( pid [0-9]+)?/WHO/g' \
 	    -e 's/ ([0-9]+[hms]+)+\>/ TIME/g' -e 's/ [0-9]{16}$/ FENCE/'

@@ -5,7 +5,7 @@
 
 load ../lib/common
 
-# A tree of our own, built once, so that nobody's build is disturbed.
+# A tree of our own, built once, so that other builds are not disturbed.
 setup_file() {
 	export tree=$BATS_FILE_TMPDIR/tree
 	mkdir "$tree"
@@ -72,7 +72,7 @@ files_under() {
 		    ./completions ./.debian -type f | sort)
 }
 
-@test "make rebuilds what other flags would make different" {
+@test "make rebuilds everything after a change of flags" {
 	cp -a "$tree" copy
 	run build copy all
 	[[ $output != *compile* && $output != *link* ]]
@@ -127,7 +127,7 @@ needed() {
 	[[ $status -eq 1 ]]
 }
 
-# flags_of DIRECTORY [ARG...]: what an object there is compiled with.
+# flags_of DIRECTORY [ARG...]: the compiler's flags for an object there.
 flags_of() {
 	build_default "$1" -n -B build/base/clock.o "${@:2}" | grep ' -c -o build/base/clock.o '
 }
@@ -238,7 +238,7 @@ loads_none() {
 	mv at/lib/redlock-run/redlock-run-tls.so open
 	ln -s ../../../open/redlock-run-tls.so at/lib/redlock-run
 	loads_none
-	# Nobody can replace what is not theirs in a directory as /tmp.
+	# In a directory such as /tmp users cannot replace the files of others.
 	chmod 1777 open
 	loads
 }
@@ -290,7 +290,7 @@ loads_none() {
 	[[ $status -eq 0 && -z $output && ! -e called ]]
 }
 
-@test "make deps installs what is missing, as root" {
+@test "make deps installs missing packages, as root" {
 	hide redis-server bats apt-get id
 	stub apt-get "echo \"\$@\" >>$PWD/called"
 	stub id 'echo 0'
@@ -301,7 +301,7 @@ loads_none() {
 	[[ $(wc -l <called) -eq 2 ]]
 }
 
-@test "make deps installs what is missing, through sudo" {
+@test "make deps installs missing packages, through sudo" {
 	hide redis-cli apt-get id sudo
 	stub apt-get "echo \"\$@\" >>$PWD/called"
 	stub sudo "echo sudo >>$PWD/called; exec \"\$@\""

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What stands on the command line and in the environment: each option, each
+# The command line and the environment: each option, each
 # kind of value, each mistake, and the ways to a password.
 # shellcheck disable=SC2154,SC2030,SC2031,SC2016,SC1003,SC2258
 
@@ -165,7 +165,7 @@ password() {
 	usage_error "unknown option '-\\xff'" -k a --quiet $'-\xffx' -- true
 }
 
-@test "no usage error shows what looks like a password" {
+@test "no usage error shows a word that may be a password" {
 	usage_error 'password-file or REDISCLI_AUTH' -k a --pass s3cret -- true
 	[[ $stderr != *s3cret* ]]
 	usage_error 'password-file or REDISCLI_AUTH' -k a --password=s3cret -- true
@@ -428,7 +428,7 @@ password() {
 	[ "$(redis exists redlock:a)" = 0 ]
 }
 
-@test "--prefix is what goes before NAME in the Redis key" {
+@test "--prefix is the beginning of the Redis key, before NAME" {
 	may_use jobs/
 	key_in_db jobs/a 0 --prefix jobs/
 	may_use ''

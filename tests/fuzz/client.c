@@ -191,7 +191,7 @@ run(const struct options *opt)
 	loop_release(&loop);
 }
 
-/* What a mode that only asks prints. */
+/* The output of a query option. */
 static void
 ask(const struct options *opt, int (*mode_run)(const struct options *))
 {

@@ -50,7 +50,7 @@ static const char *const variables[] = { "REDLOCK_REDIS", "REDLOCK_PREFIX",
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What die() had in hand is left behind. */
+/* Memory that die() had in use is lost. */
 int
 __lsan_is_turned_off(void)
 {
@@ -102,7 +102,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	return stdout == NULL ? (abort(), 1) : 0;
 }
 
-/* The next part of the input, up to a NUL; *rest is what follows it. */
+/* The next part of the input, up to a NUL; *rest is the text after it. */
 static const uint8_t *
 next_part(const uint8_t *part, size_t size, size_t *len, size_t *rest)
 {

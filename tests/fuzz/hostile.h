@@ -90,7 +90,7 @@ static struct {
 	bool refuses; /* connections, once the input is used up */
 	int idle;     /* turns without input in which no time passed */
 	int turns;
-	bool stepped; /* somebody has set the wall clock */
+	bool stepped; /* the wall clock was set */
 	struct fake servers[SERVERS];
 	struct connection connections[CONNECTIONS];
 	void (*turn_cb)(void);
@@ -170,7 +170,7 @@ receive_request(struct connection *c, const redisReply *r)
 	}
 }
 
-/* Reads what the client has sent on this connection. */
+/* Reads the client's requests on this connection. */
 static void
 receive(struct connection *c)
 {

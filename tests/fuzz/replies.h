@@ -120,7 +120,7 @@ word(const struct fake *s, size_t *len)
 	return text;
 }
 
-/* What a server sends at a time. */
+/* The bytes that a server sends at a time. */
 static struct {
 	char text[65536];
 	size_t len;
@@ -288,7 +288,7 @@ say_form(const struct fake *s, const struct request *r, const char *form)
 	}
 }
 
-/* What everybody hopes for. */
+/* A correct reply. */
 static const char *const yes[] = { [ACQUIRE] = "*5 1 f 0 s f",
 	[RENEW] = "*2 1 f",
 	[RELEASE] = "*1 1",

@@ -1,6 +1,6 @@
 /*
  * Linked into the program for `make coverage`: a process that ends without
- * exit(3) writes down what it has run before that.
+ * exit(3) records the lines that ran before.
  */
 #include <signal.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /*
  * For LD_PRELOAD: the wall clock is off by the number of milliseconds that the
- * file named by CLOCK_OFFSET begins with; whoever writes there sets the clock.
+ * file named by CLOCK_OFFSET begins with; a write to that file sets the clock.
  * The file has 20 bytes, and is never made shorter.
  */
 #include <sys/mman.h>

@@ -23,7 +23,7 @@ poll(struct pollfd *fds, nfds_t n, int timeout)
 	return real(fds, n, timeout);
 }
 
-/* What a fortified program calls. */
+/* The functions that a fortified program calls. */
 int
 __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size)
 {

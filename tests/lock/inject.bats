@@ -63,7 +63,7 @@ crashes_outside() {
 		[[ $(addr2line -e "$object" "$offset") != *src/* ]]
 }
 
-# judge NAME STATUS: what must be so after the run for the lock NAME.
+# judge NAME STATUS: checks the state after the run for the lock NAME.
 judge() {
 	local ms name=$1 pid
 	case $2 in

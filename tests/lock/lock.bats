@@ -321,7 +321,7 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+ ttl=60000" <<<"$value"
 
 ## Locks of others
 
-# untouched NAME: what redlock-run does to a lock of somebody else: nothing.
+# untouched NAME: redlock-run does not change a foreign lock.
 untouched() {
 	local before ttl
 
@@ -445,7 +445,7 @@ untouched() {
 	(($(wc -l <<<"$stderr") >= 2))
 }
 
-## What COMMAND is told
+## COMMAND's variables
 
 # bats test_tags=quick
 @test "REDLOCK_KEY is the name, REDLOCK_TOKEN is in the value, REDLOCK_PID is the parent" {

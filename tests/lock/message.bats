@@ -12,7 +12,7 @@ setup() { redis_reset; }
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
-# member MODE NAME: the first value of this member in what MODE prints as JSON.
+# member MODE NAME: the first value of this member in the JSON of MODE.
 member() {
 	redlock "$1" --json -k a | PYTHONIOENCODING=utf-8 python3 -c '
 import json, sys

@@ -170,7 +170,7 @@ inherit() {
 		REDLOCK_KEY="$1" "$REDLOCK_RUN" -k b -- true' sh $'bb\nb'
 }
 
-# waiting: somebody waits for the lock a.
+# waiting: a run waits for the lock a.
 waiting() {
 	[ "$(redis zcard '{redlock:a}:~queue')" = 1 ]
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What a lock is for: a sale of more buyers than goods, and a cron job on
+# The purpose of a lock: a sale with more buyers than goods, and a cron job on
 # several hosts whose clocks disagree.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 # bats file_tags=long

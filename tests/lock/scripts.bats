@@ -333,7 +333,7 @@ readers='{redlock:a}:~readers'
 	[ "$(redis hgetall "$readers"; redis zrange "$queue" 0 -1)" = "$before" ]
 }
 
-# written: what the history says, a line an entry, by their order.
+# written: the entries of the history in their order, one a line.
 written() {
 	redis --csv xrange "$runs" - + | grep -o '"[a-z]*","redlock[^"]*"' |
 		tr -d '"' | sed 's/since=[0-9]*/since=N/'
@@ -614,7 +614,7 @@ end,$one waited=4 ran=5 ended=exited status=0" ]
 	[ "$(acquire me 1 1000 0 60000 1 | field ticket)" = $((future + 1)) ]
 	[ "$(acquire other 1 1000 0 0 1 | field ticket)" = $((future + 2)) ]
 	[ "$(redis zrange "$queue" 0 -1 | paste -sd ' ')" = 'you me' ]
-	# No time that a server can have: that is nobody's ticket.
+	# No server can have such a time, so it is no ticket.
 	redis zadd "$queue" 9000000000000000 you
 	(($(acquire other 1 1000 0 0 1 | field ticket) < future))
 	redis zadd "$queue" $(($(now_us) + 172800000000)) you
@@ -738,7 +738,7 @@ dead_waiters() {
 	limit=2 slot=2 release two '' 30000 1
 	[ "$(limit=1 acquire me 1 | field granted reason)" = '0 1' ]
 	redis del '{redlock:a}:~2'
-	# The values decide: nobody has a slot.
+	# The values decide: no slot is taken.
 	[ "$(limit=1 acquire me 1 | first)" = 1 ]
 	[ "$(limit=2 slot=2 acquire two 1 | field granted reason)" = '0 1' ]
 	[ "$(limit=0 acquire two 1 | field granted reason)" = '0 0' ]
@@ -795,7 +795,7 @@ slots_filled() {
 	[ "$(redis zcard "$taken")" = $((3 + $2 - $1)) ]
 }
 
-# refused TOKEN, gets TOKEN SLOT: what an acquire of any slot answers.
+# refused TOKEN, gets TOKEN SLOT: the reply to an acquire of any slot.
 refused() { [ "$(limit=40 slot=0 acquire "$1" 1 | first)" = 0 ]; }
 gets() { [ "$(limit=40 slot=0 acquire "$1" 1 | field granted slot)" = "1 $2" ]; }
 
@@ -908,7 +908,7 @@ deadline() {
 	done
 }
 
-@test "index: slots that it takes for taken, and nobody has, are given all" {
+@test "index: free slots that it lists as taken are all granted" {
 	local n
 	limit=40
 	redis zadd "$taken" 40 whole

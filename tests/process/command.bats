@@ -39,7 +39,7 @@ same() {
 	diff -u <(echo "$direct") <(echo "$locked")
 }
 
-# how_it_ends HOW COMMAND...: HOW is what the helper `how` says.
+# how_it_ends HOW COMMAND...: HOW is the output of the helper `how`.
 how_it_ends() {
 	local how
 	how=$("${limited[@]}" "${alone[@]}" how redlock-run -k a -- "${@:2}" \
@@ -67,7 +67,7 @@ with_child() {
 	    exec redlock-run -k a -- "$@"' sh "$@" 3>&- 4>&-
 }
 
-## What it is given
+## Its environment and descriptors
 
 # bats test_tags=quick
 @test "COMMAND gets its arguments untouched: no shell, no re-quoting" {
@@ -448,7 +448,7 @@ with_child() {
 	kill -KILL "$(witness_pid "$log.2")"
 }
 
-## What we keep of it
+## Standard streams of redlock-run
 
 @test "redlock-run's standard input does not hold up the pipeline once COMMAND runs" {
 	local gone=$BATS_TEST_TMPDIR/gone

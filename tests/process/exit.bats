@@ -91,7 +91,7 @@ teardown_file() { redis_stop_all; }
 
 @test "69: the host name does not resolve" {
 	unshare -rn true || skip "no network namespaces here"
-	# in a network of its own the question reaches nobody
+	# in a network of its own the query reaches no server
 	run -69 --separate-stderr unshare -rn "$REDLOCK_RUN" -k a \
 	    -r redis://no-such-host.invalid -- touch started
 	says no-such-host.invalid
@@ -362,7 +362,7 @@ teardown_file() { redis_stop_all; }
 	took=$((($(now_us) - start) / 1000))
 	says a
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
-	# one node timeout, and what a busy machine takes to start things
+	# one node timeout, and some time for a busy machine
 	((took < 3500))
 	redis_thaw
 	eventually free a

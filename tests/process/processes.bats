@@ -536,7 +536,7 @@ leads_sessions() {
 	free
 }
 
-@test "processes that cannot be killed for want of permission are named, and keep the lock" {
+@test "processes that redlock-run has no permission to kill are named, and keep the lock" {
 	((EUID == 0)) || skip "needs root"
 	chmod u+s "$BATS_FILE_TMPDIR/bin/rooted"
 	begin setpriv --reuid=nobody --clear-groups \

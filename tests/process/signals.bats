@@ -334,7 +334,7 @@ scripts_are() {
 
 ## SIGPIPE
 
-# blocked_client: somebody waits in BLPOP.
+# blocked_client: a client waits in BLPOP.
 blocked_client() {
 	redis info clients | grep -q blocked_clients:1
 }

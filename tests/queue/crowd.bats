@@ -128,7 +128,7 @@ crowd_requests() {
 	done
 }
 
-# One server, and what a hand-over asks of it is the same for 10 and for 200.
+# One server: a hand-over costs the same number of calls for 10 and for 200.
 @test "a hand-over takes at most five script calls, with 10 waiters as with 200" {
 	local i n took waiting
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # On one server the wake brings the lock: COMMAND starts under a grant of five
-# seconds, and a renewal confirms it.  What happens in between.
+# seconds, and a renewal confirms it.  These tests are about the time in between.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034
 
 load ../lib/common

@@ -70,7 +70,7 @@ guarded() {
 	return 1
 }
 
-# dies NAME: nothing is left of the host's processes, and nobody was told.
+# dies NAME: the host's processes are killed without a message to any server.
 dies() {
 	# shellcheck disable=SC2046
 	kill -STOP $(all_of "$1")

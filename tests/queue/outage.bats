@@ -42,7 +42,7 @@ teardown_file() { redis_stop_all; }
 	eventually queue_blocked 2
 	wake='{redlock:a}:~wake:'${token[1]}
 	waiter_stop 1
-	# so that the list is there and nobody has it yet
+	# so that the list is there and not yet read
 	redis client kill type normal
 	waiter_hand_over 1
 	began_us=$(now_us)
@@ -173,7 +173,7 @@ teardown_file() { redis_stop_all; }
 	[ ! -e started ]
 }
 
-# answers_left: the server has done what it was asked, and nothing is left.
+# answers_left: the server has executed all requests, and nothing is left.
 answers_left() {
 	(($(scripts_run) > 0)) && keys_left
 }
@@ -181,7 +181,7 @@ answers_left() {
 @test "a waiter whose server freezes ends with 69 after its wait, and its ticket goes" {
 	local i took
 
-	# several, since it matters what each is doing when its time is over
+	# several, since each is in another state when its time is over
 	hold a -t 1h
 	took=$(now_us)
 	for i in 0 1 2 3 4 5; do

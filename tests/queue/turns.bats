@@ -156,7 +156,7 @@ lives_on() {
 	local i
 
 	hold a -t 1h
-	# several, since it matters what each is doing when its time is over
+	# several, since each is in another state when its time is over
 	for i in 0 1 2 3 4 5; do
 		waiter_start "$i" -q -w "9.$i" --node-timeout 1s
 		eventually turns_queued $((i + 1)) 1 2 3

@@ -104,7 +104,7 @@ teardown_file() { redis_stop_all; }
 	began_us=$(now_us)
 	let_go
 	waiters_served 2 4 5
-	# a grant, or what is left of a third of the heartbeat, for each
+	# a grant, or the rest of a third of the heartbeat, for each
 	(($(now_us) - began_us < 20000000))
 	eventually keys_left
 }
@@ -313,7 +313,7 @@ rests_while_two_wait() {
 	eventually keys_left
 }
 
-## What it costs
+## Costs
 
 @test "while nothing happens a waiter sends a command in two seconds, and the first two or three a second" {
 	local name took n monitor

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # bats file_tags=timing
-# Several servers: what a run reports while a minority does not hold its lock.
+# Several servers: the messages of a run while a minority does not hold its lock.
 # shellcheck disable=SC2034,SC2154,SC2016
 
 load ../lib/common

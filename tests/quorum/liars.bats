@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Servers that answer what no Redis would, or when no Redis would.
+# Servers that reply what no Redis would, or when no Redis would.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 load ../lib/common

@@ -254,7 +254,7 @@ taken_again() {
 
 ## The fence
 
-# A release that nobody waits for may come late, or never.
+# A release without a waiter may come late, or never.
 nobody_has_it() {
 	local i
 

@@ -76,7 +76,7 @@ name() {
 	done >>names/hosts
 }
 
-# hole ADDRESS PORT: nobody answers there, not even to say no.
+# hole ADDRESS PORT: a black hole, where connections are not even refused.
 hole() {
 	/usr/bin/python3 -c '
 import socket, sys, time

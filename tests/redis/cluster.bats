@@ -18,7 +18,7 @@ setup() {
 teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
-# cluster_waits: somebody is blocked at the owner of the lock called "a".
+# cluster_waits: a client is blocked at the node with the lock "a".
 cluster_waits() {
 	cluster_at_owner redlock:a client list | grep -q ' cmd=blpop '
 }

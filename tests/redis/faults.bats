@@ -275,7 +275,7 @@ only_side_keys() {
 	eventually not held a
 }
 
-## The server cannot: no vote, never "held by somebody"
+## A server that cannot answer has no vote, and is never "busy"
 
 # bats test_tags=quick
 @test "a server out of memory has no vote" {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 #
-# The least that a user of the server may do, and what becomes of passwords.
+# The permissions that a user of the server needs, and the handling of passwords.
 # All other tests run under the rule that is looked at here; see common.bash.
 
 # shellcheck disable=SC2016,SC2154
@@ -62,7 +62,7 @@ teardown_file() { redis_stop_all; }
 		run -77 --separate-stderr redlock --prefix "$prefix" -k a -- true
 		[[ $stderr == *"; the user needs $(permissions "$prefix")" ]]
 	done
-	# It is what one can paste, and enough.
+	# The rule can be pasted, and is enough.
 	for prefix in redlock: jobs/ '' '[a-z]*?:'; do
 		redis acl setuser default reset on nopass
 		run -77 --separate-stderr redlock --prefix "$prefix" -k a -- true
@@ -291,7 +291,7 @@ running() {
 	redlock -k a -r "$url" -- true 2>>said || true
 	cat said
 	[ "$(wc -l <said)" -eq 6 ]
-	# What may be a password is not quoted at all.
+	# A word that may be a password is not quoted at all.
 	[ "$(grep -c "$tcp" said)" -eq 4 ]
 	not seen said
 }
@@ -351,7 +351,7 @@ running() {
 	redis acl deluser s3cret
 }
 
-# every_mode URL...: what a run and all that only asks print, into ./said.
+# every_mode URL...: the output of a run and of all query options, in ./said.
 every_mode() {
 	local url how args=()
 	for url; do

@@ -90,7 +90,7 @@ master_dies() {
 @test "Sentinel: a lock lost in a failover gives 79 and is not made again" {
 	local name old
 
-	# What is written from here on reaches no replica.
+	# From here on no write reaches a replica.
 	for name in $(sentinel_replicas); do
 		redis_freeze "$name"
 	done
@@ -122,7 +122,7 @@ master_dies() {
 	[ ! -e overlap ]
 }
 
-# waits_at NAME: somebody is blocked there.
+# waits_at NAME: a client is blocked there.
 waits_at() {
 	redis_at "$1" client list | grep -q ' cmd=blpop '
 }

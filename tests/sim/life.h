@@ -1,4 +1,4 @@
-/* What the lives of a lock have in common: a begin, a hold and an end. */
+/* The common parts of the lives of a lock: begin, hold and end. */
 #ifndef LIFE_H
 #define LIFE_H
 

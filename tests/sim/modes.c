@@ -27,7 +27,7 @@ begin_calm(uint64_t seed)
 	world.chance = seed;
 }
 
-/* Somebody else has a key for up to so long. */
+/* Another client has a key for up to that long. */
 static void
 occupy(struct holding *key, const char *who, int most_ms)
 {

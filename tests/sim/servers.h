@@ -58,10 +58,10 @@ struct step {
 	int word;
 	int ms;     /* +40: it takes that long */
 	int number; /* =7: the fence; of a refusal, how fast its clock is, in us */
-	bool ahead; /* !: somebody has an earlier ticket */
+	bool ahead; /* !: a waiter has an earlier ticket */
 };
 
-/* An owner as the model has it, and what the queue knows of it. */
+/* An owner in the model, and its data in the queue. */
 struct waiter {
 	int64_t ticket_us; /* 0: not queued */
 	int64_t beat_us;
@@ -75,7 +75,7 @@ struct holding {
 
 struct made_up {
 	struct conn *conn;
-	const char *plan;     /* what it answers */
+	const char *plan;     /* its replies */
 	const char *connects; /* "now", "refused" or "never" */
 	int greeting_ms;      /* AUTH and SELECT take that long */
 	bool unresolved;
@@ -89,7 +89,7 @@ struct made_up {
 	} pending[PENDING_MAX];
 	int64_t executed_ms; /* nothing on this connection before that */
 	int64_t answered_ms;
-	/* What INFO says of it, and has said on this connection. */
+	/* Its INFO now, and as sent on this connection. */
 	int64_t started_ms;
 	const char *run_id;
 	const char *info_error;
@@ -102,7 +102,7 @@ struct made_up {
 	int64_t fence;
 	int replicas; /* that had the lock when we asked */
 	struct waiter us, candidate;
-	char waiting_id[OWNER_ID]; /* what our value would be */
+	char waiting_id[OWNER_ID]; /* the id that our value would have */
 	int64_t beat_nonce;        /* which our beat says */
 	int64_t nonce;             /* the last that was sent */
 	char element[ELEMENT];     /* a grant that wakes us; empty: to ask */
@@ -133,7 +133,7 @@ struct request {
 	char args[9][64]; /* those behind the token */
 };
 
-/* What reply_int() and the others look into. */
+/* The value that reply_int() and the others read. */
 struct made_reply {
 	size_t count;
 	long long ints[FIELD_HOLDERS + 1];
@@ -170,7 +170,7 @@ static char elements[SERVERS][ELEMENT]; /* that are on their way */
 
 static struct {
 	int64_t now_ms;
-	int64_t seen_ms; /* what had happened until then has been read */
+	int64_t seen_ms; /* all data from before then has been read */
 	bool stepped;    /* the wall clock was set */
 	int idle;        /* turns without an event in which no time passed */
 	struct made_up servers[SERVERS];
@@ -335,7 +335,7 @@ granted(
 		{ 1, fence, ahead, 1, server_us(m) }, NULL };
 }
 
-/* Whether somebody has the key. */
+/* Whether the key exists. */
 static bool
 held(const struct holding *key)
 {
@@ -367,7 +367,7 @@ refusal(const struct made_up *m, const struct holding *key, const char *value)
 	return r;
 }
 
-/* What a wait gets; of a grant the fence is what the plan says. */
+/* The reply to BLPOP; the plan gives the fence of a grant. */
 static struct made_reply
 wakened(const struct made_up *m, const struct step *s)
 {
@@ -419,7 +419,7 @@ reply_in_words(
 	return r;
 }
 
-/* What it grants it has granted, but it may deny that, and invents the rest. */
+/* It keeps its grants, but may deny them, and makes up all other numbers. */
 static void
 lie(const struct made_up *m, struct made_reply *r)
 {
@@ -624,7 +624,7 @@ attempt_over(struct made_up *m, const struct request *r)
 	return false;
 }
 
-/* What waits on our list is taken from it. */
+/* A BLPOP takes an element that is on our list already. */
 static struct made_reply
 taken_element(struct made_up *m)
 {
@@ -637,7 +637,7 @@ taken_element(struct made_up *m)
 	return (struct made_reply){ 2, { 0 }, elements[server] };
 }
 
-/* What the scripts do.  Somebody else may hold the key for a while. */
+/* The actions of the scripts.  Another client may hold the key for a while. */
 static struct made_reply
 execute(struct made_up *m, const struct request *r)
 {
@@ -729,7 +729,7 @@ executed(struct made_up *m, const struct event *e)
 	if (world.model && requests[e->request].kind == REQUEST_WAIT &&
 	    m->woken == 0 && e->connection == m->connection) {
 		m->blocked = e->request;
-		return; /* wake() replies, or nobody */
+		return; /* only wake() replies */
 	}
 	if (world.model) {
 		reply = execute(m, &requests[e->request]);
@@ -808,7 +808,7 @@ handed_over(struct made_up *m)
 	wake(m);
 }
 
-/* The network takes with it what has not been executed. */
+/* The network drops the requests that have not been executed. */
 static void
 dropped(struct made_up *m, const struct event *e, bool all)
 {
@@ -860,7 +860,7 @@ backed(int server)
 	    world.lock.servers[server].valid_ms > world.now_ms;
 }
 
-/* Somebody deletes our key by hand; a majority has it yet. */
+/* Our key is deleted by hand while a majority still has it. */
 static void
 deleted(struct made_up *m)
 {
@@ -1002,7 +1002,7 @@ true_deadline_ms(void)
 	return quorum_largest(until_ms, l->lease.nservers, l->lease.quorum);
 }
 
-/* What D claims is compared with the servers, in every moment of the model. */
+/* Compares D with the servers' keys, at every moment of the model. */
 static void
 judge(void)
 {
@@ -1370,7 +1370,7 @@ reply_string(const struct reply *a, size_t i, size_t *len)
 {
 	const struct made_reply *r = a->value;
 
-	/* What wakes us is the second of two. */
+	/* The second of two elements wakes us. */
 	if (r == NULL || r->text == NULL || i >= r->count ||
 	    i != (r->count == 2 ? 1 : FIELD_VALUE))
 		return NULL;

@@ -402,7 +402,7 @@ choice(void)
 	NOTHING(0);
 }
 
-/* What servers say where a command or a key is not allowed. */
+/* The servers' errors for a command or a key that is not permitted. */
 static void
 denials(void)
 {

@@ -60,7 +60,7 @@ short_ttl(void)
 	end();
 }
 
-/* Whatever else wakes us, we ask, and what that gets is a lease. */
+/* After any other wake we send an acquire, which gets a full lease. */
 static void
 asks_otherwise(void)
 {
@@ -235,7 +235,7 @@ released_before(void)
 	end();
 }
 
-/* What came with the wake goes to the next one. */
+/* A grant that we give up goes to the next waiter. */
 static void
 cancelled(void)
 {

@@ -785,7 +785,7 @@ history(void)
 	SAME_TEXT(nth(2, first(2, TELL))->args[3], " waited=0 ended=exited");
 	lock_close(&world.lock);
 
-	/* A run that a server refuses tells it why, and who had the lock. */
+	/* The release of a refused run carries the reason and the holder. */
 	begin(3, 1000, 100);
 	plan((const char *const[]){ "no+5", "no+5", "yes+7" });
 	SAME_INT(acquire(), LOCK_BUSY);
@@ -805,7 +805,7 @@ history(void)
 	SAME_TEXT(sent(0), "acquire@0/1");
 	lock_close(&world.lock);
 
-	/* What may have been the start of a run is no run. */
+	/* An acquire that may have recorded a start is undone. */
 	begin(1, 1000, 100);
 	world.servers[0].plan = "silent";
 	SAME_INT(acquire(), LOCK_UNREACHABLE);
@@ -879,7 +879,7 @@ static const char *const kinds[] = { "yes+5", "no+5", "queued+5", "error+5",
 
 #define KINDS (int)(sizeof(kinds) / sizeof(kinds[0]))
 
-/* What must come out, and when, if a server takes 5 ms or never answers. */
+/* The expected outcome and time if a server takes 5 ms or never replies. */
 static enum lock_outcome
 expected(const int count[], int n, int64_t *at_ms)
 {
@@ -1236,7 +1236,7 @@ leaves(void)
 	SAME_TEXT(nth(2, 2)->args[4], "0");
 	lock_close(&world.lock);
 
-	/* Its answer may come when nobody waits for it any more. */
+	/* Its reply may come after its time is over. */
 	begin(3, 1000, 100);
 	world.servers[2].plan = "silent yes";
 	SAME_INT(acquire(), LOCK_HELD);
@@ -1246,7 +1246,7 @@ leaves(void)
 	CHECK(strstr(nth(2, 2)->id, " try=2 ") != NULL);
 	lock_close(&world.lock);
 
-	/* What cannot be told to a server is not told without pause. */
+	/* A request that cannot be sent is not tried again without pause. */
 	begin(3, 1000, 100);
 	world.servers[1].plan = "yes error";
 	world.servers[2].plan = "queued error";
@@ -1666,7 +1666,7 @@ release_of_many(void)
 	lock_close(&world.lock);
 }
 
-/* What one server does while the others answer the release at once, at 340. */
+/* One server's behaviour while the others reply to the release at once, at 340. */
 static void
 stragglers(void)
 {

@@ -384,7 +384,7 @@ lengths(void)
 	refused(long_url("unix:///", 'x', 5000, ""), "path that is too long");
 }
 
-/* Percent-encoded, a byte takes three; what counts is what comes out. */
+/* Percent-encoded, a byte takes three; the limit is for decoded bytes. */
 static void
 decoded_lengths(void)
 {
