@@ -54,6 +54,23 @@ backing(void)
 	return n;
 }
 
+/* The end of a life: whatever it was, nothing is left behind. */
+static void
+end_life(uint64_t seed)
+{
+	quiet();
+	if (left_behind())
+		tap_fail("in life %llu", (unsigned long long)seed);
+}
+
+/* Of all lives some got the lock, and some found it busy. */
+static void
+check_mixed(const int *count)
+{
+	CHECK(count[LOCK_HELD] > LIVES / 20);
+	CHECK(count[LOCK_BUSY] > LIVES / 20);
+}
+
 static void
 slots(void)
 {
@@ -76,12 +93,9 @@ slots(void)
 		if (outcome == LOCK_HELD)
 			CHECK(world.lock.lease.slot >= 1 &&
 			    world.lock.lease.slot <= SLOTS);
-		quiet();
-		if (left_behind())
-			tap_fail("in life %llu", (unsigned long long)seed);
+		end_life(seed);
 	}
-	CHECK(count[LOCK_HELD] > LIVES / 20);
-	CHECK(count[LOCK_BUSY] > LIVES / 20);
+	check_mixed(count);
 }
 
 static void
@@ -105,12 +119,9 @@ readers(void)
 		outcome = live(1000);
 		count[outcome]++;
 		CHECK(outcome != LOCK_HELD || 2 * writers < nservers);
-		quiet();
-		if (left_behind())
-			tap_fail("in life %llu", (unsigned long long)seed);
+		end_life(seed);
 	}
-	CHECK(count[LOCK_HELD] > LIVES / 20);
-	CHECK(count[LOCK_BUSY] > LIVES / 20);
+	check_mixed(count);
 }
 
 static void
