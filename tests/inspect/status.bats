@@ -258,10 +258,9 @@ queue_is() { [ "$(redis zcard '{redlock:a}:~queue')" -eq "$1" ]; }
 # with a lock that many hold.  Its URL is $broken, its pid $broken_pid.
 broken() {
 	rm -f broken.port
-	/usr/bin/python3 -c '
-import os, random, socket, sys, threading, time
+	PYTHONPATH=$top/tests/helpers /usr/bin/python3 -Bc '
+import random, sys, time, rude_server
 how = sys.argv[1]
-s = socket.create_server(("127.0.0.1", 0))
 def bulk(word):
     return b"$%d\r\n%s\r\n" % (len(word), word)
 def array(items):
@@ -293,11 +292,7 @@ def serve(c):
             c.sendall(scan())
         for i in range(data.count(b"\r\nEVAL\r\n")):
             c.sendall(many)
-with open("broken.new", "w") as f:
-    print(s.getsockname()[1], file=f)
-os.rename("broken.new", "broken.port")
-while True:
-    threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
+rude_server.run(serve, "broken")
 ' "$1" 3>&- 4>&- &
 	broken_pid=$!
 	eventually test -s broken.port

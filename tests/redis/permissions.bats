@@ -374,9 +374,8 @@ every_mode() {
 # which %s is the password.  Its port is in $echo_port, its pid in $echo_pid.
 echo_server() {
 	rm -f echo.port
-	/usr/bin/python3 -c '
-import os, socket, sys, threading
-s = socket.create_server(("127.0.0.1", 0))
+	PYTHONPATH=$top/tests/helpers /usr/bin/python3 -Bc '
+import sys, rude_server
 def serve(c):
     while data := c.recv(65536):
         if data.upper().startswith((b"*2\r\n$4\r\nAUTH", b"*3\r\n$4\r\nAUTH")):
@@ -384,11 +383,7 @@ def serve(c):
             c.sendall(sys.argv[1].encode().replace(b"%s", word) + b"\r\n")
         else:
             c.sendall(b"-NOAUTH Authentication required.\r\n")
-with open("echo.new", "w") as f:
-    print(s.getsockname()[1], file=f)
-os.rename("echo.new", "echo.port")
-while True:
-    threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
+rude_server.run(serve, "echo")
 ' "$1" 3>&- 4>&- &
 	echo_pid=$!
 	eventually test -s echo.port
