@@ -1,10 +1,9 @@
 /*
  * Any replies, at any time, of up to five servers of any kind: a run takes its
- * locks, holds and releases them, and the modes that only ask print what they
- * found.  Whatever the servers send, D is never later than what a quorum of
- * replies allows and never comes back, a lock that is held has a slot and a
- * fence in range, everything comes to an end, no connection is left, and what
- * is printed is printable and no secret.
+ * locks, holds and releases them, and query options print their results.
+ * Whatever the servers send, D is never later than a quorum of replies allows
+ * and never comes back, a held lock has a slot and a fence in range, everything
+ * ends, no connection is left, and the output is printable and shows no secret.
  */
 #include "hostile.h"
 

@@ -1,6 +1,6 @@
 /*
- * Any text: either it is refused, or it means what strtold() makes of its
- * parts, rounded up, and can be written again.
+ * Any text is either refused, or has the value that strtold() gives its parts,
+ * rounded up, and can be written again.
  */
 #include "../../src/base/duration.c"
 

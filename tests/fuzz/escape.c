@@ -1,6 +1,6 @@
 /*
- * Any bytes: what comes out is printable UTF-8 that stays as it is when it is
- * escaped again.  The first byte says how much room there is.
+ * Any bytes: the result is printable UTF-8, and escaping it again changes
+ * nothing.  The first byte of the input is the room for the result.
  */
 #include "../../src/base/escape.c"
 

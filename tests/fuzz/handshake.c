@@ -1,7 +1,7 @@
 /*
- * Any replies to a handshake: it comes to an end, the password is in AUTH alone,
- * a Sentinel gets no other request than ours for the master, and nothing else
- * may be sent before AUTH and SELECT have succeeded.
+ * Any replies to a handshake: it ends, only AUTH carries the password, a
+ * Sentinel gets no request but the one for the master, and no other request may
+ * be sent before AUTH and SELECT have succeeded.
  */
 #include <hiredis/hiredis.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /*
- * Hostile servers for the whole client: hiredis, conn.c and the loop work as
- * ever, but connect() leads to a socket pair, poll() to servers whose replies
- * follow from the fuzzer's input, and the clock moves only there.  A byte of
- * input chooses what happens next, and bytes behind it the numbers and words of
- * a reply.  When the input is used up all servers fall silent for ever.
+ * Hostile servers for the whole client: hiredis, conn.c and the loop are real,
+ * but connect() leads to a socket pair, poll() to servers whose replies follow
+ * from the fuzzer's input, and the clock moves only there.  A byte of input
+ * chooses the next event, and the bytes after it the numbers and words of a
+ * reply.  When the input is used up, all servers fall silent for ever.
  */
 #ifndef HOSTILE_H
 #define HOSTILE_H

@@ -1,5 +1,5 @@
 /*
- * Any answer to INFO: a value is one line at most, as long as its buffer, and a
+ * Any reply to INFO: a value is at most one line and fits its buffer, and a
  * number is in range.
  */
 #include <stdlib.h>

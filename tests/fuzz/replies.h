@@ -1,7 +1,7 @@
 /*
- * What hostile servers reply.  Each reply follows from bytes of the fuzzer's
- * input: what everybody hopes for, the right form with wrong words and numbers,
- * an error, or anything.
+ * The replies of hostile servers.  Each follows from bytes of the fuzzer's
+ * input: a correct reply, the right form with wrong words and numbers, an
+ * error, or anything.
  */
 #ifndef REPLIES_H
 #define REPLIES_H

@@ -1,6 +1,6 @@
 /*
- * Any URL: either it is refused, or all of the address is in range, and the
- * password is masked where the URL is shown.
+ * Any URL is either refused, or all of the address is in range and the password
+ * is masked wherever the URL is shown.
  */
 #include <stdlib.h>
 

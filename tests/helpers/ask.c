@@ -1,9 +1,9 @@
 /*
- * ask -s SOCKET [WORD...]: what `redis-cli -s SOCKET WORD...` would print into
- * a pipe, as the user admin, in a fifth of its time: the tests do so thousands
- * of times.  Without WORDs, each line of stdin is a command.  What it cannot
- * do it leaves to redis-cli: other options, quotes in stdin, and replies
- * without end.
+ * ask -s SOCKET [WORD...]: prints the same as `redis-cli -s SOCKET WORD...`
+ * into a pipe, as the user admin, in a fifth of its time, because the tests
+ * call it thousands of times.  Without WORDs, each line of stdin is a command.
+ * It leaves everything else to redis-cli: other options, quotes in stdin, and
+ * replies without end.
  */
 #include <ctype.h>
 #include <err.h>

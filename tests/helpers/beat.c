@@ -1,7 +1,7 @@
 /*
- * beat FILE: writes the time of day, in microseconds, over the contents of
- * FILE, every half millisecond: after its death FILE tells when it was alive
- * for the last time.
+ * beat FILE: writes the time of day, in microseconds, over the contents of FILE
+ * every half millisecond.  After its death FILE has the time when it was last
+ * alive.
  */
 #include <err.h>
 #include <fcntl.h>

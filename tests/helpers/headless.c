@@ -1,7 +1,7 @@
 /*
- * headless: a process whose first thread has ended, and which so looks like a
- * zombie; the other one writes its pid and lives until it has read a line from
- * descriptor 8.
+ * headless: a process whose first thread has ended, so that it looks like a
+ * zombie.  The other thread writes its pid and runs until it has read a line
+ * from descriptor 8.
  */
 #include <pthread.h>
 #include <stdio.h>

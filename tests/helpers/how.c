@@ -1,7 +1,7 @@
 /*
- * how [-p FILE] COMMAND [ARG]...: runs COMMAND and says how it ended, as no
- * shell does: "exit N", "signal N" or "signal N core" is the last line of its
- * standard output.  COMMAND's pid goes to FILE.
+ * how [-p FILE] COMMAND [ARG]...: runs COMMAND and prints how it ended, in more
+ * detail than a shell: "exit N", "signal N" or "signal N core" is the last line
+ * of its standard output.  COMMAND's pid goes to FILE.
  */
 #include <sys/wait.h>
 

@@ -1,6 +1,6 @@
 /*
- * hydra [MILLISECONDS]: a process that leaves a child behind and dies, over
- * and over: no look at the list of processes finds the one that lives on.  It
+ * hydra [MILLISECONDS]: a process that leaves a child behind and dies, again
+ * and again, so that a walk over the processes misses the living one.  It
  * ignores SIGTERM.  With MILLISECONDS each lives that long, in a process group
  * of its own.  It gives up after a minute.
  */

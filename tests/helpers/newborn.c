@@ -1,6 +1,6 @@
 /*
- * newborn: writes after how many microseconds its parent has another child in
- * a session of its own; 1000000 if there is none in the first second.
+ * newborn: prints after how many microseconds its parent has another child in a
+ * session of its own; 1000000 if there is none in the first second.
  */
 #include <dirent.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
- * nomalloc: a library to be preloaded.  Allocation number NOMALLOC of a process
- * called redlock-run fails, and that one alone; "failed OBJECT OFFSET", the
- * place of the call, goes to the file NOMALLOC_LOG then, and the number of
- * allocations at the end.
+ * nomalloc: a library for LD_PRELOAD.  Allocation number NOMALLOC of a process
+ * called redlock-run fails, and no other.  The place of that call, "failed
+ * OBJECT OFFSET", goes to the file NOMALLOC_LOG, and at the end the number of
+ * allocations.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * rooted COMMAND [ARG]...: set-user-ID root, it becomes root altogether and
- * runs COMMAND, as sudo does.
+ * rooted COMMAND [ARG]...: installed set-user-ID root, runs COMMAND as root in
+ * all respects, like sudo.
  */
 #include <err.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /*
- * unwaited.so, to be preloaded: waitid(2) fails with EIO as often as the
- * variable UNWAITED says.
+ * unwaited.so, for LD_PRELOAD: the first UNWAITED calls of waitid(2) fail with
+ * EIO.
  */
 #include <dlfcn.h>
 #include <errno.h>

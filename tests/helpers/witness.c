@@ -1,10 +1,10 @@
 /*
- * witness LOG [NUMBER STATUS]: writes down every signal that it gets.
+ * witness LOG [NUMBER STATUS]: records every signal that it gets.
  *
- * All signals are blocked and taken one by one, so none is missed, and an
- * ignored one that was sent all the same is seen too.  The first line of LOG
- * is "ready PID PGID SID", each further one "NUMBER CODE SENDER TIME", TIME in
- * microseconds of the day.  The signal NUMBER ends it, with exit STATUS.
+ * All signals are blocked and read one by one, so none is missed, and an
+ * ignored one that was sent is recorded as well.  The first line of LOG is
+ * "ready PID PGID SID", each further one "NUMBER CODE SENDER TIME", TIME in
+ * microseconds of the day.  The signal NUMBER ends it with exit status STATUS.
  */
 #include <err.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /*
- * Lives of a lock among made-up servers, thousands of each kind, whose delays
- * and accidents follow from a number.  In every moment D is compared with what
- * the servers have.
+ * Lives of a lock among simulated servers, thousands of each kind, whose delays
+ * and faults follow from a number.  At every moment D is compared with the
+ * servers' keys.
  */
 #include "life.h"
 

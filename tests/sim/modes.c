@@ -1,7 +1,6 @@
 /*
- * Lives of locks that are more than exclusive and free: slots, readers and a
- * writer, replicas, fences that differ, a predecessor that hands the lock over,
- * and a cooldown.
+ * Lives of locks in all modes: slots, readers and a writer, replicas, differing
+ * fences, a predecessor that hands the lock over, and a cooldown.
  */
 #include "life.h"
 

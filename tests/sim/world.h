@@ -1,6 +1,6 @@
 /*
- * The lock as it is, on a clock and among servers that are made up: what a test
- * of the simulation includes.
+ * The real lock on a simulated clock and among simulated servers, for the tests
+ * of the simulation.
  */
 #ifndef WORLD_H
 #define WORLD_H

@@ -1,6 +1,6 @@
 /*
- * Durations as people write and read them.  A duration that is misread makes a
- * lease too short or a limit too long, in silence.
+ * Durations as people write and read them.  A mistake would silently make a
+ * lease too short or a limit too long.
  */
 #include <locale.h>
 

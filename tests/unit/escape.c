@@ -1,5 +1,5 @@
 /*
- * What reaches a terminal or JSON.  Each test of all characters compares with
+ * Text for a terminal or for JSON.  Each test of all characters compares with
  * an encoder and a list of its own.
  */
 #include "../../src/base/escape.c"

@@ -1,6 +1,6 @@
 /*
- * What --check thinks of servers that are made up here, and of what they say of
- * themselves and of their users' rights.
+ * The findings of --check about simulated servers: their INFO, clocks and the
+ * rights of their users.
  */
 #include "../../src/inspect/findings.c"
 #include "lock/lock.h"

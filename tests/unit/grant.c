@@ -1,8 +1,8 @@
 /*
- * Grants that come with the wake, on one server that answers as planned.  The
- * TTL is 60 s and the server may take 3 s unless a test says otherwise.  The
- * first acquire is sent at 0 and refused at 10; the wait that follows is woken
- * at 510.  A grant of 5000 ms is then worth 4948 ms from 0.
+ * Grants that come with the wake, on one server with planned replies.  The TTL
+ * is 60 s and the node timeout 3 s unless a test sets others.  The first
+ * acquire is sent at 0 and refused at 10; the BLPOP after it ends at 510.  A
+ * grant of 5000 ms is then valid for 4948 ms from 0.
  */
 #include "../sim/world.h"
 #include "tap.h"

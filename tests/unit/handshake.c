@@ -1,7 +1,7 @@
 /*
- * What a connection begins with.  A request that leaves before the handshake is
- * over runs as the wrong user, in the wrong database, or on a replica; a
- * password in the wrong request is one that others read.
+ * The first requests on a connection.  A request sent before the end of the
+ * handshake would run as the wrong user, in the wrong database, or on a
+ * replica.  A password in the wrong request could be read by others.
  */
 #include <hiredis/hiredis.h>
 

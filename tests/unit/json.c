@@ -1,6 +1,4 @@
-/*
- * The writer of JSON: commas, brackets and nulls are where RFC 8259 wants them.
- */
+/* The writer of JSON: commas, brackets and nulls follow RFC 8259. */
 #include <stdlib.h>
 #include <string.h>
 

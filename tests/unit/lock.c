@@ -1,8 +1,8 @@
 /*
- * The rule of lock.h and the states around it, with servers that answer what
- * a test wants, when it wants it.  The lease is 1000 ms unless a test says
- * otherwise, so that an answer is worth 988 ms from its sending; a server may
- * take 100 ms.
+ * The rule of lock.h and the states around it, with servers whose replies and
+ * their times the test chooses.  The lease is 1000 ms unless a test sets
+ * another, so a vote is valid for 988 ms from the sending of its request.  The
+ * node timeout is 100 ms.
  */
 #include "../sim/world.h"
 #include "tap.h"

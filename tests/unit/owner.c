@@ -1,6 +1,6 @@
 /*
- * The value of a lock: what we write must come back as it was, and what a
- * stranger wrote must never be taken for ours.
+ * The value of a lock: reading a value that we wrote gives the same owner, and
+ * a foreign value is never taken for ours.
  */
 #include <ctype.h>
 

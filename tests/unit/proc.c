@@ -1,6 +1,6 @@
 /*
- * What /proc says of processes that this program makes for the purpose.  It
- * starts itself a second time, with an environment that is known.
+ * Reads processes of this program from /proc.  It starts itself a second time,
+ * with a known environment.
  */
 #include <pthread.h>
 #include <sys/prctl.h>

@@ -1,6 +1,4 @@
-/*
- * What several servers tell of runs, put together, and how the runs ended.
- */
+/* Merges the histories of several servers, and decides how the runs ended. */
 #include "../../src/inspect/run_record.c"
 #include "tap.h"
 

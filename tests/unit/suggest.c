@@ -1,6 +1,4 @@
-/*
- * Suggestions: a slip of the fingers finds its word, anything else finds none.
- */
+/* Suggestions: a typo finds its word, other words find none. */
 #include "../../src/config/suggest.c"
 #include "tap.h"
 

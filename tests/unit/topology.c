@@ -1,6 +1,7 @@
 /*
- * Where a cluster sends us, and the order in which addresses are tried.  A
- * mistake here would send a lock to the wrong server, or never reach an address.
+ * Redirections of a cluster, and the order in which addresses are tried.  A
+ * mistake here would send a lock to the wrong server, or never reach an
+ * address.
  */
 #include "../../src/redis/topology.c"
 #include "tap.h"

@@ -1,6 +1,6 @@
 /*
- * URLs of servers.  Whatever is misread here sends a lock, or a password, to
- * the wrong place; whatever is not masked ends up in a log.
+ * URLs of servers.  A mistake in parsing would send a lock or a password to the
+ * wrong place; a mistake in masking would put a password into a log.
  */
 #include "../../src/redis/url.c"
 #include "tap.h"

@@ -1,6 +1,6 @@
 /*
- * When a wait is reported where no line can be drawn, over hours that pass at
- * once.
+ * The times of messages about a wait where no line can be drawn, over hours
+ * that pass at once.
  */
 #define clock_now_ms   made_up_now_ms
 #define lock_name      made_up_name
