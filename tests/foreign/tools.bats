@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # bats file_tags=timing
 #
-# What the test suites of flock(1), timeout(1), tini and dumb-init hold their
-# programs to, where our manual promises the same and no other file tests it.
+# Promises from the test suites of flock(1), timeout(1), tini and dumb-init that
+# our manual makes as well and no other file tests.
 #
 # Scripts in single quotes are for COMMAND; the variables come from helpers.
 # shellcheck disable=SC2016,SC2034,SC2154

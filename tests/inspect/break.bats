@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --break: what it takes away, from whom, and what it leaves alone.
+# --break: which locks it takes away from which runs, and which not.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034
 
 load ../lib/common

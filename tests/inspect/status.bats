@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
-# --status: the table, the JSON, and what comes out of Redis on its way to a
-# terminal.
+# --status: the table, the JSON, and the escaping of values from Redis.
 # shellcheck disable=SC2154,SC2016,SC1003,SC2030,SC2031
 
 load ../lib/common

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --slots N: at most N hold the lock at a time, and N do if so many want to.
+# --slots N: at most N runs hold the lock at a time, and no slot stays unused.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034
 # bats file_tags=long
 

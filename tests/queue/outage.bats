@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Waiting in turn on one server that freezes, restarts or cuts connections, or
-# loses what it had of us.
+# Waiting in turn on one server that freezes, restarts, cuts connections or loses
+# data.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 # bats file_tags=long
 

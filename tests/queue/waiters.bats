@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
-# Waiting in turn on one server: what becomes of the others when one of them
-# client_ends before its time, or the lock is another client's, and what waiting
-# costs the server.
+# Waiting in turn on one server: the other waiters when one of them ends early,
+# locks of other clients, and the costs of waiting for the server.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 # bats file_tags=long
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # bats file_tags=timing,long
-# Several servers: what becomes of a lock that is held when a minority or a
-# majority of them fails.
+# Several servers: a held lock when a minority or a majority of them fails.
 # shellcheck disable=SC2154,SC2016
 
 load ../lib/common

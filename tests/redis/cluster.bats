@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# redis+cluster://: a lock lives where its slot does, and is followed there.
+# redis+cluster://: a run finds its lock at the node with the hash slot, and follows
+# the slot.
 # shellcheck disable=SC2034,SC2154,SC2016
 # bats file_tags=long
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
-# What a server can do to us, and what must come out: no vote where there is
-# none, no lock left behind, no crash.
+# Faults of one server: they give no vote, leave no lock behind and cause no crash.
 # shellcheck disable=SC2154,SC2016
 
 load ../lib/common
