@@ -88,7 +88,7 @@ free_now() {
 break_script() {
 	local lua=$top/src/protocol/lua name=$1 token=$2 try=$3 sha
 	shift 3
-	sha=$(redis script load "$(cat "$lua"/{common,tenure,holder,state,queue,"$name"}.lua)")
+	sha=$(redis script load "$(cat "$lua"/{common,tenure,holder,slots,state,queue,"$name"}.lua)")
 	{
 		echo multi
 		printf '"%s" ' evalsha "$sha" 2 redlock:a '{redlock:a}:~' \
