@@ -105,8 +105,8 @@ _redlock_run()
 			server+=("$word")
 			;;
 		-[kwEtm] | --key | --wait | --conflict-exit-code | --message | \
-		    --ttl | --min-hold | --max-run | --kill-after | --on-loss | \
-		    --node-timeout | --restart-grace | --slots | --replicas | \
+		    --ttl | --min-hold | --once-per | --max-run | --kill-after | \
+		    --on-loss | --node-timeout | --restart-grace | --slots | --replicas | \
 		    --token | --log | --since | --rows | --max-age)
 			((++i == n)) && option=${words[i - 1]}
 			;;
@@ -166,8 +166,8 @@ _redlock_run()
 	if [[ $value == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '-k --key -w --wait -n --nonblock
 		    -s --shared --slots -E --conflict-exit-code -m --message
-		    -t --ttl
-		    --min-hold --replicas --max-run --kill-after --on-loss
+		    -t --ttl --min-hold --once-per --replicas
+		    --max-run --kill-after --on-loss
 		    -o --only-command -r --redis --prefix --node-timeout
 		    --restart-grace --password-file --tls-ca --tls-cert
 		    --tls-key --tls-server-name --config

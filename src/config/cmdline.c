@@ -287,6 +287,8 @@ check_options(struct options *opt, const struct given *g)
 		check_query(opt);
 	check_together(g, "quiet", "verbose");
 	check_together(g, "shared", "slots");
+	check_together(g, "once-per", "shared");
+	check_together(g, "once-per", "slots");
 	if (opt->capacity > 1)
 		opt->lock_mode = LOCK_SLOTTED;
 }

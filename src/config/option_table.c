@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/log.h"
 #include "base/number.h"
 #include "config/option_table.h"
@@ -65,6 +66,18 @@ set_limit(struct options *opt, const struct option_row *o, char *value)
 	*(int64_t *)member(opt, o) = strcmp(value, "inf") == 0 ?
 	    CLOCK_NEVER :
 	    read_duration(o, value, 0);
+}
+
+static void
+set_once_per(struct options *opt, const struct option_row *o, char *value)
+{
+	int64_t ms = read_duration(o, value, 0);
+	char most[DURATION_TEXT];
+
+	if (ms > SUCCESS_MS)
+		usage_error("--once-per: '%s' is too long; the maximum is %s",
+		    quotable(value), duration_format(SUCCESS_MS, most));
+	opt->once_per_ms = ms;
 }
 
 /* Sets --max-run.  As for timeout(1), 0 means no limit. */
@@ -221,6 +234,8 @@ const struct option_row option_table[] = {
 	    "lease, renewed every third of it [default: 60s]", NULL },
 	{ "min-hold", 0, IN(RUN), "DURATION", set_duration, TO(min_hold_ms),
 	    "keep the lock at least that long [default: 0]", NULL },
+	{ "once-per", 0, IN(RUN), "DURATION", set_once_per, 0,
+	    "run only if no run succeeded in that time", NULL },
 	{ "replicas", 0, IN(RUN), "N", set_replicas, 0,
 	    "require N replicas to have the lock [default: 0]", NULL },
 

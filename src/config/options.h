@@ -33,7 +33,8 @@ struct options {
 	int replicas;
 	int64_t wait_ms; /* CLOCK_NEVER: no limit */
 	int64_t min_hold_ms;
-	int64_t max_run_ms; /* CLOCK_NEVER: no limit */
+	int64_t once_per_ms; /* 0: always */
+	int64_t max_run_ms;  /* CLOCK_NEVER: no limit */
 	int conflict_status;
 	bool warn_on_loss;
 	bool only_command;

@@ -156,13 +156,16 @@ ask_replicas(struct lock *l, int64_t now)
 static void
 update_no_quorum(struct lock *l, bool no_quorum)
 {
-	if (no_quorum == l->lease.no_quorum)
-		return;
+	bool changed = no_quorum != l->lease.no_quorum;
+
 	l->lease.no_quorum = no_quorum;
 	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		if (server_has_voted(s))
+		/* A vote that comes while we cannot win goes back at once. */
+		if ((changed && server_has_voted(s)) ||
+		    (no_quorum && s->vote == VOTE_GRANTED &&
+			s->conn.state == CONN_READY))
 			server_hasten(s);
 	}
 }
@@ -336,7 +339,8 @@ lock_outcome(struct lock *l)
 	else {
 		l->lease.replicating = false;
 		l->lease.contest = t.contested;
-		update_no_quorum(l, t.waits && t.unusable > t.minority);
+		/* A success may count for hours yet. */
+		update_no_quorum(l, t.waits && t.unusable + t.ran > t.minority);
 	}
 	return apply(l, decide(&t), &t, now);
 }

@@ -2,28 +2,47 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "lock/lock.h"
 
 #define COMPLAINT (CONN_WHY + OWNER_WHO)
 #define AND_MORE  24
 
+/* The reason for which alone a majority is excluded, or REASON_BUSY. */
+static enum reason
+main_reason(const struct lock *l)
+{
+	int n[REASON_RAN + 1] = { 0 };
+
+	for (int i = 0; i < l->lease.nservers; i++)
+		if (server_vote(&l->servers[i]) == VOTE_REFUSED)
+			n[l->servers[i].view.reason]++;
+	for (int reason = REASON_MODE; reason <= REASON_RAN; reason++)
+		if (n[reason] > l->lease.nservers - l->lease.quorum)
+			return (enum reason)reason;
+	return REASON_BUSY;
+}
+
 const struct lock_state *
 lock_state(const struct lock *l)
 {
 	const struct lock_state *view = NULL;
-	int refusals = 0;
+	const enum reason reason = main_reason(l);
+	int refusals = 0, most = 0;
 
 	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
+		int telling = 2 * (s->view.reason == reason) + s->view.taken;
 
 		if (s->numbers.odd != NULL ||
 		    (s->vote != VOTE_REFUSED &&
 			s->release.vote != VOTE_REFUSED))
 			continue;
 		refusals++;
-		if (view == NULL ||
-		    (s->view.taken && view->reason == REASON_BUSY))
+		if (telling >= most) {
+			most = telling;
 			view = &s->view;
+		}
 	}
 	/* While the lock is held, refusals of a minority explain nothing. */
 	return l->lease.held &&
@@ -50,7 +69,7 @@ lock_broken_by(const struct lock *l)
 static char *
 complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 {
-	char who[OWNER_WHO];
+	char who[OWNER_WHO], ago[DURATION_TEXT];
 	bool ending = l->lease.held && l->lease.phase == PHASE_RELEASE &&
 	    (s->release.sent > 0 || s->key.state != KEY_NONE);
 	const char *why = s->why;
@@ -73,6 +92,15 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 			why = "";
 		break;
 	case VOTE_REFUSED:
+		if (s->view.reason == REASON_RAN) {
+			snprintf(text, COMPLAINT,
+			    "ran %s ago on %s (--once-per)",
+			    duration_format(
+				owner_age_ms(&s->view.owner, s->view.now_us),
+				ago),
+			    s->view.owner.host);
+			return text;
+		}
 		if (s->view.taken) {
 			snprintf(text, COMPLAINT, "held by %s",
 			    owner_who(who, &s->view.owner, s->view.value,

@@ -26,7 +26,8 @@ struct lease {
 	int replicas; /* so many replicas must have the lock at first */
 	int64_t ttl_ms;
 	int64_t node_timeout_ms;
-	int64_t grace_ms; /* restart grace; 0: none */
+	int64_t grace_ms;    /* restart grace; 0: none */
+	int64_t once_per_ms; /* not after a success in that time; 0: always */
 
 	/* Since lock_begin(). */
 	bool begun;

@@ -81,6 +81,7 @@ lock_init(struct lock *l, struct loop *loop, const struct lock_config *config)
 	l->lease.ttl_ms = config->ttl_ms;
 	l->lease.node_timeout_ms = config->node_timeout_ms;
 	l->lease.grace_ms = config->grace_ms;
+	l->lease.once_per_ms = config->once_per_ms;
 	lock_keys(l->lease.key, l->lease.aux, config->prefix, config->name);
 	for (int i = 0; i < l->lease.nservers; i++)
 		server_init(&l->servers[i], &l->lease, loop,
@@ -104,6 +105,12 @@ int
 lock_capacity(const struct lock *l)
 {
 	return l->lease.capacity;
+}
+
+int64_t
+lock_once_per_ms(const struct lock *l)
+{
+	return l->lease.once_per_ms;
 }
 
 const char *

@@ -85,7 +85,9 @@ struct lock_config {
 	int naddresses;
 	int64_t ttl_ms;
 	int64_t node_timeout_ms;
-	int64_t grace_ms; /* younger servers have no vote; 0: all have one */
+	int64_t grace_ms;    /* younger servers have no vote; 0: all have one */
+	int64_t once_per_ms; /* refused if a run that succeeded began in that
+				time; 0: never */
 };
 
 /*
@@ -98,6 +100,7 @@ int lock_init(struct lock *, struct loop *, const struct lock_config *);
 const char *lock_name(const struct lock *);
 enum lock_mode lock_mode(const struct lock *);
 int lock_capacity(const struct lock *);
+int64_t lock_once_per_ms(const struct lock *);
 
 /*
  * Returns the URL of the only server, without secrets; NULL if there are

@@ -50,7 +50,7 @@ wanted_kind(const struct server *s, int64_t now)
 	case PHASE_ACQUIRE:
 		if (!l->begun)
 			return REQUEST_NONE;
-		if (l->no_quorum && answered)
+		if (l->no_quorum && answered && !server_names_success(s))
 			return server_may_have_ours(s) ? REQUEST_LEAVE :
 							 REQUEST_NONE;
 		/* A renewal raises the server's counter to our fence. */
@@ -130,6 +130,7 @@ server_yield(struct server *s)
 	give_back(s, false);
 	s->vote = VOTE_REFUSED;
 	s->view.taken = false;
+	s->view.reason = REASON_BUSY;
 	s->queue.waiter_ahead = false;
 	s->pace.next_ms = clock_now_ms() + clock_jitter(POLL_MS);
 }

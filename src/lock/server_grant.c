@@ -22,7 +22,7 @@ server_takes_grants(const struct server *s)
 
 	return l->phase == PHASE_ACQUIRE && l->nservers == 1 &&
 	    l->mode == LOCK_EXCLUSIVE && l->last && l->replicas == 0 &&
-	    l->wait_end_ms != 0;
+	    l->once_per_ms == 0 && l->wait_end_ms != 0;
 }
 
 int64_t

@@ -22,7 +22,7 @@
 
 /*
  * Whether s can take such a grant: it is the only server, of an exclusive lock,
- * the last that the run waits for, without --replicas.
+ * the last that the run waits for, without --replicas or --once-per.
  */
 bool server_takes_grants(const struct server *);
 

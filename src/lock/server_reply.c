@@ -69,6 +69,7 @@ server_granted(struct server *s, const struct reply *a)
 	s->key.state = KEY_OURS;
 	s->replicas = 0;
 	s->vote = VOTE_GRANTED;
+	s->view.reason = REASON_BUSY; /* whatever it was before */
 	s->grant.length_ms = 0;
 	s->key.confirmed_ms = a->sent_ms;
 	s->pace.next_ms = l->phase == PHASE_ACQUIRE && l->contest ?
@@ -110,6 +111,10 @@ await_turn(struct server *s)
 	s->pace.next_ms = now + clock_jitter(POLL_MS);
 	if (now >= l->wait_end_ms)
 		return;
+	if (server_names_success(s)) {
+		s->pace.next_ms = now + REFRESH_MS;
+		return;
+	}
 	/* The server put us into its queue by its own clock. */
 	if (l->ticket != 0 && !s->queue.sent_ticket) {
 		s->pace.next_ms = now;
@@ -214,6 +219,7 @@ acquire_answered(struct server *s, const struct reply *a)
 	const struct server *duplicate = s->duplicate;
 	bool made =
 	    s->key.state != KEY_OURS; /* by this acquire or one like it */
+	bool first = !server_may_have_ours(s);
 	struct lock_state st;
 
 	server_may_hold(s);
@@ -228,6 +234,8 @@ acquire_answered(struct server *s, const struct reply *a)
 	if (!st.granted) {
 		grant_expect(s, a->sent_ms);
 		server_refused(s, a);
+		if (first && st.reason == REASON_RAN)
+			s->queue.maybe = false;
 		return;
 	}
 	s->fence = st.fence;

@@ -91,7 +91,8 @@ int
 server_send_release(struct server *s, bool leave)
 {
 	const struct lease *l = s->lease;
-	bool skipped = l->skipped != NULL && s->vote == VOTE_REFUSED;
+	bool skipped = l->skipped != NULL && s->vote == VOTE_REFUSED &&
+	    !server_names_success(s); /* which explains itself */
 	char rest[24], fence[24], proposal[24], end[RECORD] = "";
 	char holder[LOCK_VALUE + 1] = "";
 	const char *const args[] = { rest, leave ? "1" : "0", only_server(s),
@@ -157,10 +158,10 @@ send_acquire(struct server *s)
 {
 	const struct lease *l = s->lease;
 	char ttl[24], fence[24], ticket[24], heartbeat[24], start[RECORD] = "";
-	char nonce[24] = "";
+	char nonce[24] = "", once_per[24];
+	bool heals = l->phase == PHASE_HOLD;
 	const char *const args[] = { l->details, ttl, fence, ticket, heartbeat,
-		only_server(s), start, nonce,
-		l->phase == PHASE_HOLD ? "1" : "0" };
+		only_server(s), start, nonce, heals ? "1" : "0", once_per };
 	int64_t new_nonce = grant_new_nonce(s);
 	int64_t beat_ms = l->wait_end_ms != 0 ?
 	    HEARTBEAT_MS :
@@ -180,6 +181,8 @@ send_acquire(struct server *s)
 	snprintf(ticket, sizeof(ticket), "%" PRId64, l->ticket);
 	snprintf(heartbeat, sizeof(heartbeat), "%" PRId64,
 	    server_queues(s) ? beat_ms : 0);
+	snprintf(
+	    once_per, sizeof(once_per), "%" PRId64, heals ? 0 : l->once_per_ms);
 	if (new_nonce != 0)
 		snprintf(nonce, sizeof(nonce), "%" PRId64, new_nonce);
 	s->in_flight.starts = starts_run(s);
@@ -187,7 +190,7 @@ send_acquire(struct server *s)
 		record(l, "", start);
 		s->recorded = true;
 	}
-	return send_script(s, "acquire", 9, args);
+	return send_script(s, "acquire", 10, args);
 }
 
 /*

@@ -132,6 +132,16 @@ server_has_voted(const struct server *s)
 	return s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED;
 }
 
+/*
+ * Whether it refuses because a run has succeeded lately; it has then taken us
+ * out of its queue.
+ */
+static inline bool
+server_names_success(const struct server *s)
+{
+	return s->vote == VOTE_REFUSED && s->view.reason == REASON_RAN;
+}
+
 /* Returns its vote; VOTE_UNAVAILABLE if its vote must not count. */
 static inline enum vote
 server_vote(const struct server *s)

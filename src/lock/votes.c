@@ -32,7 +32,9 @@ contested(const struct lock *l)
 	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct lock_state *v = &l->servers[i].view;
 
-		if (server_vote(&l->servers[i]) != VOTE_REFUSED)
+		/* A success is not somebody who could get our votes. */
+		if (server_vote(&l->servers[i]) != VOTE_REFUSED ||
+		    v->reason == REASON_RAN)
 			continue;
 		if (!v->taken || v->queued)
 			return true;
@@ -156,6 +158,7 @@ count_votes(const struct lock *l, int64_t now)
 		    s->vote == VOTE_UNAVAILABLE || vote == VOTE_FORBIDDEN;
 		t.otherwise +=
 		    vote == VOTE_REFUSED && s->view.reason == REASON_MODE;
+		t.ran += vote == VOTE_REFUSED && s->view.reason == REASON_RAN;
 		t.firm +=
 		    vote == VOTE_REFUSED && s->view.taken && !s->view.queued;
 	}
@@ -198,6 +201,8 @@ decide(const struct tally *t)
 		return decide_majority(t);
 	if (t->otherwise > t->minority)
 		return END_OTHERWISE;
+	if (t->ran > t->minority)
+		return END_BUSY;
 	if (t->firm > t->minority && t->free_slot != 0)
 		return CHANGE_SLOT;
 	if (excluded && !t->contested && !t->waits)

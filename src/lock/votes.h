@@ -20,6 +20,7 @@ struct tally {
 	int forbidden;
 	int unusable;   /* unreachable, or denying access */
 	int otherwise;  /* refusals because of our mode */
+	int ran;        /* refusals because a run has succeeded lately */
 	int firm;       /* refusals by a holder, not by a candidate */
 	int fenced;     /* grants that have our fence */
 	int64_t fence;  /* the largest fence among the grants */

@@ -45,7 +45,8 @@ enum state_field {
 /* The reason of a refusal. */
 enum reason {
 	REASON_BUSY,
-	REASON_MODE /* used in another mode, by the owner of value */
+	REASON_MODE, /* used in another mode, by the owner of value */
+	REASON_RAN   /* --once-per: the owner of value has run lately */
 };
 
 /* One server's report on a lock.  Fields beyond the end of the reply are 0. */

@@ -93,6 +93,12 @@ report_busy(const struct lock *l, int64_t waited_ms)
 		return;
 	}
 	o = &v->owner;
+	if (v->reason == REASON_RAN) {
+		notice("%s: ran %s ago on %s; --once-per %s", lock_name(l),
+		    duration_format(owner_age_ms(o, v->now_us), text), o->host,
+		    duration_format(lock_once_per_ms(l), held));
+		return;
+	}
 	if (v->waiting > 0)
 		snprintf(waiting, sizeof(waiting), ", %d waiting", v->waiting);
 	if (v->ttl_ms < 0)

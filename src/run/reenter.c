@@ -174,9 +174,10 @@ nested_run(const struct options *opt, const struct signals *s)
 	info("%s: held by the enclosing run, pid %s; taking no lock",
 	    opt->names.joined,
 	    getenv("REDLOCK_PID") != NULL ? getenv("REDLOCK_PID") : "?");
-	if (opt->max_run_ms != CLOCK_NEVER || opt->min_hold_ms != 0)
-		notice("%s: held by the enclosing run; --min-hold and "
-		       "--max-run have no effect inside it",
+	if (opt->max_run_ms != CLOCK_NEVER || opt->min_hold_ms != 0 ||
+	    opt->once_per_ms != 0)
+		notice("%s: held by the enclosing run; --min-hold, --max-run "
+		       "and --once-per have no effect inside it",
 		    opt->names.joined);
 	become_command(opt, s);
 }

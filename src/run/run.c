@@ -38,7 +38,8 @@ init_locks(struct run *run)
 		.naddresses = opt->servers.n,
 		.ttl_ms = opt->settings.ttl_ms,
 		.node_timeout_ms = opt->settings.node_timeout_ms,
-		.grace_ms = opt->settings.grace_ms };
+		.grace_ms = opt->settings.grace_ms,
+		.once_per_ms = opt->once_per_ms };
 	char why[LOCK_WHY];
 
 	if (locks_init(&run->locks, &run->loop, opt->names.n) == -1)
@@ -304,9 +305,10 @@ released(struct run *run, enum lock_release_result result, int status)
 		if (run->lost)
 			break;
 		warn("%s: cannot release the lock: %s; it ends with its "
-		     "lease, in at most %s",
+		     "lease, in at most %s%s",
 		    lock_name(l), lock_why(l, why),
-		    duration_format(run->opt->settings.ttl_ms, text));
+		    duration_format(run->opt->settings.ttl_ms, text),
+		    status == 0 ? "; --once-per may forget this success" : "");
 		break;
 	}
 	if (run->lost && run->opt->warn_on_loss)

@@ -53,7 +53,7 @@ lock_taken() {
 
 @test "bash completes options, and the values of options" {
 	bash_complete redlock-run --on
-	[[ $(<reply) == $'--on-loss\n--only-command' ]]
+	[[ $(<reply) == $'--once-per\n--on-loss\n--only-command' ]]
 	bash_complete redlock-run --on-loss w
 	[[ $(<reply) == warn ]]
 	bash_complete redlock-run -nqw ''
@@ -314,7 +314,7 @@ unseen() {
 	command -v zsh || skip "zsh is not installed"
 	lock_taken nightly
 	lock_taken 'night shift'
-	zsh_complete 'redlock-run --on' '--on-loss *what to do*--only-command'
+	zsh_complete 'redlock-run --on' '--on-loss *what to do*--once-per*--only-command'
 	zsh_complete 'redlock-run --on-loss ' 'stop *warn'
 	zsh_complete 'redlock-run -qk ni' 'night\\ shift *nightly'
 	zsh_complete "redlock-run -r unix://$BATS_FILE_TMPDIR/other.sock -k e" \
@@ -346,7 +346,7 @@ unseen() {
 	fish_complete 'redlock-run --on'
 	# fish 4 offers more, with that somewhere inside
 	[[ $(grep -o '^--on[^[:space:]]*' reply | sort) == \
-	    $'--on-loss\n--only-command' ]]
+	    $'--on-loss\n--once-per\n--only-command' ]]
 	fish_complete 'redlock-run --on-loss '
 	[[ $(cut -f 1 reply | sort) == $'stop\nwarn' ]]
 	fish_complete 'redlock-run -k ni'

@@ -201,5 +201,5 @@ cluster_left() {
 
 	[ "$(for node in $(cluster_masters); do
 		redis_at "$node" keys '*'
-	done | grep -v -e ':~fence$' -e ':~runs$' -e '~skips$' -e '^$' | sort | xargs)" = "$*" ]
+	done | grep -v -e ':~fence$' -e ':~runs$' -e '~skips$' -e '~success$' -e '^$' | sort | xargs)" = "$*" ]
 }

@@ -237,12 +237,12 @@ queue_is() {
 	done
 }
 
-# keys_left [KEY...]: that is all there is, but for fences and histories.
+# keys_left [KEY...]: that is all there is, but for fences, histories and successes.
 keys_left() {
 	local server keys
 	for server in $servers; do
 		keys=$(redis_at "$server" keys '*') || return
-		[[ $(grep -vE ':~(fence|runs|skips)$' <<<"$keys" | sort | xargs) == "$*" ]] ||
+		[[ $(grep -vE ':~(fence|runs|skips|success)$' <<<"$keys" | sort | xargs) == "$*" ]] ||
 			return 1
 	done
 }

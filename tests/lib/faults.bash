@@ -232,5 +232,5 @@ trio_dead_in_time() {
 
 # quiet_end: nothing of ours is left but fence and history.
 quiet_end() {
-	not grep -qvxE '|[{]redlock:a[}]:~(fence|runs|skips)' <<<"$(redis keys '*')"
+	not grep -qvxE '|[{]redlock:a[}]:~(fence|runs|skips|success)' <<<"$(redis keys '*')"
 }

@@ -83,14 +83,14 @@ server_asked() {
 	[ "$(redis_at "s$1" exists '{redlock:a}:~fence')" = 1 ]
 }
 
-# servers_only_fences N...: nothing is left on these servers but fences and
-# histories.
+# servers_only_fences N...: nothing is left on these servers but fences,
+# histories and successes.
 servers_only_fences() {
 	local i key keys
 	for i; do
 		keys=$(redis_at "s$i" keys '*') || return 1
 		for key in $keys; do
-			[[ $key == '{redlock:'*'}:~'@(fence|runs|skips) ]] || return 1
+			[[ $key == '{redlock:'*'}:~'@(fence|runs|skips|success) ]] || return 1
 		done
 	done
 }

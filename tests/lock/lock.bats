@@ -134,25 +134,26 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+ ttl=60000" <<<"$value"
 }
 
 # bats test_tags=quick
-@test "a finished run leaves nothing in Redis but the fence and the history" {
+@test "a finished run leaves nothing in Redis but the fence, the history and the success" {
 	redlock -k a -- true
 	[ "$(redis keys '*' | sort | xargs)" = \
-	    '{redlock:a}:~fence {redlock:a}:~runs' ]
+	    '{redlock:a}:~fence {redlock:a}:~runs {redlock:a}:~success' ]
 	redis flushall
 	redlock -k 'x{tag}y' -- true
 	[ "$(redis keys '*' | sort | xargs)" = \
-	    'redlock:x{tag}y:~fence redlock:x{tag}y:~runs' ]
+	    'redlock:x{tag}y:~fence redlock:x{tag}y:~runs redlock:x{tag}y:~success' ]
 	redis flushall
 	may_use ''
 	redlock -k b --prefix '' -- true
-	[ "$(redis keys '*' | sort | xargs)" = '{b}:~fence {b}:~runs' ]
+	[ "$(redis keys '*' | sort | xargs)" = \
+	    '{b}:~fence {b}:~runs {b}:~success' ]
 }
 
-@test "the fence and the history are kept for 30 days" {
+@test "the fence, the history and the success are kept for 30 days" {
 	local key
 
 	redlock -k a -- true
-	for key in fence runs; do
+	for key in fence runs success; do
 		(($(redis ttl "{redlock:a}:~$key") > 29 * 86400))
 		(($(redis ttl "{redlock:a}:~$key") <= 30 * 86400))
 	done

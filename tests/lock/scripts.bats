@@ -42,7 +42,8 @@ acquire() {
 	((${limit:-1} < 2)) || slots=" slots=$limit"
 	script_run acquire "redlock-run/2 token=$1 try=$2 " "$1" \
 	    "$details$slots" 60000 "${3:-1000}" "${4:-0}" "${5:-0}" \
-	    "${6:-0}" "${7:-}" "${8:-}" "${heals:-0}"
+	    "${6:-0}" "${7:-}" "${8:-}" "${heals:-0}" \
+	    "${once_per:-0}"
 }
 renew() {
 	script_run renew "redlock-run/2 token=$1 try=$2 " "$1" 60000 "$3" "${4:-}"
@@ -213,7 +214,7 @@ readers='{redlock:a}:~readers'
 	limit=0
 	acquire one 1
 	script_run acquire "redlock-run/2 token=two try=1 " two "$details" \
-	    5000 1000 0 0 0 '' '' 0
+	    5000 1000 0 0 0 '' '' 0 0
 	(($(redis pttl "$lock") > 50000 && $(redis pttl "$readers") > 50000))
 	release one '1 '
 	(($(redis pttl "$lock") <= 5000 && $(redis pttl "$lock") > 0))

@@ -21,7 +21,7 @@ teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
 none_left() {
-	not grep -qvE '^$|:~(fence|runs|skips)$' <<<"$(redis keys '*')"
+	not grep -qvE '^$|:~(fence|runs|skips|success)$' <<<"$(redis keys '*')"
 }
 
 # bats test_tags=quick

@@ -175,7 +175,7 @@ denied() {
 			if [ "$status" -eq 77 ]; then
 				echo "without $word: $how"
 				redis keys '*' |
-					grep -v -e '~fence$' -e '~runs$' -e '~skips$' | not grep .
+					grep -v -e '~fence$' -e '~runs$' -e '~skips$' -e '~success$' | not grep .
 				refused=$((refused + 1))
 			fi
 			redis flushall

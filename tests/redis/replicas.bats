@@ -70,7 +70,7 @@ replica_has() {
 only_fence() {
 	local name
 	for name; do
-		not grep -qv -e ':~fence$' -e ':~runs$' -e '~skips$' -e '^$' \
+		not grep -qv -e ':~fence$' -e ':~runs$' -e '~skips$' -e '~success$' -e '^$' \
 		    <<<"$(redis_at "$name" keys '*')" || return 1
 	done
 }

@@ -61,6 +61,18 @@ begin_life(uint64_t seed, int64_t grace_ms)
 	}
 }
 
+/* On how many servers a success keeps us out. */
+static inline int
+successes(void)
+{
+	int n = 0;
+
+	for (int i = 0; i < world.lock.lease.nservers; i++)
+		n +=
+		    ran_lately(&world.servers[i], world.lock.lease.once_per_ms);
+	return n;
+}
+
 /*
  * Takes the lock, waiting until wait_end_ms, holds it for up to so long, gives
  * it back.
@@ -71,6 +83,8 @@ live_until(int64_t wait_end_ms, int hold_ms)
 	enum lock_outcome outcome = acquire_until(wait_end_ms);
 
 	if (outcome == LOCK_HELD) {
+		CHECK(successes() <=
+		    world.lock.lease.nservers - world.lock.lease.quorum);
 		CHECK(deadline() - now() >= 500);
 		hold(now() + chance(hold_ms));
 		released(0);

@@ -283,6 +283,75 @@ cooldowns(void)
 	}
 }
 
+/* We wait for a run, which succeeds or fails; of several each server knows. */
+static void
+once_per(void)
+{
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		bool succeeds = chance(2) == 0;
+		int over_ms;
+
+		next_world.once_per_ms = 60000;
+		begin_calm(seed);
+		next_world.once_per_ms = 0;
+		over_ms = 300 + chance(2000);
+		for (int i = 0; i < world.lock.lease.nservers; i++) {
+			struct made_up *m = &world.servers[i];
+
+			occupy(&m->key[0], "predecessor", 1);
+			m->key[0].until_ms = START + FOREVER;
+			m->succeeds = succeeds;
+			happens(START + over_ms, HAND_OVER, i);
+		}
+		SAME_INT(acquire_until(START + 5000),
+		    succeeds ? LOCK_BUSY : LOCK_HELD);
+		CHECK(now() >= over_ms && now() < over_ms + 250);
+		CHECK(
+		    !succeeds || lock_state(&world.lock)->reason == REASON_RAN);
+		if (!succeeds)
+			released(0);
+		lock_close(&world.lock);
+	}
+}
+
+/*
+ * Some servers have the success of a run that began up to two seconds ago, some
+ * are held or cannot be reached; a run counts for a second, and we may wait.
+ */
+static void
+forgotten_successes(void)
+{
+	int count[LOCK_CANCELLED + 1] = { 0 };
+
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		struct lock *l = &world.lock;
+		int64_t ran_ms, wait_end_ms = 0;
+		enum lock_outcome outcome;
+
+		next_world.once_per_ms = 1000;
+		begin_life(seed, 0);
+		next_world.once_per_ms = 0;
+		world.cuts = seed % 2 == 0;
+		ran_ms = START - chance(2000);
+		for (int i = 0; i < l->lease.nservers; i++) {
+			if (chance(2) == 0)
+				world.servers[i].success_ms = ran_ms;
+			if (chance(4) == 0)
+				occupy(&world.servers[i].key[0], "rival", 1500);
+		}
+		if (chance(2) == 0)
+			wait_end_ms = START + 700;
+		outcome = live_until(wait_end_ms, 1000);
+		count[outcome]++;
+		quiet();
+		/* A waiter's request that runs late may join the queue. */
+		if (wait_end_ms == 0 && left_behind())
+			tap_fail("in life %llu", (unsigned long long)seed);
+	}
+	CHECK(count[LOCK_HELD] > LIVES / 10);
+	CHECK(count[LOCK_BUSY] > LIVES / 10);
+}
+
 static const struct tap_test tests[] = {
 	{ "a slot is held on a majority, and given back on every server",
 	    slots },
@@ -295,6 +364,11 @@ static const struct tap_test tests[] = {
 	    handed_over_to_us },
 	{ "no grant that comes with the wake counts longer than the server keeps it",
 	    grants_in_danger },
+	{ "--once-per runs after a failure and is refused after a success, at "
+	  "once",
+	    once_per },
+	{ "--once-per never runs while a majority knows of a success",
+	    forgotten_successes },
 	{ "a lock in cooldown stays held on every server, by nobody",
 	    cooldowns },
 };

@@ -28,15 +28,17 @@
 #define SECOND_US INT64_C(1000000)
 
 /*
- * NO, OTHER and QUEUED refuse for three owners, the last one in the queue.  A
- * waiter is woken to ask, or with a grant: for the nonce that it has sent last
- * or, if that is stale, for one before.  UNLOADED wants the script's text.
+ * NO, OTHER and QUEUED refuse for three owners, the last one in the queue, and
+ * RAN for a run that has succeeded lately.  A waiter is woken to ask, or with a
+ * grant: for the nonce that it has sent last or, if that is stale, for one
+ * before.  UNLOADED wants the script's text.
  */
 enum word {
 	YES,
 	NO,
 	OTHER,
 	QUEUED,
+	RAN,
 	FREE,
 	ERROR,
 	DENIED,
@@ -49,9 +51,9 @@ enum word {
 	UNLOADED
 };
 
-static const char *const words[] = { "yes", "no", "other", "queued", "free",
-	"error", "denied", "garbage", "lost", "silent", "woken", "granted",
-	"stale", "unloaded", "now", "refused", "never" };
+static const char *const words[] = { "yes", "no", "other", "queued", "ran",
+	"free", "error", "denied", "garbage", "lost", "silent", "woken",
+	"granted", "stale", "unloaded", "now", "refused", "never" };
 
 /* A word of a plan: "yes!=7+40". */
 struct step {
@@ -111,6 +113,8 @@ struct made_up {
 	int64_t rival_ms;          /* until when the rival counts on it */
 	int64_t given_back_ms;     /* when we gave it its vote back */
 	bool reached;              /* it could be told so at the end */
+	bool succeeds;             /* the run of the predecessor */
+	int64_t success_ms;        /* when the last success began; 0: none */
 };
 
 /* Ours, and what a server sends for them. */
@@ -130,7 +134,7 @@ struct request {
 	int slot;    /* 0: any */
 	int64_t at_ms;
 	char id[OWNER_ID];
-	char args[9][64]; /* those behind the token */
+	char args[10][64]; /* those behind the token */
 };
 
 /* The value that reply_int() and the others read. */
@@ -413,6 +417,11 @@ reply_in_words(
 		r.text = value_of("candidate", server);
 		r.ints[FIELD_QUEUED] = 1;
 		break;
+	case RAN:
+		r.text = value_of("success", server);
+		r.count = FIELD_REASON + 1;
+		r.ints[FIELD_REASON] = REASON_RAN;
+		break;
 	case GARBAGE:
 		return (struct made_reply){ 1, { 7 }, NULL };
 	}
@@ -495,6 +504,25 @@ waits(const struct made_up *m, const struct waiter *w)
 	return w->ticket_us != 0 && w->beat_us >= server_us(m);
 }
 
+/* Whether the last success keeps out a run with that --once-per. */
+static bool
+ran_lately(const struct made_up *m, int64_t once_per_ms)
+{
+	return m->success_ms != 0 && world.now_ms - m->success_ms < once_per_ms;
+}
+
+static struct made_reply
+refused_by_success(struct made_up *m, const struct holding *key)
+{
+	struct made_reply r = refusal(m, key, held(key) ? key->value : NULL);
+
+	r.text = "success";
+	r.count = FIELD_REASON + 1;
+	r.ints[FIELD_REASON] = REASON_RAN;
+	m->us.ticket_us = 0;
+	return r;
+}
+
 static struct made_reply
 execute_acquire(struct made_up *m, const struct request *r, struct holding *key,
     const char *value, bool ours)
@@ -505,6 +533,8 @@ execute_acquire(struct made_up *m, const struct request *r, struct holding *key,
 	struct waiter *us = &m->us;
 	struct made_reply answer;
 
+	if (!ours && ran_lately(m, atoll(r->args[9])))
+		return refused_by_success(m, key);
 	snprintf(m->waiting_id, sizeof(m->waiting_id), "%s", r->id);
 	m->beat_nonce = atoll(r->args[7]);
 	if (heartbeat && (value != NULL || ticket_us > 0)) {
@@ -714,6 +744,8 @@ lasting_text(int server, const char *text)
 {
 	if (strstr(text, "TOKEN") != NULL)
 		return memcpy(texts[server], text, sizeof(texts[0]));
+	if (strcmp(text, "success") == 0)
+		return value_of(text, 1);
 	if (strcmp(text, "predecessor") == 0)
 		return value_of(text, 1); /* it will wake us */
 	return strstr(text, "candidate") != NULL ? "candidate" : "rival";
@@ -787,7 +819,7 @@ pass_on(struct made_up *m, struct holding *key)
 
 /*
  * A holder ends and gives the lock back: one server hands it to the first
- * waiter, several wake it.
+ * waiter, several wake it, and so does one that might have to refuse it.
  */
 static void
 handed_over(struct made_up *m)
@@ -797,9 +829,12 @@ handed_over(struct made_up *m)
 	if (!held(key) || strcmp(key->value, "predecessor") != 0)
 		return;
 	key->until_ms = 0;
+	if (m->succeeds)
+		m->success_ms = START;
 	if (!waits(m, &m->us))
 		return;
-	if (world.lock.lease.nservers == 1) {
+	if (world.lock.lease.nservers == 1 &&
+	    world.lock.lease.once_per_ms == 0) {
 		snprintf(key->value, sizeof(key->value), "%s", m->waiting_id);
 		key->until_ms = world.now_ms + GRANT_MS;
 		if (m->beat_nonce != 0 && chance(4) != 0)
@@ -1201,9 +1236,11 @@ trace_send(const struct request *r, const char *const args[])
 	switch (r->kind) {
 	case REQUEST_ACQUIRE:
 		trace_request("%s acquire ttl=%s fence=%s ticket=%s "
-			      "heartbeat=%s only=%s start=%s%s%s",
+			      "heartbeat=%s only=%s start=%s%s%s%s%s",
 		    head, args[1], args[2], args[3], args[4], args[5], args[6],
-		    args[7][0] != '\0' ? " nonce=" : "", args[7]);
+		    args[7][0] != '\0' ? " nonce=" : "", args[7],
+		    strcmp(args[9], "0") != 0 ? " once-per=" : "",
+		    strcmp(args[9], "0") != 0 ? args[9] : "");
 		break;
 	case REQUEST_RENEW:
 		trace_request("%s renew ttl=%s fence=%s leave=%s start=%s",
@@ -1332,7 +1369,7 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	CHECK(script == &script_lock);
 	CHECK(argc ==
 	    8 +
-		(kind == REQUEST_ACQUIRE      ? 9 :
+		(kind == REQUEST_ACQUIRE      ? 10 :
 			kind == REQUEST_RENEW ? 3 + leaves :
 						7 + skips));
 	*r = (struct request){ .server = n->address.at[0].port,
@@ -1346,6 +1383,7 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	for (int i = 7; i < argc - 1; i++)
 		snprintf(r->args[i - 7], sizeof(r->args[0]), "%s", argv[i]);
 	if (kind == REQUEST_ACQUIRE && r->args[7][0] != '\0') {
+		CHECK(world.lock.lease.once_per_ms == 0);
 		CHECK(atoll(r->args[7]) > m->nonce);
 		m->nonce = atoll(r->args[7]);
 	}
@@ -1397,7 +1435,8 @@ static struct {
 	enum lock_mode mode;
 	int slots;
 	int replicas;
-} next_world = { LOCK_EXCLUSIVE, 1, 0 };
+	int64_t once_per_ms;
+} next_world = { LOCK_EXCLUSIVE, 1, 0, 0 };
 
 /* A world of n old servers that say yes to everything, at once. */
 static void
@@ -1425,6 +1464,7 @@ begin_numbered(uint64_t life, int n, int64_t ttl_ms, int64_t node_timeout_ms,
 		    .mode = next_world.mode,
 		    .capacity = next_world.slots,
 		    .replicas = next_world.replicas,
+		    .once_per_ms = next_world.once_per_ms,
 		    .addresses = addresses,
 		    .naddresses = n,
 		    .ttl_ms = ttl_ms,

@@ -1,12 +1,14 @@
 -- acquire: rest of the value, TTL in ms, fence proposal in us, ticket in us (0:
 -- none yet), heartbeat in ms (0: do not queue), 1 if this is the only server
 -- (among several a vote does not leave the queue), how the run starts, if it
--- does with this lock, a nonce, if we could take a grant with the wake, and 1 if
--- the run holds the lock already, elsewhere.
+-- does with this lock, a nonce, if we could take a grant with the wake, 1 if the
+-- run holds the lock already, elsewhere, and --once-per in ms, or 0: nothing is
+-- granted while a run that succeeded began less than that ago.
 -- Repeating it is harmless.
 local details, ttl, ticket, heartbeat = ARGV[6], ARGV[7], tonumber(ARGV[9]), tonumber(ARGV[10])
 local only, start, heals = ARGV[11] == '1', ARGV[12], ARGV[14] == '1'
-local nonce = ARGV[13] ~= '' and ' nonce=' .. ARGV[13] or ''
+local once_per = tonumber(ARGV[15])
+local nonce = once_per > 0 and ' nonce=0' or ARGV[13] ~= '' and ' nonce=' .. ARGV[13] or ''
 local SWEEP = 64
 
 -- Returns the ticket of a newcomer: the time, but later than the last ticket in
@@ -121,14 +123,18 @@ end
 local function try_of(its)
 	return tonumber(its:match(' try=(%d+) '))
 end
+-- A refusal that is not about the holder: its is the value that explains it.
+local function refused_for(reason, its, shares)
+	local reply = refusal()
+	reply[VALUE], reply[READERS] = its, shares and math.max(reply[READERS], 1) or 0
+	reply[QUEUED], reply[WAITING], reply[TICKET], reply[PLACE] = 0, 0, 0, 0
+	reply[REASON] = reason
+	return reply
+end
 if not mine and not heals then
 	local its, shares = used_otherwise()
 	if its then
-		local reply = refusal()
-		reply[VALUE], reply[READERS] = its, shares and math.max(reply[READERS], 1) or 0
-		reply[QUEUED], reply[WAITING], reply[TICKET], reply[PLACE] = 0, 0, 0, 0
-		reply[REASON] = USED_OTHERWISE
-		return skipped(reply, 'mode')
+		return skipped(refused_for(USED_OTHERWISE, its, shares), 'mode')
 	end
 end
 local over = mine and try_of(mine) > try_of(id)
@@ -138,6 +144,14 @@ if left then
 	if left == slot or ARGV[5] == '0' then
 		pick_slot(left)
 	end
+end
+-- A run that has waited for another to fail leaves the queue once that succeeds.
+local success = once_per > 0 and not ours and not over and ran_lately(once_per)
+if success then
+	if leave(token) or not value then
+		pass_on(only)
+	end
+	return refused_for(RAN_LATELY, success)
 end
 if ours then
 	prolong(ttl)

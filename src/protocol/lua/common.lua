@@ -6,7 +6,8 @@
 --	fence	the counter
 --	queue	waiter to ticket
 --	beat	waiter to "DEADLINE_US MODE CAPACITY ID DETAILS nonce=NONCE"; the
---		nonce only if the waiter can take a grant with the wake
+--		nonce only if the waiter can take a grant with the wake, and 0 if
+--		it takes no grant at all, but has to ask (--once-per)
 --	wake:T	the list on which the waiter T blocks, with one element: "1", it
 --		must send an acquire, or "NONCE FENCE MS", it has the lock for MS
 --	readers	shared holder to "DEADLINE_US VALUE"
@@ -15,6 +16,7 @@
 --	2, 3 ..	the further slots; slot 1 is the lock itself
 --	slots	the number of slots, as long as a run holds one
 --	taken	an index of more than FEW slots, see slots.lua
+--	success	the last run that succeeded: its value up to the command
 -- ARGV: our id, our token, the mode ("exclusive", "shared" or "slots"), the
 -- capacity (the number of slots; 1 in the other modes), and the requested slot
 -- (0: any).
@@ -37,15 +39,16 @@ local shared, call = mode == 'shared', redis.call
 --	WAITING		how many others wait
 --	TICKET		ours, or the one that we would get
 --	PLACE		our place in the queue, from 1; 0: unknown
---	REASON		of the refusal: BUSY or USED_OTHERWISE (VALUE is then of a
---			run in another mode)
+--	REASON		of the refusal: BUSY, USED_OTHERWISE (VALUE is then of a
+--			run in another mode) or RAN_LATELY (VALUE is then the
+--			last success)
 --	BROKEN		of a lost lock: "by=USER@HOST", if --break took it
 --	WAITERS		for --status: their values
 --	HOLDERS		for --status: their values, each with its PTTL
 local FENCE, AHEAD, VALUE, READERS = 2, 3, 6, 8
 local QUEUED, WAITING, TICKET, PLACE, REASON, BROKEN, WAITERS, HOLDERS = 11, 12, 13, 14, 15, 16, 17, 18
 local PTTL_NONE, PTTL_FREE = -1, -2
-local BUSY, USED_OTHERWISE = 0, 1
+local BUSY, USED_OTHERWISE, RAN_LATELY = 0, 1, 2
 
 -- A value is the id of its owner ("redlock-run/2 token=UUID try=N "), the
 -- server's time when the owner got it, and the owner's details.  Scripts

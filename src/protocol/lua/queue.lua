@@ -107,9 +107,9 @@ end
 
 -- Hands a free lock over to the first waiter, or to all readers at the head;
 -- they have to confirm it in time.  Several servers could choose different
--- waiters, so there the waiters are only woken.  The next waiter is woken as
--- well. our_fence and proposal, if given, are the last holder's, and go into a
--- grant with the wake.
+-- waiters, so there the waiters are only woken, and so is a waiter that takes no
+-- grant.  The next waiter is woken as well. our_fence and proposal, if given, are
+-- the last holder's, and go into a grant with the wake.
 local function pass_on(hand_over, our_fence, proposal)
 	for waiter, its in waiters() do
 		local shares = its.shares and (not value or value == SHARED)
@@ -117,7 +117,8 @@ local function pass_on(hand_over, our_fence, proposal)
 			shares and value and alive(call('HGET', readers, waiter))
 		if not has then
 			local turn = shares or not value
-			if hand_over and turn and (shares or its.capacity >= slot) then
+			if hand_over and turn and its.nonce ~= '0' and
+				(shares or its.capacity >= slot) then
 				grant(waiter, its, our_fence, proposal)
 			else
 				wake(waiter)

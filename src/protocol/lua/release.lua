@@ -59,6 +59,7 @@ if ours and unconfirmed and ended then
 end
 if ours and ended then
 	record('end', mine, ending)
+	record_success(mine, ending)
 elseif ended then
 	record('lost', value_of(id .. '0 ', details), ending)
 elseif ours and only then

@@ -59,6 +59,41 @@ local function granted(its, proposal, raises, start, ahead)
 	return {1, last, ahead, slot, now_us()}
 end
 
+-- Returns the value of the last run that succeeded, and when it began.
+local function last_success()
+	local its = redis.pcall('GET', KEYS[2] .. 'success')
+	local since_ms = type(its) == 'string' and tonumber(its:match(' since=(%d+)'))
+	if since_ms then
+		return its, since_ms
+	end
+end
+
+-- Returns that value if the run began less than ms ago.  A start that is ahead of
+-- the clock counts too, but only within ms: the clock may have been set back.
+local function ran_lately(ms)
+	local its, since_ms = last_success()
+	return its and math.abs(now_us() / 1e3 - since_ms) < ms and its
+end
+
+-- Keeps its for --once-per, if that run ended with 0, with its start by the
+-- clock as it stands now.  Runs that share the lock, or hold slots of it, may end
+-- in another order than they began in.  The lock does not depend on it.
+local function record_success(its, ending)
+	local ran_ms = ending:match(' ran=(%d+) ended=exited status=0$')
+	if not ran_ms then
+		return
+	end
+	local start_ms = math.floor(now_us() / 1e3) - ran_ms
+	if mode ~= 'exclusive' then
+		local _, last_ms = last_success()
+		if last_ms and last_ms > start_ms and last_ms <= now_us() / 1e3 then
+			return
+		end
+	end
+	local success = (its:match('^.- command=%S*') or its):gsub('since=%d+', string.format('since=%.0f', start_ms), 1)
+	redis.pcall('SET', KEYS[2] .. 'success', success, 'PX', THIRTY_DAYS_MS)
+end
+
 -- Sets length, of the queue including dead waiters; and others, whether a run
 -- may be waiting for the lock or holding another slot of it.
 local queue = KEYS[2] .. 'queue'
