@@ -180,7 +180,8 @@ judge_options(const struct options *opt)
 	if (opt->settings.ttl_ms < 100 ||
 	    opt->settings.ttl_ms > DURATION_MAX_MS ||
 	    opt->settings.grace_ms < 0 || opt->settings.node_timeout_ms < 1 ||
-	    opt->wait_ms < 0 || opt->min_hold_ms < 0 || opt->max_run_ms < 0 ||
+	    opt->wait_ms < 0 || opt->min_hold_ms < 0 || opt->once_per_ms < 0 ||
+	    opt->once_per_ms > SUCCESS_MS || opt->max_run_ms < 0 ||
 	    opt->settings.kill_after_ms < 0)
 		abort();
 	if (strlen(opt->settings.prefix) > LOCK_NAME ||
