@@ -174,7 +174,7 @@ send_acquire(struct server *s)
 	if (clock_wall_us() > *l->proposal_us + PROPOSAL_US)
 		*l->proposal_us = clock_wall_us();
 	if (s->in_flight.first_sent_ms == 0)
-		s->in_flight.heals = l->phase == PHASE_HOLD;
+		s->in_flight.heals = heals;
 	s->queue.sent_ticket = l->ticket != 0;
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, *l->proposal_us);
