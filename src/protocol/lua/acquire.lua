@@ -1,10 +1,11 @@
--- acquire: rest of the value, TTL in ms, fence proposal in us, ticket in us (0:
--- none yet), heartbeat in ms (0: do not queue), 1 if this is the only server
--- (among several a vote does not leave the queue), how the run starts, if it
--- does with this lock, a nonce, if we could take a grant with the wake, 1 if the
--- run holds the lock already, elsewhere, and --once-per in ms, or 0: nothing is
--- granted while a run that succeeded began less than that ago.
--- Repeating it is harmless.
+-- acquire.  Arguments: the rest of the value; the TTL in ms; our proposal for the
+-- fence in us; our ticket in us (0: none yet); the heartbeat in ms (0: do not
+-- queue); 1 if this is the only server (with several a vote does not leave the
+-- queue); the start of the run for the history, if this lock starts it; a nonce,
+-- if we could take a grant with the wake; 1 if the run already holds the lock on
+-- other servers; and --once-per in ms (0: none), which refuses the run if a
+-- successful one began less than that ago.
+-- It may be repeated.
 local details, ttl, ticket, heartbeat = ARGV[6], ARGV[7], tonumber(ARGV[9]), tonumber(ARGV[10])
 local only, start, heals = ARGV[11] == '1', ARGV[12], ARGV[14] == '1'
 local once_per = tonumber(ARGV[15])

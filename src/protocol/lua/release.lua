@@ -1,10 +1,10 @@
--- release: ms of cooldown, or 0, 1 to leave the queue, 1 if this is the only
--- server, how the run ended, if it had started, or why it was skipped, the rest of
--- the value, our fence, our proposal for the next one in us, and who had the lock
--- when the run was skipped.
+-- release.  Arguments: the cooldown in ms, or 0; 1 to leave the queue; 1 if this
+-- is the only server; the end of the run for the history, or the reason why it was
+-- skipped, or ""; the rest of the value; our fence; our proposal for the next
+-- fence in us; and the holder's value if the run was skipped.
 -- Replies with a grant up to GRANTED, or a refusal.
--- A lock in cooldown has a value that is no longer our id, so that a renewal
--- which comes late cannot prolong it.
+-- In cooldown the value no longer begins with our id, so that a late renewal
+-- cannot prolong it.
 local cooldown, leaving, only = tonumber(ARGV[6]), ARGV[7] == '1', ARGV[8] == '1'
 local ending, details, our_fence, proposal = ARGV[9], ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
 local ended = ending:find(' ended=', 1, true)
