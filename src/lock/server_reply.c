@@ -69,7 +69,7 @@ server_granted(struct server *s, const struct reply *a)
 	s->key.state = KEY_OURS;
 	s->replicas = 0;
 	s->vote = VOTE_GRANTED;
-	s->view.reason = REASON_BUSY; /* whatever it was before */
+	s->view.reason = REASON_BUSY; /* drops an earlier reason */
 	s->grant.length_ms = 0;
 	s->key.confirmed_ms = a->sent_ms;
 	s->pace.next_ms = l->phase == PHASE_ACQUIRE && l->contest ?

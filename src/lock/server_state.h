@@ -133,8 +133,8 @@ server_has_voted(const struct server *s)
 }
 
 /*
- * Whether it refuses because a run has succeeded lately; it has then taken us
- * out of its queue.
+ * Whether the server refuses because of a recent success.  It has then removed
+ * us from its queue.
  */
 static inline bool
 server_names_success(const struct server *s)

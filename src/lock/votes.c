@@ -32,7 +32,7 @@ contested(const struct lock *l)
 	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct lock_state *v = &l->servers[i].view;
 
-		/* A success is not somebody who could get our votes. */
+		/* A recent success is no candidate for our votes. */
 		if (server_vote(&l->servers[i]) != VOTE_REFUSED ||
 		    v->reason == REASON_RAN)
 			continue;

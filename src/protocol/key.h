@@ -10,7 +10,7 @@
 #define LOCK_SLOTS 1000 /* of one lock, at most */
 #define LOCKS_MAX  32   /* of one run */
 
-/* For so long the last success is kept. */
+/* How long the last success is kept. */
 #define SUCCESS_MS (INT64_C(30) * 24 * 3600 * 1000)
 
 /*

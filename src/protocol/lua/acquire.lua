@@ -124,7 +124,7 @@ end
 local function try_of(its)
 	return tonumber(its:match(' try=(%d+) '))
 end
--- A refusal that is not about the holder: its is the value that explains it.
+-- Returns a refusal for another reason than the holder; VALUE becomes `its`.
 local function refused_for(reason, its, shares)
 	local reply = refusal()
 	reply[VALUE], reply[READERS] = its, shares and math.max(reply[READERS], 1) or 0

@@ -75,9 +75,9 @@ local function ran_lately(ms)
 	return its and math.abs(now_us() / 1e3 - since_ms) < ms and its
 end
 
--- Keeps its for --once-per, if that run ended with 0, with its start by the
--- clock as it stands now.  Runs that share the lock, or hold slots of it, may end
--- in another order than they began in.  The lock does not depend on it.
+-- Records the run with the value `its` as the last success for --once-per, if it
+-- ended with 0, with its start by the present clock.  Readers and holders of slots
+-- may end in another order than they began.  A failure does not affect the lock.
 local function record_success(its, ending)
 	local ran_ms = ending:match(' ran=(%d+) ended=exited status=0$')
 	if not ran_ms then
