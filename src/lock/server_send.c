@@ -92,7 +92,7 @@ server_send_release(struct server *s, bool leave)
 {
 	const struct lease *l = s->lease;
 	bool skipped = l->skipped != NULL && s->vote == VOTE_REFUSED &&
-	    !server_names_success(s); /* that is recorded already */
+	    !server_names_success(s); /* the success explains it */
 	char rest[24], fence[24], proposal[24], end[RECORD] = "";
 	char holder[LOCK_VALUE + 1] = "";
 	const char *const args[] = { rest, leave ? "1" : "0", only_server(s),
