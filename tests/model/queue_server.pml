@@ -199,6 +199,7 @@ inline refuse_for_good(c, try, its_nonce)
 #ifdef REFUSED_STAYS
 	join(c, try, its_nonce)
 #else
+	C.owed = 0;
 	if
 	:: C.beat > 0 || !TAKEN ->
 		leave(c);
