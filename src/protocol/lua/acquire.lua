@@ -10,7 +10,7 @@ local details, ttl, ticket, heartbeat = ARGV[6], ARGV[7], tonumber(ARGV[9]), ton
 local only, start, heals = ARGV[11] == '1', ARGV[12], ARGV[14] == '1'
 local once_per = tonumber(ARGV[15])
 local nonce = once_per > 0 and ' nonce=0' or ARGV[13] ~= '' and ' nonce=' .. ARGV[13] or ''
-local SWEEP = 64
+local SWEEP, SHARE = 64, 16
 
 -- Returns the ticket of a newcomer: the time, but later than the last ticket in
 -- the queue, so that nobody passes the others when the server's clock is set
@@ -54,18 +54,20 @@ local function in_our_way()
 end
 
 -- Removes dead waiters from a part of the queue, another part each time, so
--- that they do not pile up behind the living.  Returns the length of the queue
--- and our place in it, or 0 if the place is beyond the part counted.
+-- that they do not pile up behind the living.  Of a long queue the part is
+-- smaller, since many waiters send this.  Returns the length of the queue and
+-- our place in it, or 0 if the place is beyond the part counted.
 local function sweep()
 	local n, living, place = call('ZCARD', queue), 0, 0
-	local from = n > SWEEP and now_us() % n or 0
-	for _, waiter in ipairs(call('ZRANGE', queue, from, from + SWEEP - 1)) do
-		if not beat_of(waiter) then
+	local long = n > SWEEP
+	local from = long and now_us() % n or 0
+	for _, waiter in ipairs(call('ZRANGE', queue, from, from + (long and SHARE or SWEEP) - 1)) do
+		if not alive(call('HGET', beat, waiter)) then
 			leave(waiter)
 			n = n - 1
 		else
 			living = living + 1
-			place = from == 0 and waiter == token and living or place
+			place = not long and waiter == token and living or place
 		end
 	end
 	return n, place

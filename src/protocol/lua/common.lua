@@ -105,31 +105,32 @@ local function now_us()
 	return time_us
 end
 
--- An entry of the index: slot n is taken for ms.  Scripts add it to an index
--- that exists, and only index_all() creates one.
-local FEW, taken = 32, KEYS[2] .. 'taken'
+-- The index of more than FEW slots, see slots.lua: the score of slot n, taken for
+-- ms.
+local FEW = 32
 local function index_score(n, ms)
 	local until_ms = ms == PTTL_NONE and 8e12 or math.min(math.floor(now_us() / 1e3) + ms, 8e12)
 	return string.format('%.0f', until_ms * 1e3 + n - 1)
 end
-local function index_slot(its, ms)
-	if capacity > FEW and call('EXISTS', taken) == 1 then
-		redis.pcall('ZADD', taken, index_score(math.max(slot, 1), ms), its:match(' token=(%S+)') or slot)
-	end
-end
 
--- The slot of this script has this value for ms: indexes it, and keeps the
--- number of slots as long as the longest such time.
-local function keep_slots(its, ms)
-	local n, key = mode == 'slots' and its:match(' slots=(%d+)'), KEYS[2] .. 'slots'
-	if n and call('PTTL', key) < tonumber(ms) then
+-- The slot of this script has this value for ms: keeps the number of slots as
+-- long as the longest such time, and its entry in the index; a new holder gets
+-- one.  Only index_all() creates an index.
+local function keep_slots(its, ms, new)
+	local n = mode == 'slots' and its:match(' slots=(%d+)')
+	if not n then
+		return
+	end
+	local key, taken = KEYS[2] .. 'slots', KEYS[2] .. 'taken'
+	if call('PTTL', key) < tonumber(ms) then
 		call('SET', key, n, 'PX', ms)
 		if capacity > FEW then
 			call('PEXPIRE', taken, ms)
 		end
 	end
-	if n then
-		index_slot(its, ms)
+	if capacity > FEW and (not new or call('EXISTS', taken) == 1) then
+		local who = its:match(' token=(%S+)') or slot
+		redis.pcall('ZADD', taken, new and 'CH' or 'XX', index_score(math.max(slot, 1), ms), who)
 	end
 end
 

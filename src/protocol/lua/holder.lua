@@ -69,7 +69,7 @@ local function hold(who, shares, its, ms)
 			return done
 		end
 		value = shares and SHARED or its
-		keep_slots(its, ms)
+		keep_slots(its, ms, true)
 		if shares then
 			call('DEL', readers)
 		end

@@ -15,7 +15,7 @@ if ours and only and not leaving then
 		call('HSET', readers, token, lasting(ms, mine))
 	else
 		call('PEXPIRE', lock, ms)
-		index_slot(mine, ms)
+		keep_slots(mine, ms)
 	end
 elseif ours and cooldown > 0 then
 	call('PEXPIRE', lock, cooldown)

@@ -9,6 +9,8 @@
 -- is missing, incomplete or wrong, the script reads all slots, and acquire
 -- writes the index anew.
 
+local taken = KEYS[2] .. 'taken'
+
 -- The results of survey(): the value of each slot (false: free), the number of
 -- free slots, and the slot of each holder by token.
 local values, free, slot_of = nil, 0, {}
