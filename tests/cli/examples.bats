@@ -296,7 +296,7 @@ container() {
 
 ## The other sections
 
-@test "three-server example: the lock holds while one of them is shut down" {
+@test "three-server example: the lock is held while one of them is shut down" {
 	local i
 	# Should this fail, redis_stop_all() ends those that have such a file.
 	readme_program redis-server <<-END
@@ -312,7 +312,7 @@ container() {
 	done
 	"${host[@]}" sh hold >out 2>err
 	cat out err
-	grep -qE '^nightly +held .* sh ' out
+	grep -qE '^nightly +held .* redlock-run ' out
 	[[ $(<err) == "redlock-run: redis://127.0.0.1:16792: "* ]]
 	for i in 1 2 3; do
 		eventually not "${host[@]}" redis-cli -p "1679$i" ping
@@ -372,7 +372,7 @@ container() {
 	local pids=()
 	readme_stand_in report.sh .
 	readme_stand_in migrate.sh .
-	readme_block report.sh >script
+	readme_block migrate.sh >script
 	sed -n '$p' script >migrate
 	sed -n 1p script >report
 	"${host[@]}" sh report &
