@@ -978,6 +978,14 @@ deadline() {
 	[ "$(redis exists "$taken")" = 0 ]
 }
 
+@test "index: what a refused run writes ends with the leases as well" {
+	slots_filled 1 39
+	redis del "$taken"
+	refused new
+	[ "$(redis zcard "$taken")" = 41 ]
+	(($(redis pttl "$taken") > 50000))
+}
+
 @test "index: without memory for it renewals go on, and no slot is given twice" {
 	slots_filled 1 39
 	redis config set maxmemory 1
