@@ -113,10 +113,10 @@ LOCK_PARTS = common renew_quick tenure acquire_quick release_quick holder \
 	slots state queue renew confirm acquire release
 strip_lua = sed -e 's/^[[:space:]]*//' -e '/^--/d' \
 	-e "s/[[:space:]]*--[^\"']*$$//" -e '/^$$/d'
-$B/lua/%.lua: $(PREAMBLE:%=$(LUA)/%.lua) $(LUA)/%.lua $B/flags
+$B/lua/%.lua: $(PREAMBLE:%=$(LUA)/%.lua) $(LUA)/%.lua $B/flags Makefile
 	$(call say,make)cat $(filter %.lua,$^) | $(strip_lua) >$@
 
-$B/lua/lock.lua: $(LOCK_PARTS:%=$(LUA)/%.lua) $B/flags
+$B/lua/lock.lua: $(LOCK_PARTS:%=$(LUA)/%.lua) $B/flags Makefile
 	$(call say,make){ for s in $(LOCK_PARTS); do \
 		case ' $(PREAMBLE) ' in \
 		*" $$s "*) cat $(LUA)/$$s.lua ;; \
