@@ -32,10 +32,14 @@ teardown() {
 teardown_file() { redis_stop_all; }
 
 # progress_dialogue: the steps on standard input, at a terminal; $wait in them
-# is a run that waits for the lock.
+# is a run that waits for the lock.  The dialogue ends after the last run: a
+# terminal that closes earlier sends SIGHUP to it.
 progress_dialogue() {
-	sed 's/\$wait/TERM=xterm redlock-run -k a -w/' |
-		"$top/tests/helpers/pty" 3>&- 4>&-
+	{
+		sed 's/\$wait/TERM=xterm redlock-run -k a -w/'
+		echo 'type echo "end $?"'
+		echo 'see end \d'
+	} | "$top/tests/helpers/pty" 3>&- 4>&-
 }
 
 @test "a wait at a terminal is one line, drawn anew each second and erased at the end" {
