@@ -66,6 +66,8 @@ check_name(const char *name)
 		usage_error("-k: '%s' is a URL with a password, not a lock; "
 			    "use -r for a server",
 		    quotable(name));
+	if (strcmp(name, "--") == 0)
+		usage_error("-k: '--' is not a lock; is a variable empty?");
 	wrong = names_wrong(name);
 	if (wrong != NULL)
 		usage_error("-k: '%s' %s", quotable(name), wrong);

@@ -129,6 +129,7 @@ password() {
 @test "a missing lock or command is a usage error" {
 	usage_error -k -- true
 	usage_error -k true
+	usage_error "-k: '--' is not a lock; is a variable empty?" -k -- true
 	usage_error '' -k a
 	usage_error '' -k a --
 	usage_error ''
