@@ -101,7 +101,7 @@ excludes() {
 	touch "$go"
 	foreign_ends "$client" released
 	redlock_ended 0
-	free
+	eventually free
 	rm "$go"
 
 	hold a
@@ -176,7 +176,7 @@ counts() {
 	client_ends 1 0
 	client_ends 2 0
 	[[ $(<"$count") == $((20 + 10 * $#)) ]]
-	free
+	eventually free
 }
 
 ## redis-py
