@@ -257,7 +257,7 @@ counts() {
 		redlock_ended 0
 		touch "$go"
 		[[ $(foreign node-redlock@$version hold 60000 "$go") == *released ]]
-		free
+		eventually free
 		rm "$go" "$go.run"
 	done
 }
