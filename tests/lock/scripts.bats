@@ -941,6 +941,20 @@ deadline() {
 	[ "$(owners | tr ' ' '\n' | grep -cxE 't7|t9')" = 2 ]
 }
 
+@test "index: slot 1 is free as soon as another program has released it" {
+	local i
+	redis set "$lock" foreign
+	slots_filled 2 40
+	for i in 1 2 3 4 5; do
+		refused other
+		redis del "$lock"
+		gets other 1
+		redis set "$lock" foreign
+		redis zrem "$taken" other
+		redis zadd "$taken" 8e15 1
+	done
+}
+
 @test "index: foreign values and keys of other types count as taken" {
 	slots_filled 3 38
 	redis set "$lock" foreign

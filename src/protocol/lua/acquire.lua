@@ -129,7 +129,7 @@ end
 -- Returns a refusal for another reason than the holder; VALUE becomes `its`.
 local function refused_for(reason, its, shares)
 	local reply = refusal()
-	reply[VALUE], reply[READERS] = its, shares and math.max(reply[READERS], 1) or 0
+	reply[VALUE], reply[READERS] = its and its:sub(1, 1024), shares and math.max(reply[READERS], 1) or 0
 	reply[QUEUED], reply[WAITING], reply[TICKET], reply[PLACE] = 0, 0, 0, 0
 	reply[REASON] = reason
 	return reply

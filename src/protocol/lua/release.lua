@@ -10,7 +10,8 @@ local ending, details, our_fence, proposal = ARGV[9], ARGV[10], tonumber(ARGV[11
 local ended = ending:find(' ended=', 1, true)
 if ours and only and not leaving then
 	-- A waiter that gives back an attempt keeps its turn and asks again.
-	local ms = math.min(call('PTTL', lock), GRANT_MS)
+	local ms = call('PTTL', lock)
+	ms = ms < 0 and GRANT_MS or math.min(ms, GRANT_MS)
 	if shared then
 		call('HSET', readers, token, lasting(ms, mine))
 	else

@@ -73,14 +73,14 @@ end
 
 -- Returns whether all slots are taken.  If a key is deleted by hand, the index
 -- hides that slot until its lease would have ended, or until a script checks
--- it.
+-- it.  Slot 1 is always checked: other programs take and release it.
 local SAMPLE = 16
 local function all_taken()
 	if indexed() and index.full == nil then
 		index.full = index.count >= capacity
-		local sample = {slot_key(index.first or 1)}
+		local sample = {slot_key(1), slot_key(index.first or 1)}
 		for i = 1, SAMPLE do
-			sample[i + 1] = slot_key((now_us() + i) % capacity + 1)
+			sample[i + 2] = slot_key((now_us() + i) % capacity + 1)
 		end
 		if index.full and (not index.first or index.until_us <= now_us() or
 			call('EXISTS', unpack(sample)) < #sample) then

@@ -62,7 +62,7 @@ end
 -- Returns the value of the last run that succeeded, and when it began.
 local function last_success()
 	local its = redis.pcall('GET', KEYS[2] .. 'success')
-	local since_ms = type(its) == 'string' and tonumber(its:match(' since=(%d+)'))
+	local since_ms = type(its) == 'string' and tonumber(its:match('^redlock%-run/2 token=%S+ try=%d+ since=(%d+) '))
 	if since_ms then
 		return its, since_ms
 	end
