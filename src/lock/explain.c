@@ -107,7 +107,9 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 				s->view.len));
 			return text;
 		}
-		why = "the lock's key is gone";
+		/* What was never held, or is given back, is not missed. */
+		if (l->lease.held)
+			why = "the lock's key is gone";
 		break;
 	case VOTE_PENDING:
 		/* A failure before the release is no longer relevant. */

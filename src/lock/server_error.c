@@ -73,6 +73,7 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 	if (moving)
 		return true;
 	s->in_flight.first_sent_ms = a->sent_ms;
+	s->in_flight.first_kind = kind;
 	if (!s->in_flight.extended) {
 		s->in_flight.extended = true;
 		s->in_flight.excused_ms = now + s->lease->node_timeout_ms;

@@ -360,7 +360,6 @@ take_answer(struct server *s, enum request_kind kind, const struct reply *reply)
 		renew_answered(s, a);
 		break;
 	case REQUEST_LEAVE:
-		s->vote = VOTE_REFUSED;
 		s->key.state = KEY_NONE;
 		s->queue.maybe = false;
 		s->valid_ms = s->key.untrusted_since_ms = 0;

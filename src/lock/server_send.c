@@ -175,6 +175,9 @@ send_acquire(struct server *s)
 		*l->proposal_us = clock_wall_us();
 	if (s->in_flight.first_sent_ms == 0)
 		s->in_flight.heals = heals;
+	if (s->try_over)
+		s->try++;
+	s->try_over = false;
 	s->queue.sent_ticket = l->ticket != 0;
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, *l->proposal_us);
@@ -221,8 +224,8 @@ send_renew(struct server *s)
 int
 server_send(struct server *s, enum request_kind kind)
 {
-	int sent;
-
+	if (kind != s->in_flight.first_kind)
+		s->in_flight.first_sent_ms = 0;
 	switch (kind) {
 	case REQUEST_ACQUIRE:
 		return send_acquire(s);
@@ -235,7 +238,8 @@ server_send(struct server *s, enum request_kind kind)
 		    s->lease->phase == PHASE_HOLD && s->queue.maybe;
 		return send_renew(s);
 	case REQUEST_LEAVE:
-		sent = server_send_release(s, true);
+		if (server_send_release(s, true) == -1)
+			return -1;
 		/*
 		 * A vote that we give back is no vote any more, even before the
 		 * reply.
@@ -245,8 +249,8 @@ server_send(struct server *s, enum request_kind kind)
 		s->vote = VOTE_REFUSED;
 		s->valid_ms = s->key.untrusted_since_ms = 0;
 		s->grant.nonce = 0;
-		s->try++;
-		return sent;
+		s->try_over = true;
+		return 0;
 	case REQUEST_RELEASE:
 		s->release.sent++;
 		return server_send_release(s, true);

@@ -66,7 +66,8 @@ struct server {
 		 * script's text; 0: it is not repeated.
 		 */
 		int64_t first_sent_ms;
-		bool extended; /* it has had such a pause already */
+		enum request_kind first_kind; /* which that was */
+		bool extended; /* its repetition has had more time, once */
 		bool starts;   /* it carries the start of the run */
 		bool heals;    /* an acquire first sent while held */
 		bool leaves;   /* a renewal that leaves the queue */
@@ -78,6 +79,7 @@ struct server {
 		int64_t poll_ms; /* interval under a holder that wakes nobody */
 	} pace;
 	unsigned int try; /* the attempt of our value here */
+	bool try_over; /* its release is sent: the next acquire has the next */
 	struct {
 		enum key_state state;
 		int64_t granted_ms;   /* when the key became ours */

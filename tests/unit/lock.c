@@ -1280,6 +1280,19 @@ gives_back(void)
 	lock_close(&world.lock);
 }
 
+/* A release that goes again is that of the value which is there. */
+static void
+gives_back_again(void)
+{
+	begin(2, 1000, 200);
+	world.servers[0].plan = "error error error error yes";
+	world.servers[1].plan = "yes unloaded yes yes";
+	SAME_INT(acquire_until(START + 5000), LOCK_HELD);
+	SAME_TEXT(nth(1, 2)->id, nth(1, 1)->id);
+	CHECK(strcmp(nth(1, 3)->id, nth(1, 2)->id) != 0);
+	lock_close(&world.lock);
+}
+
 static void
 unfenced(void)
 {
@@ -1849,6 +1862,8 @@ static const struct tap_test tests[] = {
 	{ "a vote that a waiter gives back does not count while its release is "
 	  "under way",
 	    gives_back },
+	{ "a release that goes again gives the same vote back",
+	    gives_back_again },
 	{ "a fence that a majority does not take is no lock, and that is said",
 	    unfenced },
 	{ "what is wrong with many servers is said of as many as there is room",
