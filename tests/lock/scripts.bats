@@ -942,10 +942,9 @@ deadline() {
 }
 
 @test "index: slot 1 is free as soon as another program has released it" {
-	local i
 	redis set "$lock" foreign
 	slots_filled 2 40
-	for i in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5; do
 		refused other
 		redis del "$lock"
 		gets other 1
