@@ -34,8 +34,10 @@ helpers_install() {
 }
 
 # begin COMMAND...: run it in the background, alone; its pid is in $pid, what
-# it writes in $out and $err.
+# it writes in $out and $err.  It has been executed then: until that, bash may
+# have a handler of its own and lose a signal.
 begin() {
+	local -a ours theirs
 	out=$BATS_TEST_TMPDIR/out
 	err=$BATS_TEST_TMPDIR/err
 	# Each run begins with empty files.
@@ -43,6 +45,11 @@ begin() {
 	: >"$err"
 	"${alone[@]}" "$@" </dev/null >"$out" 2>"$err" 3>&- 4>&- &
 	pid=$!
+	mapfile -d '' -t ours <"/proc/$BASHPID/cmdline"
+	theirs=("${ours[@]}")
+	while [[ ${theirs[*]} == "${ours[*]}" ]]; do
+		mapfile -d '' -t theirs <"/proc/$pid/cmdline"
+	done
 }
 
 # ends_with STATUS: the process begun last ends with STATUS.
