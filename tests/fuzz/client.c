@@ -158,8 +158,13 @@ run_locked(const struct options *opt, const struct owner *owner)
 static void
 run(const struct options *opt)
 {
-	const struct owner owner = { "31234567-89ab-4cde-8f01-23456789abcd",
-		"host", "user", "command", 4242, 0, false, opt->capacity };
+	const struct owner owner = { .token =
+					 "31234567-89ab-4cde-8f01-23456789abcd",
+		.host = "host",
+		.user = "user",
+		.command = "command",
+		.pid = 4242,
+		.slots = opt->capacity };
 	struct lock_config config = { .prefix = opt->settings.prefix,
 		.mode = opt->lock_mode,
 		.capacity = opt->capacity,
