@@ -48,7 +48,7 @@ begin() {
 	mapfile -d '' -t ours <"/proc/$BASHPID/cmdline"
 	theirs=("${ours[@]}")
 	while [[ ${theirs[*]} == "${ours[*]}" ]]; do
-		mapfile -d '' -t theirs <"/proc/$pid/cmdline"
+		{ mapfile -d '' -t theirs <"/proc/$pid/cmdline"; } 2>/dev/null || break
 	done
 }
 
