@@ -65,6 +65,9 @@ unix_parse(struct address *a, const char *rest)
 		return "needs an absolute path, as in unix:///run/redis.sock";
 	if (!decode(a->path, sizeof(a->path), rest, len))
 		return "has a path that is too long or badly encoded";
+	/* It would be shown, and the URL may have a password. */
+	if (strstr(a->path, "://") != NULL)
+		return "has another URL in its path";
 	if (query != NULL) {
 		if (strncmp(query, "?db=", 4) != 0)
 			return "has an unknown parameter (only ?db=N)";

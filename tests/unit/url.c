@@ -233,6 +233,7 @@ unix_errors(void)
 	refused("unix://", "absolute path");
 	refused("unix://run/redis.sock", "absolute path");
 	refused("unix://./s", "absolute path");
+	refused("unix:///run/redis://:secret@h", "another URL in its path");
 	refused("unix://u:p@/s", "absolute path");
 	refused("unix://?db=1", "absolute path");
 	refused("unix:///s?", "unknown parameter");
