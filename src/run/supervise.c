@@ -265,6 +265,7 @@ report_end(struct run *run)
 
 /*
  * After COMMAND has stopped at a terminal: stops us too, until the shell's fg.
+ * Only the guard can end COMMAND meanwhile, so there must be one.
  */
 static void
 stop_step(struct run *run)
@@ -280,6 +281,8 @@ stop_step(struct run *run)
 	    duration_format(
 		run->deadline_ms - run_margin_ms(run) - clock_now_ms(), text));
 	run->child.continued = false;
+	run->guard_ms = clock_now_ms();
+	guard_step(run, run->guard_ms);
 	signals_stop_ourselves(signo);
 	run->resumed = true;
 }

@@ -242,6 +242,21 @@ redlock_pid() {
 	free
 }
 
+@test "a COMMAND that stops at once is killed when its lease runs out" {
+	dialogue <<-'END'
+		type redlock-run -t 2s --node-timeout 1s -k a -- sh -c 'echo $$ >pid; kill -STOP $$'
+		see Stopped
+		see @@
+		until free
+		until gone $(cat pid)
+		type fg
+		see lock lost
+		see @@
+		type echo "status $?"
+		see status 79
+	END
+}
+
 @test "after fg an expired lease is a loss within 50 ms" {
 	in_time 50 lost_after_fg
 }
