@@ -10,7 +10,7 @@ local details, ttl, ticket, heartbeat = ARGV[6], ARGV[7], tonumber(ARGV[9]), ton
 local only, start, heals = ARGV[11] == '1', ARGV[12], ARGV[14] == '1'
 local once_per = tonumber(ARGV[15])
 local nonce = once_per > 0 and ' nonce=0' or ARGV[13] ~= '' and ' nonce=' .. ARGV[13] or ''
-local SWEEP, SHARE = 64, 16
+local SWEEP, SHARE = 64, 4
 
 -- Returns the ticket of a newcomer: the time, but later than the last ticket in
 -- the queue, so that nobody passes the others when the server's clock is set
@@ -29,9 +29,10 @@ local function join()
 		attempt('ZADD', queue, 'NX', string.format('%.0f', next_ticket()), token)
 	end
 	attempt('HSET', beat, token, lasting(heartbeat, mode .. ' ' .. capacity .. ' ' .. id .. details .. nonce))
-	local ms = math.max(2 * heartbeat, call('PTTL', queue))
-	redis.pcall('PEXPIRE', queue, ms)
-	redis.pcall('PEXPIRE', beat, ms)
+	if call('PTTL', queue) < 1.5 * heartbeat then
+		redis.pcall('PEXPIRE', queue, 2 * heartbeat)
+		redis.pcall('PEXPIRE', beat, 2 * heartbeat)
+	end
 	length = length + 1
 end
 
@@ -55,21 +56,26 @@ end
 
 -- Removes dead waiters from a part of the queue, another part each time, so
 -- that they do not pile up behind the living.  Of a long queue the part is
--- smaller, since many waiters send this.  Returns the length of the queue and
--- our place in it, or 0 if the place is beyond the part counted.
+-- small, since many waiters send this, but grows where it finds dead ones.
+-- Returns the length of the queue and our place in it, or 0 if the place is
+-- beyond the part looked at.
 local function sweep()
 	local n, living, place = call('ZCARD', queue), 0, 0
 	local long = n > SWEEP
-	local from = long and now_us() % n or 0
-	for _, waiter in ipairs(call('ZRANGE', queue, from, from + (long and SHARE or SWEEP) - 1)) do
-		if not alive(call('HGET', beat, waiter)) then
-			leave(waiter)
-			n = n - 1
-		else
-			living = living + 1
-			place = not long and waiter == token and living or place
+	local from, size, looked = long and now_us() % n or 0, long and SHARE or SWEEP, 0
+	repeat
+		local dead = 0
+		for _, waiter in ipairs(call('ZRANGE', queue, from, from + size - 1)) do
+			if alive(call('HGET', beat, waiter)) then
+				living = living + 1
+				place = not long and waiter == token and living or place
+			else
+				leave(waiter)
+				dead = dead + 1
+			end
 		end
-	end
+		n, from, looked = n - dead, from + size - dead, looked + size
+	until dead == 0 or looked >= SWEEP
 	return n, place
 end
 

@@ -74,7 +74,7 @@ end
 -- Returns whether all slots are taken.  If a key is deleted by hand, the index
 -- hides that slot until its lease would have ended, or until a script checks
 -- it.  Slot 1 is always checked: other programs take and release it.
-local SAMPLE = 16
+local SAMPLE = 4
 local function all_taken()
 	if indexed() and index.full == nil then
 		index.full = index.count >= capacity
