@@ -8,12 +8,15 @@ from runner import say, text
 from server import Server
 
 
-def pss(pid):
-    """kB."""
-    for line in text(f"/proc/{pid}/smaps_rollup").splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1])
-    return 0
+def pss(pid, without=None):
+    """kB; without the files with that in their path."""
+    kb, counts = 0, True
+    for line in text(f"/proc/{pid}/smaps").splitlines():
+        if not line.split()[0].endswith(":"):
+            counts = without is None or without not in line
+        elif line.startswith("Pss:") and counts:
+            kb += int(line.split()[1])
+    return kb
 
 
 def switches(pid):
@@ -45,8 +48,9 @@ def run(bench):
         time.sleep(0.05)
     time.sleep(1)
     own, other = pss(holder), pss(guard[0])
+    rest = sum(pss(pid, "/libc.so") for pid in (holder, guard[0]))
     say(f"memory: {own + other} kB (redlock-run {own} kB, its guard "
-        f"{other} kB)")
+        f"{other} kB), without libc {rest} kB")
     before = switches(holder), switches(guard[0])
     time.sleep(5)
     after = switches(holder), switches(guard[0])

@@ -8,20 +8,28 @@ from handover import until
 from memory import pss
 from runner import say, spread
 from server import Server
+from traffic import of_token, recorded, with_ttl
 
 
-def crowd(bench, server, n, *options):
-    """As many that wait for a lock that is held, and its holder."""
+def waiters(bench, server, n, *options):
+    """As many that wait for the lock "held"."""
     server("CONFIG", "SET", "maxclients", n + 200)
-    env = bench.env | {"REDLOCK_REDIS": server.url}
-    holder = bench.spawn(bench.program, "-k", "held", "-t", "60s", *options,
-                         "--", "sleep", "1000", env=env)
-    until(lambda: server("EXISTS", "redlock:held"), [holder])
     pids = [bench.spawn(bench.program, "-q", "-k", "held", "-w", "inf",
-                        *options, "--", "true", env=env) for _ in range(n)]
+                        *options, "--", "true",
+                        env=bench.env | {"REDLOCK_REDIS": server.url})
+            for _ in range(n)]
     until(lambda: server("ZCARD", "{redlock:held}:~queue") == n
           and server.info("clients")["blocked_clients"] == str(n), pids, 300)
-    return holder, pids
+    return pids
+
+
+def crowd(bench, server, n):
+    """The holder of a lock, and as many that wait for it."""
+    holder = bench.spawn(bench.program, "-k", "held", "-t", "60s", "--",
+                         "sleep", "1000",
+                         env=bench.env | {"REDLOCK_REDIS": server.url})
+    until(lambda: server("EXISTS", "redlock:held"), [holder])
+    return holder, waiters(bench, server, n)
 
 
 def idle(server, n, seconds):
@@ -56,3 +64,19 @@ def run(bench):
         f"happens, Redis {busy:.1%} busy")
     us, scripts = serve_all(bench, server, holder, pids)
     say(f"waiting: all served, {us:.0f} us and {scripts:.1f} scripts for each")
+    wait_for_slots(bench, n)
+
+
+def wait_for_slots(bench, n):
+    """As many that wait for as many slots, all of them taken."""
+    server = Server(bench)
+    options = ("--slots", str(n))
+    acquire, *_ = recorded(bench, server, *options, name="held")
+    for i in range(n):
+        server.connection.ask(of_token(with_ttl(acquire, 600000), i))
+    pids = waiters(bench, server, n, *options)
+    calls, busy = idle(server, n, max(6, 20 * bench.scale))
+    say(f"waiting: {n} waiters for {n} slots: {calls:.2f} commands per second "
+        f"and waiter, Redis {busy:.1%} busy")
+    for pid in pids:
+        bench.kill(pid)
