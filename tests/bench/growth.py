@@ -255,12 +255,13 @@ set xlabel "waiters"
 plot "{waiters}" using 1:2 with linespoints ls 1
 set logscale y
 set yrange [*:*]
-set key top left Left reverse
+set key at graph 0.05, 0.75 left Left reverse
 set title "Redis's time for one script (us)"
 set xlabel "slots, all taken"
 plot "{slots}" using 1:2 with linespoints ls 1 title "renewal", \\
      "" using 1:3 with linespoints ls 3 title "refresh", \\
      "" using 1:4 with linespoints ls 2 title "first refusal"
+set key top left Left reverse
 set title "One Redis, TTL 60 s"
 set xlabel "locks held"
 plot "{locks}" using 1:2 with linespoints ls 1 title "renewals per second", \\
