@@ -329,14 +329,15 @@ deb: | $(filter deps,$(MAKECMDGOALS))
 check-deb:
 	@tests/run tests/deb
 
-# Tests on Debian 11, with Redis 6.0, and for arm64, in roots of its own.
+# Tests on Debian 11, with Redis 6.0, for arm64, and the whole suite on Debian
+# 13, in roots of its own.
 release-check: all
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/release $(PART)
 
 # Tests on Debian 13, with Redis 8 and with Valkey, beside redis-py and
-# node-redlock, in a root of its own.  T as for check.
+# node-redlock, in a root of its own.  T as for check; LONG=1 runs everything.
 check-matrix:
-	@T='$T' tests/matrix
+	@T='$T' LONG='$(LONG)' tests/matrix
 
 clean:
 	rm -rf $B $(PROGRAM) $(MODULE)
