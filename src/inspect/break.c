@@ -49,7 +49,7 @@ holding(char buf[HOLDING], const struct server_view *o, const struct holder *h)
 	owner_who(who, &h->owner, h->value, h->len);
 	if (h->owner.in_cooldown) {
 		snprintf(buf, HOLDING,
-		    "in cooldown for %s (--min-hold) after %s",
+		    "in cooldown for another %s (--min-hold) after %s",
 		    duration_format(h->ttl_ms, text), who);
 		return buf;
 	}

@@ -108,7 +108,7 @@ report_busy(const struct lock *l, int64_t waited_ms)
 		    duration_format(v->ttl_ms, text));
 	if (o->in_cooldown) {
 		notice(
-		    "%s: %sin cooldown for %s (--min-hold) after %s@%s (%s)%s%s",
+		    "%s: %sin cooldown for another %s (--min-hold) after %s@%s (%s)%s%s",
 		    lock_name(l), waited, duration_format(v->ttl_ms, text),
 		    o->user, o->host, owner_what(what, o), waiting, hint);
 		return;
@@ -201,7 +201,7 @@ describe_holder(const struct lock_state *v, int64_t aged_ms, int64_t usual_ms,
 		    owner_who(who, o, v->value, v->len));
 	else if (o->in_cooldown)
 		snprintf(text, size,
-		    "in cooldown for %s (--min-hold) after %s@%s (%s)",
+		    "in cooldown for another %s (--min-hold) after %s@%s (%s)",
 		    duration_format(v->ttl_ms - aged_ms, age), o->user, o->host,
 		    owner_what(what, o));
 	else

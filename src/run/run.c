@@ -335,7 +335,7 @@ release(struct run *run, int status)
 		cooldown_ms = 0;
 	result = locks_release(&run->locks, cooldown_ms, end_record);
 	if (result == RELEASE_DONE && cooldown_ms > 0)
-		info("%s: in cooldown for %s (--min-hold)",
+		info("%s: in cooldown for another %s (--min-hold)",
 		    run->opt->names.joined, duration_format(cooldown_ms, text));
 	else if (result == RELEASE_DONE)
 		for (int i = 0; i < locks_count(&run->locks); i++)

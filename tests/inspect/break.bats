@@ -389,7 +389,7 @@ break_script() {
 		run -1 --separate-stderr bash -c "$quoted"' "$@"' bash --break \
 		    "--prefix=$prefix" -vk "$name" \
 		    -r "unix://$BATS_FILE_TMPDIR/redis.sock"
-		says 'in cooldown for ' 'its command has ended'
+		says 'in cooldown for another ' 'its command has ended'
 		[ "$(wc -l <<<"$output")" -eq 1 ]
 		redis --raw exists "$prefix$name" | grep -qx 1
 	done

@@ -134,7 +134,7 @@ ten_hosts() {
 	run -1 redlock -k a --once-per 20h -- false
 	run -1 redlock -k a --once-per 20h --min-hold 1h -- false
 	run -75 --separate-stderr redlock -k a --once-per 20h -- touch started
-	says 'in cooldown for '
+	says 'in cooldown for another '
 	redis del redlock:a >/dev/null
 	redlock -k a --once-per 20h -- touch started
 	[ -e started ]

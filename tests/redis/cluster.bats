@@ -301,7 +301,7 @@ nobody_inside() {
 	cluster_move_slot redlock:a
 	overseen_ends 0
 	run -75 --separate-stderr redlock -k a -- true
-	says 'a: in cooldown for '
+	says 'a: in cooldown for another '
 }
 
 @test "cluster: --status finds the locks of all nodes" {
