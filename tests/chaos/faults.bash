@@ -218,7 +218,7 @@ step_back() {
 	for i in "${chosen[@]}"; do
 		((i != broken)) || continue
 		injected "set the clock of server $i back by $ms ms"
-		set_clock "$i" -$ms
+		step_clock "$i" -$ms
 		((minority)) || continue
 		busy[i]=$((clock + wait + 20000))
 		later $((wait + 1000)) right_clock "$i"
@@ -236,7 +236,7 @@ step_forward() {
 	if find_spare $((RANDOM % minority + 1)); then
 		for i in "${spare[@]}"; do
 			injected "set the clock of server $i forward by $ms ms"
-			set_clock "$i" $ms
+			step_clock "$i" $ms
 			empty[i]=$((clock + 2 * (grace + 1000)))
 			busy[i]=$((clock + 20000))
 			later $((RANDOM % 4000 + 2000)) right_clock "$i"
