@@ -23,10 +23,9 @@ const clients = sockets.map((socket) => {
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
 /* Both versions throw where the lock is taken, and where it is ours no more. */
-function locker(retries) {
+function locker() {
 	const Redlock = require(path.join(modules, "redlock" + version));
-	const settings = { retryCount: retries, retryDelay: 20,
-		retryJitter: 20, automaticExtensionThreshold: 0 };
+	const settings = { retryCount: 0, automaticExtensionThreshold: 0 };
 	if (version === "4") {
 		const redlock = new Redlock(clients, settings);
 		return {
@@ -45,7 +44,7 @@ function locker(retries) {
 }
 
 async function hold() {
-	const redlock = locker(0);
+	const redlock = locker();
 	let lock;
 	try {
 		lock = await redlock.acquire();
@@ -67,10 +66,24 @@ async function hold() {
 	}
 }
 
+/*
+ * Version 5 keeps the votes of an attempt that failed, and when it tries again it
+ * takes them for another's, until they expire.  So each attempt stands alone.
+ */
+async function acquire(redlock) {
+	for (;;) {
+		try {
+			return await redlock.acquire();
+		} catch {
+			await sleep(20 + 20 * Math.random());
+		}
+	}
+}
+
 async function count() {
-	const redlock = locker(2000);
+	const redlock = locker();
 	for (let i = 0; i < 10; i++) {
-		const lock = await redlock.acquire();
+		const lock = await acquire(redlock);
 		const n = Number(fs.readFileSync(file));
 		await sleep(10);
 		fs.writeFileSync(file, `${n + 1}\n`);
