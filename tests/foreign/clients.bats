@@ -88,7 +88,7 @@ held_by_run() {
 excludes() {
 	local client=$1 value
 
-	foreign_bg "$client" hold 60000 "$go"
+	foreign_bg "$client" hold 10000 "$go"
 	foreign_says "$client" held
 	value=$(redis_at s1 get redlock:a)
 	run -75 --separate-stderr redlock -k a -- true
@@ -105,18 +105,18 @@ excludes() {
 	rm "$go"
 
 	hold a
-	[[ $(foreign "$client" hold 60000 "$go") == busy ]]
+	[[ $(foreign "$client" hold 10000 "$go") == busy ]]
 	let_go
 	hold a --shared
-	[[ $(foreign "$client" hold 60000 "$go") == busy ]]
+	[[ $(foreign "$client" hold 10000 "$go") == busy ]]
 	let_go
 	redlock -k a --min-hold 60s -- true
-	[[ $(foreign "$client" hold 60000 "$go") == busy ]]
+	[[ $(foreign "$client" hold 10000 "$go") == busy ]]
 	for server in $servers; do
 		redis_at "$server" del redlock:a
 	done
 	touch "$go"
-	[[ $(foreign "$client" hold 60000 "$go") == *released ]]
+	[[ $(foreign "$client" hold 10000 "$go") == *released ]]
 	eventually free
 	rm "$go"
 }
@@ -144,7 +144,7 @@ respects_end_of_lease() {
 	kill -KILL "${pid[run]}"
 	eventually free
 	touch "$go"
-	[[ $(foreign "$client" hold 60000 "$go") == *released ]]
+	[[ $(foreign "$client" hold 10000 "$go") == *released ]]
 	rm "$go"
 }
 
@@ -224,7 +224,7 @@ counts() {
 	needs_node_redlock
 	for version in 4 5; do
 		servers_use 1 2 3
-		foreign_bg node-redlock@$version hold 60000 "$go"
+		foreign_bg node-redlock@$version hold 10000 "$go"
 		foreign_says node-redlock@$version held
 		redis_at s2 del redlock:a
 		run -75 --separate-stderr redlock -k a -- true
@@ -252,11 +252,11 @@ counts() {
 		eventually redis_has s2 redlock:a
 		redis_thaw s3
 		redis_at s3 del redlock:a
-		[[ $(foreign node-redlock@$version hold 60000 "$go") == busy ]]
+		[[ $(foreign node-redlock@$version hold 10000 "$go") == busy ]]
 		touch "$go.run"
 		redlock_ended 0
 		touch "$go"
-		[[ $(foreign node-redlock@$version hold 60000 "$go") == *released ]]
+		[[ $(foreign node-redlock@$version hold 10000 "$go") == *released ]]
 		eventually free
 		rm "$go" "$go.run"
 	done
