@@ -6,7 +6,7 @@
 load ../lib/topologies
 
 cluster_start() {
-	local n first=0 last
+	local n
 
 	for n in {1..6}; do
 		redis_start_port "c$n" --cluster-enabled yes \
@@ -17,6 +17,15 @@ cluster_start() {
 		    --cluster-allow-replica-migration no \
 		    --repl-diskless-sync-delay 0 --repl-ping-replica-period 1
 		redis_may "c$n"
+	done
+	cluster_join
+}
+
+# cluster_join: makes a cluster of six nodes that do not know each other.
+cluster_join() {
+	local n first=0 last
+
+	for n in {1..6}; do
 		redis_at "c$n" cluster set-config-epoch "$n" >/dev/null
 	done
 	for n in {2..6}; do
@@ -69,7 +78,20 @@ cluster_whole() {
 	((masters == 3))
 }
 
-# cluster_reset: all six are there, and empty.
+# cluster_rebuild: makes it anew.
+cluster_rebuild() {
+	local n
+
+	for n in {1..6}; do
+		[[ $(redis_at "c$n" role) != master* ]] ||
+			redis_at "c$n" flushall >/dev/null
+		redis_at "c$n" cluster reset hard >/dev/null
+	done
+	cluster_join
+}
+
+# cluster_reset: all six are there, and empty.  After a failover the nodes may not
+# agree again by themselves.
 cluster_reset() {
 	local n
 
@@ -82,7 +104,7 @@ cluster_reset() {
 			kill -CONT "$(redis_pid "c$n")"
 		fi
 	done
-	eventually cluster_whole
+	eventually cluster_whole || cluster_rebuild
 	moving=$(cluster_slot redlock:a)
 	for n in $(cluster_masters); do
 		redis_at "$n" cluster setslot "$moving" stable >/dev/null

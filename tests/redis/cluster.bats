@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # redis+cluster://: a run finds its lock at the node with the hash slot, and follows
 # the slot.
-# shellcheck disable=SC2034,SC2154,SC2016
+# shellcheck disable=SC2034,SC2046,SC2154,SC2016
 # bats file_tags=long
 
 load ../lib/common
@@ -266,6 +266,8 @@ nobody_inside() {
 
 	old=$(cluster_owner redlock:a)
 	replica=$(cluster_replica_of "$old")
+	# A run that asks a frozen node first gives up.
+	redis_use "$(cluster_url $(printf '%s\n' {1..6} | grep -vx "${replica#c}"))"
 	redis_freeze "$replica"
 	redis_at "$old" client kill type replica
 	overseen_holds -t 1m --kill-after 100ms
