@@ -346,13 +346,13 @@ lost_after_fg() {
 
 @test "a stopped job can be killed" {
 	dialogue <<-'END'
-		type redlock-run -k a -- sh -c 'echo $$ >pid; exec sleep 1000'
+		type redlock-run -k a -- sh -c 'echo $PPID >parent; echo $$ >pid; exec sleep 1000'
 		until test -s pid
 		press ^Z
 		see Stopped
 		see @@
 		type kill %1
-		until gone $(cat pid) && free
+		until gone $(cat pid) && gone $(cat parent) && free
 		press ^M
 		see Terminated
 	END
