@@ -68,14 +68,15 @@ master() {
 	echo $((last - 7000))
 }
 
-# await COMMAND...: for half a minute at most.
+# await COMMAND...: for two minutes at most; Sentinels may need several attempts at
+# a failover.
 await() {
 	local _
-	for _ in {1..300}; do
+	for _ in {1..1200}; do
 		! "$@" >/dev/null || return 0
 		sleep 0.1
 	done
-	give_up "not within 30 s: $*"
+	give_up "not within two minutes: $*"
 }
 
 sentinels_know() {
