@@ -647,6 +647,16 @@ dead_waiters() {
 	(($(redis zcard "$queue") < 200))
 }
 
+@test "a refresh extends the keys of the queue before they expire" {
+	redis set "$lock" foreign
+	acquire you 1 1000 100 60000 1
+	redis pexpire "$queue" 80000
+	redis pexpire "$beat" 80000
+	acquire you 1 1000 100 60000 1
+	(($(redis pttl "$queue") > 100000))
+	(($(redis pttl "$beat") > 100000))
+}
+
 @test "a script removes a limited number of dead waiters" {
 	dead_waiters 1000 dead 200
 	[ "$(acquire me 1 1000 0 0 1 | first)" = 1 ]
