@@ -107,7 +107,7 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 				s->view.len));
 			return text;
 		}
-		/* What was never held, or is given back, is not missed. */
+		/* Only a held lock can lose its key. */
 		if (l->lease.held)
 			why = "the lock's key is gone";
 		break;
