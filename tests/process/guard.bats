@@ -246,7 +246,8 @@ only_witnesses() {
 
 @test "when redlock-run is stopped, COMMAND's processes are killed before the lease runs out" {
 	local expires last name
-	begin redlock-run -t 4s --node-timeout 1s -k a -- bash -c '
+	# SIGKILL comes 252 ms before the end: longer than a pause of `make flaky`.
+	begin redlock-run -t 15s --node-timeout 1s -k a -- bash -c '
 	    beat "$1.near" & setsid -w beat "$1.session" &
 	    set -m; beat "$1.group" & wait' sh "$log"
 	for name in near session group; do
