@@ -1,6 +1,7 @@
 /*
- * The decision for each tally of three servers.  Each row differs in one thing
- * from the one before or from a group's first.
+ * The decision for each tally of three servers, and the slot that refusals name.
+ * Each row of a tally differs in one thing from the one before or from a group's
+ * first.
  */
 #include "../../src/lock/votes.c"
 #include "tap.h"
@@ -191,11 +192,65 @@ failures(void)
 	CHECK_ROWS(rows);
 }
 
+/* Our slot is 1, and until 100 ms a slot that one server alone names is ignored. */
+static void
+free_slots(void)
+{
+	static const struct {
+		int nservers;
+		int named
+		    [5]; /* the slot in each server's refusal; 0: granted */
+		int64_t now_ms;
+		int slot;
+		bool lone;
+	} rows[] = {
+		{ 1, { 3 }, 100, 0, false },
+		{ 2, { 3 }, 99, 3, false },
+		{ 3, { 3, 3, 0 }, 99, 3, false },
+		{ 3, { 3, 0, 0 }, 99, 0, true },
+		{ 3, { 3, 0, 0 }, 100, 3, true },
+		{ 3, { 3, 2, 0 }, 100, 3, true },
+		{ 3, { 1, 1, 2 }, 99, 0, true },
+		{ 3, { 1, 1, 2 }, 100, 2, true },
+		{ 3, { 1, 1, 0 }, 100, 0, false },
+		{ 5, { 2, 3, 3, 4, 0 }, 99, 3, false },
+		{ 5, { 2, 2, 3, 3, 0 }, 99, 2, false },
+	};
+	struct server servers[5];
+	struct lock l = { .lease = { .mode = LOCK_SLOTTED, .slot = 1 },
+		.servers = servers,
+		.contest.lone_slot_ms = 100 };
+	bool lone;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		memset(servers, 0, sizeof(servers));
+		for (int n = 0; n < rows[i].nservers; n++) {
+			bool refuses = rows[i].named[n] != 0;
+
+			servers[n].vote = refuses ? VOTE_REFUSED : VOTE_GRANTED;
+			servers[n].view.best = rows[i].named[n];
+			servers[n].view.best_ms = PTTL_FREE;
+		}
+		l.lease.nservers = rows[i].nservers;
+		SAME_INT(free_slot(&l, rows[i].now_ms, &lone), rows[i].slot);
+		SAME_INT(lone, rows[i].lone);
+		for (int n = 0; n < rows[i].nservers; n++)
+			servers[n].view.best_ms = 1;
+		SAME_INT(free_slot(&l, 100, &lone), 0);
+	}
+	l.lease.mode = LOCK_EXCLUSIVE;
+	for (int n = 0; n < 5; n++)
+		servers[n].view.best_ms = PTTL_FREE;
+	SAME_INT(free_slot(&l, 100, &lone), 0);
+}
+
 static const struct tap_test tests[] = {
 	{ "a majority holds once fence, replicas and time suffice", majority },
 	{ "a majority of refusals is busy, or a reason to wait", refusals },
 	{ "a split vote is settled in the order of tickets", split_votes },
 	{ "too few usable servers end it, unless we wait", failures },
+	{ "the slot that most servers name is tried, a lone one seldom",
+	    free_slots },
 };
 
 int
