@@ -260,7 +260,7 @@ lease_later_than() {
 # eventually [SECONDS] COMMAND...: try COMMAND until it succeeds, again after an
 # eighth of the time that has passed, but at least 20 and at most 100 ms.
 eventually() {
-	local limit=60 start=${EPOCHREALTIME/./} us pause polling=yes
+	local limit=${WAIT:-60} start=${EPOCHREALTIME/./} us pause polling=yes
 	if [[ $1 =~ ^[0-9]+$ ]]; then
 		limit=$1
 		shift

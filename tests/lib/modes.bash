@@ -157,7 +157,7 @@ no_overlap() {
 
 # all_over: nothing stays but fence and history, and there was no overlap.
 all_over() {
-	eventually "${1:-60}" keys_left
+	eventually ${1:+"$1"} keys_left
 	no_overlap
 }
 

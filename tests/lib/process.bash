@@ -10,7 +10,7 @@ alone=(setsid env --default-signal)
 
 # A wait for something that does not happen fails in time.
 # shellcheck disable=SC2034
-limited=(timeout --foreground -s KILL 60)
+limited=(timeout --foreground -s KILL "${WAIT:-60}")
 
 # An AddressSanitizer build is so many times slower.
 slow=1
