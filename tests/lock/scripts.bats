@@ -657,6 +657,21 @@ dead_waiters() {
 	(($(redis pttl "$beat") > 100000))
 }
 
+# commands COMMAND...: the commands of Redis in the scripts that it runs.
+commands() {
+	redis config resetstat >/dev/null
+	"$@" >/dev/null
+	redis info commandstats | awk -F '[_:=,]' '
+	    /^cmdstat_/ && !/auth|config|eval|info/ { print $2 " " $4 }' | sort | xargs
+}
+
+@test "the usual acquire, renewal and release send few commands" {
+	[ "$(commands acquire me 1)" = 'exists 1 get 2 set 2 time 1' ]
+	[ "$(commands renew me 1 1000)" = 'get 2 pexpire 1' ]
+	[ "$(commands release me 1 0 0 "$(value) ended=1 status=0")" = \
+	    'del 1 exists 1 get 1 pexpire 1 xadd 1' ]
+}
+
 @test "a script removes a limited number of dead waiters" {
 	dead_waiters 1000 dead 200
 	[ "$(acquire me 1 1000 0 0 1 | first)" = 1 ]
