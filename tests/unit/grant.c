@@ -266,12 +266,51 @@ dropped_grant(void)
 	end();
 }
 
+/* An element of the list that a waiter blocks on: anybody can write one. */
+static void
+elements_parse(void)
+{
+	static const struct {
+		const char *text;
+		int result;
+	} rows[] = {
+		{ "1 1000 5000", 0 },
+		{ "0 1 1", 0 },
+		{ "1 8999999999999999 100000000000000", 0 },
+		{ "1 9000000000000000 5000", -1 },
+		{ "1 1000 100000000000001", -1 },
+		{ "1 0 5000", -1 },
+		{ "1 -1000 5000", -1 },
+		{ "1 1000 5000 ", -1 },
+		{ "1 1000 5000 1", -1 },
+		{ "1 1000 ", -1 },
+		{ "1 1000", -1 },
+		{ " 1 1000 5000", -1 },
+		{ "1", -1 },
+		{ "", -1 },
+	};
+	struct grant g;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t len = strlen(rows[i].text);
+		char *bytes = tap_bytes(rows[i].text, len);
+
+		SAME_INT(grant_parse(&g, bytes, len), rows[i].result);
+		free(bytes);
+	}
+	SAME_INT(grant_parse(&g, "12 1000 5000", 11), 0);
+	SAME_INT(g.nonce, 12);
+	SAME_INT(g.fence, 1000);
+	SAME_INT(g.length_ms, 500);
+}
+
 static const struct tap_test tests[] = {
 	{ "COMMAND starts under a grant that came with the wake",
 	    starts_at_once },
 	{ "a grant is no longer than the TTL", short_ttl },
 	{ "a wake without our nonce, or too late, makes us ask",
 	    asks_otherwise },
+	{ "what is no nonce, fence and time is no grant", elements_parse },
 	{ "a young server cannot pass a lock on to us", young_server },
 	{ "only a waiter for its last exclusive lock on one server takes one",
 	    who_takes_them },
