@@ -388,6 +388,11 @@ with_child() {
 	run "${bare[@]}" redlock-run -k a -- sh -c "$later exit 8"
 	((status == 8))
 	[[ -s $end ]]
+	run "${bare[@]}" redlock-run -v -k a -- sh -c '{
+		while kill -0 $$ 2>/dev/null; do :; done
+		kill $REDLOCK_PID; exec sleep 1000; } & exit 3'
+	((status == 3))
+	[[ $output == *'signal 15 (Terminated) passed on to sh'* ]]
 	run "${bare[@]}" redlock-run --max-run 0.2 --kill-after 0.2 -k a -- \
 	    sh -c 'trap "" TERM; sleep 1000 & sleep 1000'
 	((status == 124))
