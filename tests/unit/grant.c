@@ -132,8 +132,14 @@ who_takes_them(void)
 	l->wait_end_ms = 0;
 	CHECK(!server_takes_grants(s));
 	l->wait_end_ms = FOREVER;
+	s->grant.nonce = 1;
+	s->grant.sent_ms = now();
 	l->phase = PHASE_HOLD;
 	CHECK(!server_takes_grants(s));
+	CHECK(!grant_take(s, "1 1000 5000", 11));
+	l->phase = PHASE_ACQUIRE;
+	SAME_INT(s->grant.nonce, 0); /* it was for one reply */
+	CHECK(!grant_take(s, "1 1000 5000", 11));
 	end();
 }
 

@@ -1781,6 +1781,37 @@ starts_over_in_vain(void)
 		lock_close(&two[i]);
 }
 
+/* The refusal, sent at 10, gives the holder 700 ms. */
+static void
+asks_at_the_end_of_a_lease(void)
+{
+	static const struct {
+		const char *plan;
+		int64_t from_ms, to_ms; /* when the second acquire is sent */
+	} rows[] = {
+		{ "no+10 silent yes", 711, 711 },
+		/* A waiter ahead gets it then; ours was to be refreshed at 4010. */
+		{ "no!+10 silent yes", 6600, 7500 },
+		/* No script of another program wakes us. */
+		{ "other+10 yes", 30, 710 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int n = 1;
+
+		begin(1, 60000, 3000);
+		world.servers[0].plan = rows[i].plan;
+		SAME_INT(acquire_until(START + 60000), LOCK_HELD);
+		while (nth(0, n)->left && nth(0, n)->label != ACQUIRE)
+			n++;
+		if (nth(0, n)->at_ms - START < rows[i].from_ms ||
+		    nth(0, n)->at_ms - START > rows[i].to_ms)
+			tap_fail("%s: %s", rows[i].plan, sent(0));
+		released(0);
+		lock_close(&world.lock);
+	}
+}
+
 static const struct tap_test tests[] = {
 	{ "the deadline is the q-th largest, as sorting says", deadlines },
 	{ "a quorum is more than half of the servers", quorums },
@@ -1885,6 +1916,8 @@ static const struct tap_test tests[] = {
 	    stragglers },
 	{ "a release gives up a queue that cannot be reached",
 	    release_of_the_queue },
+	{ "the first waiter asks when the holder's lease ends",
+	    asks_at_the_end_of_a_lease },
 	{ "a lock taken anew in vain still releases what it left before",
 	    starts_over_in_vain },
 };

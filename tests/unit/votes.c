@@ -192,6 +192,37 @@ failures(void)
 	CHECK_ROWS(rows);
 }
 
+static void
+owners(void)
+{
+	static const struct {
+		struct lock_state a, b;
+		bool same;
+	} rows[] = {
+		{ { .readers = 1, .owner.token = "x" },
+		    { .readers = 1, .owner.token = "y" }, true },
+		{ { .readers = 2, .owner.token = "x" }, { .owner.token = "y" },
+		    false },
+		{ { .owner.token = "x", .value = "1", .len = 1 },
+		    { .owner.token = "x", .value = "2", .len = 1 }, true },
+		{ { .owner.token = "x", .value = "1", .len = 1 },
+		    { .owner.token = "y", .value = "1", .len = 1 }, false },
+		{ { .owner.token = "x", .value = "1", .len = 1 },
+		    { .value = "2", .len = 1 }, false },
+		{ { .value = "1", .len = 1 }, { .value = "1", .len = 1 },
+		    true },
+		{ { .value = "1", .len = 1 }, { .value = "2", .len = 1 },
+		    false },
+		{ { .value = "1", .len = 1 }, { .value = "12", .len = 2 },
+		    false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		SAME_INT(same_owner(&rows[i].a, &rows[i].b), rows[i].same);
+		SAME_INT(same_owner(&rows[i].b, &rows[i].a), rows[i].same);
+	}
+}
+
 /* Our slot is 1, and until 100 ms a slot that one server alone names is ignored. */
 static void
 free_slots(void)
@@ -249,6 +280,8 @@ static const struct tap_test tests[] = {
 	{ "a majority of refusals is busy, or a reason to wait", refusals },
 	{ "a split vote is settled in the order of tickets", split_votes },
 	{ "too few usable servers end it, unless we wait", failures },
+	{ "readers are one owner, and so are equal tokens or foreign values",
+	    owners },
 	{ "the slot that most servers name is tried, a lone one seldom",
 	    free_slots },
 };
