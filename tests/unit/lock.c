@@ -691,6 +691,12 @@ release_unanswered(void)
 	SAME_INT(released(0), RELEASE_UNANSWERED);
 	SAME_INT(now(), 100);
 	lock_close(&world.lock);
+
+	begin(1, 60000, 3000);
+	world.servers[0].plan = "yes yes+2900";
+	SAME_INT(acquire(), LOCK_HELD);
+	SAME_INT(released(0), RELEASE_DONE);
+	lock_close(&world.lock);
 }
 
 /* The release is held up a little: the pace of requests allows no more. */
