@@ -756,8 +756,9 @@ commands() {
 	limit=2 slot=2 acquire two 1
 	[ "$(redis get '{redlock:a}:~slots')" = 2 ]
 	for limit in 0 1 3; do
-		[ "$(slot='' acquire me 1 1000 0 60000 | field granted reason value)" = \
-		    "0 1 $(redis get '{redlock:a}:~2')" ]
+		[ "$(slot='' acquire me 1 1000 0 60000 |
+		    field granted waiting ticket place reason value)" = \
+		    "0 0 0 0 1 $(redis get '{redlock:a}:~2')" ]
 	done
 	[ "$(redis exists "$queue")" = 0 ]
 	# In cooldown, too, and as long as that lasts.

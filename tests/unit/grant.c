@@ -133,7 +133,7 @@ who_takes_them(void)
 	CHECK(!server_takes_grants(s));
 	l->wait_end_ms = FOREVER;
 	s->grant.nonce = 1;
-	s->grant.sent_ms = now();
+	s->grant.sent_ms = clock_now_ms();
 	l->phase = PHASE_HOLD;
 	CHECK(!server_takes_grants(s));
 	CHECK(!grant_take(s, "1 1000 5000", 11));

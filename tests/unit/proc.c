@@ -480,6 +480,37 @@ each_child(void)
 	SAME_INT(children_next(&c), 0);
 }
 
+static int
+open_descriptors(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 100; fd++)
+		n += fcntl(fd, F_GETFD) != -1;
+	return n;
+}
+
+static void
+each_descriptor(void)
+{
+	int before = open_descriptors();
+	pid_t child = sleeper(false);
+	struct children c;
+	struct procs w;
+	struct proc p;
+
+	children_open(&c, getpid());
+	if (procs_list_children())
+		SAME_INT(children_next(&c), child);
+	children_close(&c);
+	SAME_INT(open_descriptors(), before);
+	procs_open(&w);
+	CHECK(procs_next(&w, &p));
+	procs_close(&w);
+	SAME_INT(open_descriptors(), before);
+	end(child);
+}
+
 static void
 first(void)
 {
@@ -510,6 +541,8 @@ static const struct tap_test tests[] = {
 	{ "only the environment at its start counts", env_at_start },
 	{ "the sessions of all descendants are found", tree_sessions },
 	{ "each child of each thread is met once", each_child },
+	{ "a search that is given up leaves no descriptor open",
+	    each_descriptor },
 	{ "a living member is found, and a zombie is not", first },
 	{ "a signal reaches all living members and nobody else", signals },
 	{ "a kill reaches stopped members too, and nobody else", kills },
