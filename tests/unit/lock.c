@@ -1630,6 +1630,8 @@ static void
 same_servers(void)
 {
 	for (int n = 2; n <= SERVERS; n++) {
+		const struct server *s;
+
 		begin(n, 1000, 100);
 		plan((const char *const[]){
 		    "no+10", "yes+10", "yes+10", "yes+20", "yes+20" });
@@ -1638,6 +1640,16 @@ same_servers(void)
 		SAME_TEXT(world.lock.same[0], "server0");
 		SAME_TEXT(world.lock.same[1],
 		    world.lock.servers[n - 1].conn.address.text);
+		lock_close(&world.lock);
+
+		begin(n, 1000, 100);
+		plan((const char *const[]){
+		    "no+10", "yes+10", "yes+10", "yes+20", "yes+20" });
+		world.servers[n - 1].run_id = world.servers[n - 2].run_id;
+		SAME_INT(acquire(), LOCK_SAME_SERVER);
+		s = world.lock.servers;
+		CHECK(world.lock.same[0] == s[n - 2].conn.address.text);
+		CHECK(world.lock.same[1] == s[n - 1].conn.address.text);
 		lock_close(&world.lock);
 	}
 }
