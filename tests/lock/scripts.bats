@@ -630,6 +630,25 @@ dead_waiters() {
 	end' 2 "$queue" "$beat" "$1" "$2" "$3" >/dev/null
 }
 
+@test "slots: a newcomer gets a slot that is free beyond those of earlier waiters" {
+	local limit=2
+	acquire one 1
+	acquire two 1
+	[ "$(acquire you 1 1000 0 60000 1 | first)" = 0 ]
+	redis del "$lock" '{redlock:a}:~2'
+	[ "$(acquire me 1 | first)" = 1 ]
+	[ "$(acquire them 1 | first)" = 0 ]
+	[ "$(acquire you 1 1000 0 60000 1 | first)" = 1 ]
+}
+
+@test "shared: a reader does not wait for readers in the queue" {
+	acquire writer 1
+	[ "$(limit=0 acquire you 1 1000 0 60000 1 | first)" = 0 ]
+	redis del "$lock"
+	[ "$(limit=0 acquire me 1 | first)" = 1 ]
+	[ "$(limit=0 acquire them 1 | first)" = 1 ]
+}
+
 @test "dead waiters behind a living one are not counted and are removed" {
 	redis set "$lock" foreign
 	acquire you 1 1000 100 60000 1
