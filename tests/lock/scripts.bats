@@ -641,6 +641,15 @@ dead_waiters() {
 	[ "$(acquire you 1 1000 0 60000 1 | first)" = 1 ]
 }
 
+@test "slots: a refusal has the times of the slot that was asked for and of the best one" {
+	local limit=2
+	slot=1 acquire one 1
+	slot=2 acquire two 1
+	redis pexpire '{redlock:a}:~2' 20000
+	slot=1 acquire me 1 | field granted slot best pttl best_pttl >refusal
+	grep -E '^0 1 2 [5-6][0-9]{4} [12][0-9]{4}$' refusal
+}
+
 @test "shared: a reader does not wait for readers in the queue" {
 	acquire writer 1
 	[ "$(limit=0 acquire you 1 1000 0 60000 1 | first)" = 0 ]
