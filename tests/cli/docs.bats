@@ -189,7 +189,6 @@ words_of_help() {
 		sed 's/ \.\.\.\]/].../g')
 }
 
-# bats test_tags=quick
 @test "DIAGNOSTICS describes every message of the program, and no other" {
 	local sources=() file
 	# log.c adds to the messages of others.
