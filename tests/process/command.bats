@@ -396,6 +396,8 @@ with_child() {
 	run "${bare[@]}" redlock-run --max-run 0.2 --kill-after 0.2 -k a -- \
 	    sh -c 'trap "" TERM; sleep 1000 & sleep 1000'
 	((status == 124))
+	run "${bare[@]}" redlock-run --max-run 0.2 -k a -- sh -c 'sleep 1000 & exit 3'
+	((status == 124))
 	free
 }
 

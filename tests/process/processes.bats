@@ -350,6 +350,23 @@ leads_sessions() {
 	kill -KILL "$(head -n 1 "$out")"
 }
 
+@test "after a signal that COMMAND survives by ten seconds a new daemon is none of its processes" {
+	begin redlock-run -k a -- bash -c 'trap : INT; echo $$
+	    (setsid sleep 1000 & echo $!; read -r _ <&8) &
+	    while :; do sleep 0.1; done'
+	eventually lines 2
+	eventually leads_session "$(sed -n 2p "$out")"
+	kill -INT "$pid"
+	sleep 11
+	echo go >&8
+	sleep 1				# the guard has seen the daemon
+	kill -KILL "$(head -n 1 "$out")"
+	ends_with 137
+	free
+	not gone "$(sed -n 2p "$out")"
+	kill -KILL "$(sed -n 2p "$out")"
+}
+
 @test "a process that makes itself a daemon later is waited for until then" {
 	local how
 	for how in 'setsid -f' setsid; do
@@ -423,6 +440,21 @@ leads_sessions() {
 	named=$(grep -o 'sleep (pid' "$err" | wc -l)
 	more=$(sed -nE 's/.* and ([0-9]+) more; .*/\1/p' "$err")
 	((named + more == 60))
+}
+
+@test "the line about such processes says which of them may not be signalled" {
+	local -a pids
+	((EUID == 0)) || skip "needs root"
+	begin setpriv --bounding-set=-kill --inh-caps=-kill \
+	    redlock-run -k a -- sh -c 'setpriv --reuid 65534 sleep 1000 & echo $!
+		sleep 1000 & echo $!; exit 4'
+	eventually grep -q 'live on: ' "$err"
+	mapfile -t pids <"$out"
+	kill -KILL "${pids[@]}"
+	ends_with 4
+	cat "$err"
+	grep -F "live on: sleep (pid ${pids[0]}, which may not be signalled), sleep (pid ${pids[1]});" \
+	    "$err"
 }
 
 ## Stopping them

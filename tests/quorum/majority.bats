@@ -47,11 +47,12 @@ begun_at() {
 }
 
 @test "a server whose key was deleted by hand gets it back at the next renewal" {
-	hold a -t 6s --kill-after 100ms --node-timeout 2s
+	hold a -v -t 6s --kill-after 100ms --node-timeout 2s
 	eventually begun_at 1 2 3
 	redis_at s2 del redlock:a
 	eventually server_held 2
 	let_go
+	grep -q 's2.sock: lock lost on this server$' "$bg_err"
 	servers_only_fences 1 2 3
 }
 

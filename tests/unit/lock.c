@@ -1597,6 +1597,7 @@ graces(void)
 		    "locks; no vote for another 11s (--restart-grace)" },
 		{ 1, 10000, 20000, "NOPERM info", LOCK_DENIED,
 		    "server0: INFO: NOPERM info" },
+		{ 1, 1, 20000, NULL, LOCK_HELD, NULL },
 		{ 1, 0, 0, NULL, LOCK_HELD, NULL },
 		{ 1, 0, 0, "NOPERM info", LOCK_HELD, NULL },
 		{ 2, 0, 0, NULL, LOCK_HELD, NULL },
