@@ -398,6 +398,10 @@ with_child() {
 	((status == 124))
 	run "${bare[@]}" redlock-run --max-run 0.2 -k a -- sh -c 'sleep 1000 & exit 3'
 	((status == 124))
+	compile unwaited "$BATS_FILE_TMPDIR/unwaited.so" -shared -fPIC
+	run "${bare[@]}" env UNWAITED=12 LD_PRELOAD="$BATS_FILE_TMPDIR/unwaited.so" \
+	    redlock-run -k a -- env -u LD_PRELOAD sh -c 'exit 3'
+	((status == 3))
 	free
 }
 
