@@ -804,7 +804,7 @@ commands() {
 	redis hset "$beat" you 1
 	[ "$(limit=2 slot=2 acquire two 1 | first)" = 1 ]
 	# A refusal has the beginning of such a value.
-	redis set '{redlock:a}:~2' "$(redis get '{redlock:a}:~2')$(printf %2000s)" px 60000
+	redis set '{redlock:a}:~2' "$(redis get '{redlock:a}:~2')$(printf '%2000s' .)" px 60000
 	[ "$(limit=1 acquire me 1 | sed -n 6p | wc -c)" = 1025 ]
 	redis del '{redlock:a}:~2'
 	limit=2 slot=2 acquire two 1
