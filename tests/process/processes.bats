@@ -657,9 +657,16 @@ unwaited() {
 }
 
 @test "a waitid that always fails does not renew the lock for ever" {
+	local start
 	unwaited 1000000 sh -c 'sleep 0.3; (sleep 0.7; echo late) & exit 3'
 	ends_with 71
 	[[ $(<"$err") == "redlock-run: a: cannot find out how env ended: "* ]]
 	lines 1
+	free
+	# It is given half a second.
+	start=$(now_us)
+	unwaited 1000000 sh -c 'exit 3'
+	ends_with 71
+	(($(now_us) - start > 400000))
 	free
 }
