@@ -654,6 +654,10 @@ unwaited() {
 		lines 1
 		free
 	done
+	# The end of another child; COMMAND runs for longer than we would try.
+	unwaited 20 sh -c '(sleep 0.1 &); sleep 1.5; exit 3'
+	ends_with 3
+	free
 }
 
 @test "a waitid that always fails does not renew the lock for ever" {
