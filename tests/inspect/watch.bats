@@ -20,8 +20,8 @@ setup() {
 	redis_reset
 	cd "$BATS_TEST_TMPDIR" || return
 	export permissions="${permitted[*]}"
-	export -f redis redis_at redis_pid redis_spawn redis_kill redis_restart \
-	    restart redis_freeze redis_thaw gone eventually not process_in_state marked environs_marked now_us
+	export -f redis redis_at redis_pid redis_spawn redis_ends redis_kill \
+	    redis_restart restart redis_freeze redis_thaw gone eventually not process_in_state marked environs_marked now_us
 	export BATS_FILE_TMPDIR
 	unset NO_COLOR
 	export watch='TERM=xterm redlock-run --status --watch'

@@ -68,11 +68,21 @@ redis_settled() {
 	gone "$(redis_pid "${1:-redis}")" || redis_at "${1:-redis}" ping
 }
 
-# redis_pid [NAME]
+# redis_pid [NAME]: or "none" after redis_kill or redis_stop; another process may
+# have the number then.
 redis_pid() {
 	local pid
 	read -r pid <"$BATS_FILE_TMPDIR/${1:-redis}.server"
 	echo "$pid"
+}
+
+# redis_ends SIGNAL [NAME]: the signal ends it.
+redis_ends() {
+	local pid
+	pid=$(redis_pid "${2:-redis}")
+	kill -"$1" "$pid" 2>/dev/null || true
+	eventually gone "$pid"
+	echo none >"$BATS_FILE_TMPDIR/${2:-redis}.server"
 }
 
 # redis_at NAME COMMAND...: ask a server, as a user that may do everything.
@@ -140,19 +150,13 @@ redis_thaw() {
 
 # redis_kill [NAME]: kill -9; the socket file stays.
 redis_kill() {
-	local pid
-	pid=$(redis_pid "${1:-redis}")
-	kill -KILL "$pid" 2>/dev/null || true
-	eventually gone "$pid"
+	redis_ends KILL "$@"
 }
 
 # redis_stop [NAME]: in good order; the socket file goes.
 redis_stop() {
-	local pid
-	pid=$(redis_pid "${1:-redis}")
-	kill -CONT "$pid" 2>/dev/null || true
-	kill -TERM "$pid" 2>/dev/null || true
-	eventually gone "$pid"
+	kill -CONT "$(redis_pid "$@")" 2>/dev/null || true
+	redis_ends TERM "$@"
 }
 
 # redis_restart [NAME]: kill -9, and start it again, empty.
