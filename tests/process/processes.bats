@@ -350,7 +350,7 @@ leads_sessions() {
 	kill -KILL "$(head -n 1 "$out")"
 }
 
-@test "after a signal that COMMAND survives by ten seconds a new daemon is none of its processes" {
+@test "a process that becomes a daemon ten seconds after a signal is not COMMAND's" {
 	begin redlock-run -k a -- bash -c 'trap : INT; echo $$
 	    (setsid sleep 1000 & echo $!; read -r _ <&8) &
 	    while :; do sleep 0.1; done'
@@ -654,7 +654,7 @@ unwaited() {
 		lines 1
 		free
 	done
-	# The end of another child; COMMAND runs for longer than we would try.
+	# Another child ends, and COMMAND runs for longer than we would try.
 	unwaited 20 sh -c '(sleep 0.1 &); sleep 1.5; exit 3'
 	ends_with 3
 	free
@@ -667,7 +667,7 @@ unwaited() {
 	[[ $(<"$err") == "redlock-run: a: cannot find out how env ended: "* ]]
 	lines 1
 	free
-	# It is given half a second.
+	# redlock-run tries for half a second.
 	start=$(now_us)
 	unwaited 1000000 sh -c 'exit 3'
 	ends_with 71

@@ -316,7 +316,7 @@ static const struct tap_test tests[] = {
 	{ "a grant is no longer than the TTL", short_ttl },
 	{ "a wake without our nonce, or too late, makes us ask",
 	    asks_otherwise },
-	{ "what is no nonce, fence and time is no grant", elements_parse },
+	{ "only a nonce, a fence and a length make a grant", elements_parse },
 	{ "a young server cannot pass a lock on to us", young_server },
 	{ "only a waiter for its last exclusive lock on one server takes one",
 	    who_takes_them },
