@@ -224,6 +224,7 @@ server_down(struct server *s, int64_t now)
 {
 	const struct lease *l = s->lease;
 	const struct conn *n = &s->conn;
+	bool waits = l->phase == PHASE_ACQUIRE && now < l->wait_end_ms;
 
 	/*
 	 * While BLPOP waits, a lost connection is no failure yet; the next
@@ -239,12 +240,16 @@ server_down(struct server *s, int64_t now)
 		s->vote = VOTE_PENDING;
 	s->in_flight.kind = REQUEST_NONE;
 	s->in_flight.give_up_ms = CLOCK_NEVER;
+	/*
+	 * An acquire that was interrupted is repeated soon, unless we wait: the
+	 * server may be down for long, and we must know that we cannot win.
+	 */
 	if (s->link.reopen || n->untried > 0) {
 		s->link.reopen = false;
 		s->pace.next_ms = now;
 	} else if (l->phase == PHASE_HOLD)
 		s->pace.next_ms = now + reopen_after_ms(s);
-	else if (s->key.state != KEY_NONE || n->again ||
+	else if (n->again || (s->key.state != KEY_NONE && !waits) ||
 	    (l->phase == PHASE_RELEASE && s->queue.maybe))
 		s->pace.next_ms = now + clock_jitter(RETRY_MS);
 	else {

@@ -104,6 +104,11 @@ scripts_run() {
 		END { print n + 0 }'
 }
 
+# scripts_more SERVER N: it has executed more than N.
+scripts_more() {
+	(($(scripts_run "$1") > $2))
+}
+
 # redis_has SERVER KEY: the key exists there.
 redis_has() {
 	[[ $(redis_at "$1" exists "$2") == 1 ]]

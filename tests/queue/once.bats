@@ -385,13 +385,16 @@ ran_at() {
 	eventually keys_left
 }
 
-@test "a waiter with --once-per that cannot win for want of servers keeps nobody out, and runs when it can" {
+# success_on_s1: a success a moment ago, which the other servers do not know.
+success_on_s1() {
 	servers_use 1 2 3
 	redis_at s1 set "$success" \
 	    "redlock-run/2 token=t try=1 since=$(redis time | head -n 1)000 pid=1 host=h user=u command=c" >/dev/null
-	redis_kill s3
-	redis_freeze s2
-	waiter_start 1 --once-per 20h
+}
+
+# keeps_nobody_out: the waiter 1 has started after success_on_s1; s3 is dead, and
+# s2 frozen.
+keeps_nobody_out() {
 	eventually grep -q 'waiting for the servers: .*s1.sock: ran ' 1.err
 	redis_thaw s2
 	eventually server_asked 2
@@ -400,6 +403,26 @@ ran_at() {
 	redis_restart s3
 	waiters_served 1
 	eventually keys_left
+}
+
+@test "a waiter with --once-per that cannot win for want of servers keeps nobody out, and runs when it can" {
+	success_on_s1
+	redis_kill s3
+	redis_freeze s2
+	waiter_start 1 --once-per 20h
+	keeps_nobody_out
+}
+
+@test "a waiter with --once-per whose request a server did not survive keeps nobody out, and runs when it can" {
+	local before
+	success_on_s1
+	redis_freeze s2
+	redis_freeze s3
+	before=$(scripts_run s1)
+	waiter_start 1 --once-per 20h
+	eventually scripts_more s1 "$before"
+	redis_kill s3
+	keeps_nobody_out
 }
 
 @test "a release that is not confirmed says that the success may be forgotten" {

@@ -193,14 +193,22 @@ ours_alone() {
 	done
 }
 
-@test "several servers: a waiter without majority lets others pass and keeps its ticket" {
-	local i missing=(-r "unix://$PWD/2.sock" -r "unix://$PWD/3.sock")
+# cut_off_waits: the lock is held, and the waiter called "cut" finds s1 alone;
+# 2.sock and 3.sock are s2 and s3 for it.
+cut_off_waits() {
+	local i
 
 	for i in 1 2 3; do
 		redis_at "s$i" set redlock:a another px 60000
 	done
-	waiter_start cut "${missing[@]}" -r "$(server_url 1)"
-	eventually grep -q 'waiting for the servers: .*2.sock: No such' cut.err
+	waiter_start cut -r "unix://$PWD/2.sock" -r "unix://$PWD/3.sock" \
+	    -r "$(server_url 1)"
+}
+
+# cut_off_lets_pass: it keeps nobody out, and is served when it finds its servers.
+cut_off_lets_pass() {
+	local i
+
 	waiter_start 1
 	eventually turns_queued 1 1 2 3
 	redis_freeze s3
@@ -209,12 +217,33 @@ ours_alone() {
 	done
 	waiters_served 1
 	redis_thaw s3
-	# It goes on, and is served when it finds its servers.
 	for i in 2 3; do
-		ln -s "$BATS_FILE_TMPDIR/s$i.sock" "$i.sock"
+		ln -sf "$BATS_FILE_TMPDIR/s$i.sock" "$i.sock"
 	done
 	redis_at s3 del redlock:a
 	waiters_served 1 cut
+}
+
+@test "several servers: a waiter without majority lets others pass and keeps its ticket" {
+	cut_off_waits
+	eventually grep -q 'waiting for the servers: .*2.sock: No such' cut.err
+	cut_off_lets_pass
+}
+
+@test "several servers: a waiter whose servers die with its requests lets others pass and keeps its ticket" {
+	local i before
+
+	before=$(scripts_run s1)
+	for i in 4 5; do
+		redis_freeze "s$i"
+		ln -s "$BATS_FILE_TMPDIR/s$i.sock" "$((i - 2)).sock"
+	done
+	cut_off_waits
+	eventually scripts_more s1 "$before"
+	redis_kill s4
+	redis_kill s5
+	eventually grep -q 'waiting for the servers: .*2.sock: Connection refused' cut.err
+	cut_off_lets_pass
 }
 
 @test "several servers: a signal ends the wait at once and leaves nothing on any server" {

@@ -1299,6 +1299,20 @@ gives_back_again(void)
 	lock_close(&world.lock);
 }
 
+/* Two servers die while they have our acquires. */
+static void
+gives_back_without_majority(void)
+{
+	begin(3, 1000, 100);
+	plan((const char *const[]){ "lost+5", "lost+5", "yes" });
+	world.servers[0].connects = world.servers[1].connects = "now refused";
+	SAME_INT(acquire_until(START + 1000), LOCK_UNREACHABLE);
+	SAME_TEXT(
+	    sent(2), "acquire@0/1 leave@5/1 acquire@1000/1 release@1000/1");
+	CHECK(world.servers[0].connection <= 10);
+	lock_close(&world.lock);
+}
+
 static void
 unfenced(void)
 {
@@ -1912,6 +1926,8 @@ static const struct tap_test tests[] = {
 	{ "a vote that a waiter gives back does not count while its release is "
 	  "under way",
 	    gives_back },
+	{ "a waiter gives its vote back when two servers of three have died",
+	    gives_back_without_majority },
 	{ "a release that goes again gives the same vote back",
 	    gives_back_again },
 	{ "a fence that a majority does not take is no lock, and that is said",
