@@ -88,6 +88,18 @@ process_group() {
 	ps -o pgid= -p "$1" | tr -d ' '
 }
 
+# guard PID: the pid of the guard of the redlock-run that is PID.
+guard() {
+	local each session
+	while read -r each session; do
+		if [[ $each == "$session" ]]; then
+			echo "$each"
+			return
+		fi
+	done < <(ps --ppid "$1" -o pid=,sid=)
+	return 1
+}
+
 # process_in_state PID LETTER: as ps(1) shows it.
 process_in_state() {
 	[[ $(ps -o stat= -p "$1") == "$2"* ]]

@@ -29,18 +29,6 @@ teardown_file() {
 	redis_stop_all
 }
 
-# guard PID: the pid of the guard of the redlock-run that is PID.
-guard() {
-	local each session
-	while read -r each session; do
-		if [[ $each == "$session" ]]; then
-			echo "$each"
-			return
-		fi
-	done < <(ps --ppid "$1" -o pid=,sid=)
-	return 1
-}
-
 # guard_other_than PID: there is a guard of $pid, and it is not that one.
 guard_other_than() {
 	local now

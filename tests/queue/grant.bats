@@ -4,6 +4,7 @@
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034
 
 load ../lib/common
+load ../lib/process
 load ../lib/queue
 
 setup_file() { redis_start; }
@@ -127,9 +128,12 @@ not_marked() {
 	eventually keys_left
 }
 
-# no_command_of NAME
+# no_command_of NAME: tests of other files have such COMMANDs as well.
 no_command_of() {
-	! pgrep -f "^sh -c mkdir inside .* sh $1\$" >/dev/null
+	local each
+	for each in $(pgrep -f "^sh -c mkdir inside .* sh $1\$"); do
+		[[ $(readlink "/proc/$each/cwd") != "$PWD" ]] || return 1
+	done
 }
 
 # one_before_two: the COMMAND of 1 is dead; it has not been seen alive after that
@@ -149,6 +153,7 @@ one_before_two() {
 	touch stay-1
 	waiter_stop 2
 	unconfirmed 1
+	eventually guard "${pid[1]}"
 	waiter_stop 1
 	confirmable
 	kill -CONT "${pid[2]}"
