@@ -69,6 +69,13 @@ choose() {
 	((${#chosen[@]}))
 }
 
+# choose_all N: N servers.  It fails if there are fewer, which there can be after
+# settle when the time is over: a wrong clock is not put right then.
+choose_all() {
+	choose "$1"
+	((${#chosen[@]} == $1))
+}
+
 # freeze MS SERVER...
 freeze() {
 	local i ms=$1
@@ -312,7 +319,7 @@ ambush_young() {
 	local i
 	settle
 	pass 100
-	choose 3
+	choose_all 3 || return
 	for i in "${chosen[@]:0:2}"; do
 		injected "cut off server $i from ${sides[*]}"
 		disconnect "$i" "${sides[@]}"
@@ -336,7 +343,7 @@ ambush_healed() {
 	local ms=$((RANDOM % 60 + 550)) i side other left
 	settle
 	pass 100
-	choose 5
+	choose_all 5 || return
 	await_start
 	read -r _ _ side _ <"$CHAOS_DIR/holder"
 	side=${side:-${sides[0]}}
