@@ -6,6 +6,7 @@
 
 load ../lib/common
 load ../lib/faults
+load ../lib/process
 
 setup_file() { faults_start; }
 setup() { faults_setup; }
@@ -212,7 +213,9 @@ teardown_file() { redis_stop_all; }
 
 @test "COMMAND and all its processes die before the lease ends if redlock-run is stopped" {
 	trio_start -t 3s
+	eventually guard "$bg_pid"
 	kill -STOP "$bg_pid"
+	eventually process_in_state "$bg_pid" T
 	ends=$(expiry redlock:a)
 	((ends *= 1000))
 	eventually trio_gone
