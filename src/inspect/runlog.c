@@ -99,7 +99,7 @@ lock_replied(struct query_server *s, size_t i, const struct reply *a)
 
 	if (query_server_error(s, a))
 		return false;
-	if (reply_count(a) < 3) {
+	if (reply_count(a) < 3 || reply_int(a, 0) <= 0) {
 		query_server_malformed(s);
 		return false;
 	}

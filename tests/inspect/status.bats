@@ -123,6 +123,12 @@ queue_is() { [ "$(redis zcard '{redlock:a}:~queue')" -eq "$1" ]; }
 	"3:  waiting 1: $(id -un)@$(uname -n) pid ${waiter[1]} (true: first) for "*"4:  waiting 2: $(id -un)@$(uname -n) pid ${waiter[2]} (sh: the second) for "* ]]
 	status --json
 	json '[w["message"] for w in d[0]["waiters"]] == ["first", "the second"]'
+	# Of a thousand those without a heartbeat are known.
+	redis eval 'for i = 1, 1100 do
+		redis.call("ZADD", KEYS[1], 9e15 + i, "stranger" .. i) end' 1 \
+	    '{redlock:a}:~queue'
+	status -v
+	[[ $output == *$'\n  waiting: 102 more'* ]]
 	kill "${waiter[@]}"
 	wait "${waiter[@]}" || true
 	bg_pid=$holder
@@ -638,6 +644,21 @@ print(json.dumps(j))
 	[ "$status" -eq 69 ]
 	status -k a --node-timeout 100ms
 	[ "$status" -eq 69 ]
+}
+
+@test "--status, --history and --check exit with 69 if replies are malformed" {
+	redis_start odd --rename-command EVAL '' --rename-command MGET EVAL \
+	    --rename-command EVALSHA '' --rename-command EXISTS EVALSHA \
+	    --rename-command TIME '' --rename-command DBSIZE TIME
+	redis_at odd acl setuser default +@all allkeys
+	redis_use "unix://$BATS_FILE_TMPDIR/odd.sock"
+	run -69 --separate-stderr redlock --status -k a
+	says 'odd.sock: malformed reply'
+	run -69 --separate-stderr redlock --history -k a
+	says 'odd.sock: malformed reply'
+	run -69 --separate-stderr redlock --check
+	[[ $output == *'malformed reply'* ]]
+	redis_kill odd
 }
 
 @test "--status --json of a lock that no server reports is unknown" {
