@@ -213,6 +213,12 @@ password() {
 	usage_error 'named twice' --status a -k a
 }
 
+@test "two query options exclude each other" {
+	usage_error '--status and --check cannot be combined' --status --check
+	usage_error '--break and --history cannot be combined' --break --history a
+	redlock --status --status
+}
+
 @test "--check takes no NAME" {
 	usage_error "'a': --check takes no lock name" --check a
 	usage_error "'a': --check takes no lock name" --check -- a
@@ -574,6 +580,9 @@ password() {
 	may_use ''
 	REDLOCK_PREFIX=jobs/ key_in_db jobs/a 0
 	REDLOCK_PREFIX='' key_in_db a 0
+	REDLOCK_PREFIX=$(printf %0513d 1) \
+	    run -64 --separate-stderr redlock -k a -- true
+	says "REDLOCK_PREFIX: '$(printf %064d 0)...' is longer than "
 }
 
 @test "REDLOCK_TTL sets --ttl" {

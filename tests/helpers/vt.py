@@ -6,6 +6,7 @@ alternate screen any other is an error.
 import re
 
 SEQUENCE = re.compile(r"\x1b\[(\?)?([0-9;]*)([A-Za-z])")
+CANCELLED = re.compile(r"(\x1b(\[\??[0-9;]*)?)?\x18")
 SWITCHES = {"7": "wrap", "25": "cursor", "1049": "alternate",
             "2004": "paste"}
 
@@ -34,6 +35,10 @@ class Screen:
         self.rest = ""
         at = 0
         while at < len(data):
+            cancelled = CANCELLED.match(data, at)
+            if cancelled:
+                at = cancelled.end()
+                continue
             if data[at] == "\x1b":
                 found = SEQUENCE.match(data, at)
                 if found:

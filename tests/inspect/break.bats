@@ -285,6 +285,23 @@ break_script() {
 	all_over
 }
 
+@test "--break with a wrong token names one of several holders and counts the others" {
+	local others
+
+	reader one
+	reader two
+	clients_started one two
+	for others in '1 other' '2 others'; do
+		run -1 --separate-stderr redlock --break -k a --token "$nobody"
+		says "not held by $nobody: it is held shared by " \
+		    ", and by $others; nothing was changed"
+		[[ $others == 2* ]] || reader three
+		[[ $others == 2* ]] || clients_started three
+	done
+	clients_leave one two three
+	all_over
+}
+
 @test "--break compares the token on the servers, whatever happened since the query" {
 	local before
 

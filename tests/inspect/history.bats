@@ -433,6 +433,8 @@ nagios() {
 	[[ $output == *' 4s     ████████████████████  0'* ]]
 	[[ $output == *' 1s     █████                 0'* ]]
 	[[ $output == *' 100ms  ▌                     0'* ]]
+	LC_ALL=no_such_language.UTF-8 history -k a
+	[[ $output == *' 1s     #####                 0'* ]]
 }
 
 @test "--history shows local times" {
@@ -800,6 +802,11 @@ in cooldown after $(sed -n 's/.*in cooldown after //p' <<<"$output")" ]
 	history --json -k a
 	[ "$status" -eq 69 ]
 	json 'd[0]["ended"] == "exited" and d[0]["status"] == 3'
+	redis_restart s1
+	redis_kill s3
+	history -k a --max-age 1h
+	[ "$status" -eq 69 ]
+	[[ $output == 'a: too few servers answer: '*s2.sock:* ]]
 }
 
 @test "several servers: --history shows a run as running if a majority has it; too few show nothing" {

@@ -76,10 +76,14 @@ about() {
 	redlock -k a --max-run 100ms -- sleep 1000 || true
 	metrics -k a
 	[ "$(gauge last_run_status)" = 124 ]
+	redlock -k a -- redis-cli -s "$BATS_FILE_TMPDIR/redis.sock" \
+	    del redlock:a || true
+	metrics
+	[ "$(gauge last_run_status)" = 79 ]
 	# One that runs has not ended.
 	hold a
 	metrics
-	[ "$(gauge last_run_status)" = 124 ]
+	[ "$(gauge last_run_status)" = 79 ]
 	kill -KILL "$bg_pid"
 	wait "$bg_pid" || true
 	redis del redlock:a >/dev/null

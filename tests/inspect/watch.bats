@@ -245,6 +245,30 @@ watch_over() {
 	((scans <= 2 * (reads / 1000 + 1)))
 }
 
+@test "--watch goes on while the terminal takes nothing, and draws the newest state once it does" {
+	redis eval 'for i = 101, 140 do
+		redis.call("SET", "redlock:" .. i .. ("x"):rep(400), "somebody") end' 0
+	export -f redis_calls scans_on
+	watch_dialogue <<-'END'
+		resize 50 900
+		type $watch
+		shows 40 locks under
+		check scans_on 4
+		check redis set redlock:1 somebody
+		shows 41 locks under
+		check scans_on 2
+		press q
+		see @@
+		hides locks under
+	END
+}
+
+# scans_on N: --watch has scanned so many times more.
+scans_on() {
+	local n=$(($(redis_calls scan) + $1))
+	eventually eval "((\$(redis_calls scan) >= $n))"
+}
+
 ## The servers
 
 @test "--watch goes on when a server goes away and comes back" {

@@ -204,6 +204,26 @@ waiting() {
 	eventually not held a
 }
 
+@test "variables that reach a process elsewhere do not open the lock" {
+	local inherited there
+
+	redlock_bg -k a -- sh -c 'env -0 >new; mv new old
+	    until [ -e go ]; do sleep 0.02; done'
+	eventually test -s old
+	mapfile -d '' -t inherited < <(grep -z ^REDLOCK_ old)
+	there=(env "${inherited[@]}" "$REDLOCK_RUN" -k a -- touch jumped)
+	run -75 --separate-stderr "${there[@]}"
+	says "process $bg_pid holds the lock but does not wait for this daemon"
+	if unshare --uts true 2>/dev/null; then
+		run -75 --separate-stderr unshare --uts \
+		    sh -c 'hostname other && exec "$@"' sh "${there[@]}"
+		says "process $bg_pid holds the lock but does not wait for this daemon"
+	fi
+	[ ! -e jumped ]
+	touch go
+	redlock_ended 0
+}
+
 @test "a process that COMMAND waits for in another session is covered by its lock" {
 	redlock -k a -- sh -c 'setsid -w "$REDLOCK_RUN" -k a -- touch waited; :'
 	[ -e waited ]

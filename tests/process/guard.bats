@@ -230,6 +230,18 @@ only_witnesses() {
 	done
 }
 
+@test "without /proc the guard kills COMMAND's process group when redlock-run is killed" {
+	((slow == 1)) || skip "AddressSanitizer needs /proc"
+	unshare -m true 2>/dev/null || skip "no permission for mount namespaces"
+	begin unshare -m sh -c 'mount -t tmpfs none /proc && exec redlock-run -k a -- \
+	    sh -c "sleep 1000 & echo \$!; echo \$\$; exec sleep 1000"'
+	eventually lines 2
+	eventually guard "$pid"
+	# shellcheck disable=SC2046
+	dead_after KILL "$pid" $(<"$out")
+	ends_with 137
+}
+
 ## Stopped
 
 @test "when redlock-run is stopped, COMMAND's processes are killed before the lease runs out" {

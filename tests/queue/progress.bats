@@ -99,6 +99,34 @@ progress_dialogue() {
 	wait
 }
 
+@test "the line says what keeps us waiting: another program, a cooldown, other waiters, servers" {
+	redis set redlock:b "$(printf 'some\033body')" px 600000
+	redlock -k c --min-hold 10m -- true
+	redlock -q -k a -w inf -- true &
+	redlock -q -k a -w inf -- true &
+	eventually eval '[ "$(redis zcard "{redlock:a}:~queue")" = 2 ]'
+	progress_dialogue <<-'END'
+		type TERM=xterm redlock-run -k b -w inf -- true
+		shows ^b: 1st of 1, behind another client \(some\\x1bbody\)$
+		press ^C
+		see @@
+		type TERM=xterm redlock-run -k c -w inf -- true
+		shows ^c: 1st of 1, in cooldown for another 9m\d+s \(--min-hold\) after [^ ]+@[^ ]+ \(true\)$
+		press ^C
+		see @@
+		type TERM=xterm redlock-run -r unix:///nowhere -k d -w 5m -- true
+		shows ^d: waiting for the servers: unix:///nowhere: No such file or directory; giving up in 4m\d+s$
+		press ^C
+		see @@
+		type $wait inf -- echo inside
+		shows ^a: 3rd of 3, behind [^ ]+@[^ ]+ \(sh\) for \d+s
+		check touch over
+		see inside
+	END
+	wait
+	redis del redlock:b redlock:c
+}
+
 @test "the line has the message of the holder, escaped" {
 	redlock -k b -m $'see\x1b[31m #12' -- \
 	    sh -c 'until test -e over; do sleep 0.02; done' &

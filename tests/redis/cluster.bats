@@ -324,6 +324,12 @@ nobody_inside() {
 	[ "$(awk 'NR > 1 { print $1 }' <<<"$output" | xargs)" = 'a b c d' ]
 }
 
+@test "cluster: --check notes that a failover may lose a lock and that it checked one node" {
+	run redlock --check
+	[[ $output == *': note: only one node of the cluster was checked'* ]]
+	[[ $output == *': note: a failover may lose a lock '* ]]
+}
+
 @test "cluster: a nested run finds the lock of the outer one" {
 	run -5 --separate-stderr redlock -k a -k b -- \
 	    "$REDLOCK_RUN" -k b -- sh -c 'exit 5'
