@@ -220,6 +220,32 @@ only_side_keys() {
 	[ ! -e started ]
 }
 
+@test "a password that no longer holds is tried at each renewal, and a lease outlives that" {
+	local before
+
+	redis acl log reset
+	redis acl setuser me on '>old' '~redlock:*' '~{redlock:*' +@all
+	hold a -t 12s -r "redis://me:old@$tcp"
+	redis acl setuser me '<old' '>new'
+	redis client kill user me
+	eventually refused_logins 1
+	sleep 1				# a lost connection is tried 5 times in that
+	not refused_logins 3
+	redis acl setuser me '>old'
+	before=$(expiry redlock:a)
+	eventually lease_later_than "$before"
+	let_go
+	redis acl deluser me
+}
+
+# refused_logins N: a password was refused so often.
+refused_logins() {
+	redis acl log | awk -v least="$1" '
+		word == "count" { n += $0 }
+		{ word = $0 }
+		END { exit n < least }'
+}
+
 @test "no write is sent before the password is accepted" {
 	redis acl setuser default resetpass '>s3cret'
 	redis config resetstat
