@@ -1814,6 +1814,27 @@ starts_over_in_vain(void)
 		lock_close(&two[i]);
 }
 
+/* What the server granted to the last try may be there, but is not ours now. */
+static void
+another_try(void)
+{
+	struct server *s;
+
+	begin(1, 1000, 100);
+	world.servers[0].connects = "now refused refused refused";
+	SAME_INT(acquire(), LOCK_HELD);
+	s = &world.lock.servers[0];
+	SAME_INT(s->key.state, KEY_OURS);
+	cut(0, 200);
+	hold(210);
+	SAME_INT(s->key.state, KEY_OURS);
+	server_restart(s);
+	SAME_INT(s->key.state, KEY_MAYBE);
+	SAME_INT(s->valid_ms, 0);
+	SAME_INT(s->vote, VOTE_PENDING);
+	lock_close(&world.lock);
+}
+
 /* The refusal, sent at 10, gives the holder 700 ms. */
 static void
 asks_at_the_end_of_a_lease(void)
@@ -1953,6 +1974,8 @@ static const struct tap_test tests[] = {
 	    release_of_the_queue },
 	{ "the first waiter asks when the holder's lease ends",
 	    asks_at_the_end_of_a_lease },
+	{ "a key of the last try is not one of the next, without a connection",
+	    another_try },
 	{ "a lock taken anew in vain still releases what it left before",
 	    starts_over_in_vain },
 };
