@@ -179,6 +179,20 @@ ours_at() {
 	[ -z "$(redis keys '*:~queue')" ]
 }
 
+@test "a run that was stopped past its wait and its first lease ends, and COMMAND does not start" {
+	redis set redlock:b somebody px 60000
+	redlock_bg -k a -k b -t 2s --node-timeout 500ms -w 1s -- touch started
+	eventually held a
+	kill -STOP "$bg_pid"
+	eventually not held a
+	kill -CONT "$bg_pid"
+	redlock_ended 69
+	grep "^redlock-run: a: not run: .*the lock's key is gone" "$bg_err"
+	[ ! -e started ]
+	redis del redlock:b
+	none_left
+}
+
 @test "each of several locks is renewed" {
 	local name expires=()
 

@@ -127,6 +127,37 @@ progress_dialogue() {
 	redis del redlock:b redlock:c
 }
 
+@test "the line says if only the waiters before us keep us waiting" {
+	redis set redlock:b somebody px 600000
+	redlock_bg -k b -w inf -- true
+	eventually eval '[ "$(redis zcard "{redlock:b}:~queue")" = 1 ]'
+	kill -STOP "$bg_pid"
+	redis del redlock:b
+	first=$bg_pid progress_dialogue <<-'END'
+		type TERM=xterm redlock-run -k b -w inf -- echo inside
+		shows ^b: 2nd of 2, waiting for our turn$
+		check kill -CONT $first
+		see inside
+	END
+	redlock_ended 0
+}
+
+@test "the line has no usual time if the first server has no address" {
+	local servers dir=$BATS_FILE_TMPDIR
+	servers="-r redis://no-such-host.invalid -r unix://$dir/redis.sock"
+	servers+=" -r unix://$dir/s2.sock"
+	redis_start s2
+	redis set redlock:b somebody px 600000
+	redis_at s2 set redlock:b somebody px 600000
+	servers=$servers progress_dialogue <<-'END'
+		type TERM=xterm redlock-run $servers -k b -w inf -- true
+		shows ^b: 1st of 1, behind another client \(somebody\)$
+		press ^C
+		see @@
+	END
+	redis_kill s2
+}
+
 @test "the line has the message of the holder, escaped" {
 	redlock -k b -m $'see\x1b[31m #12' -- \
 	    sh -c 'until test -e over; do sleep 0.02; done' &
