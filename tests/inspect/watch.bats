@@ -217,6 +217,18 @@ watch_over() {
 	END
 }
 
+@test "--watch cuts a line between characters" {
+	redis set redlock:"$(printf 'ü%.0s' {1..50})" somebody
+	watch_dialogue <<-'END'
+		type $watch
+		shows ^ü{50} +held
+		resize 24 30
+		shows ^ü{29}>$
+		press q
+		see @@
+	END
+}
+
 @test "--watch lets nothing from Redis move the cursor" {
 	redis set $'redlock:a\e[2J\tb\r' $'\e]0;x\a\e[5;5Hvalue'
 	watch_dialogue <<-'END'

@@ -367,6 +367,24 @@ leads_sessions() {
 	kill -KILL "$(sed -n 2p "$out")"
 }
 
+@test "a process whose parent died of a signal that COMMAND survived is not a daemon" {
+	begin redlock-run -k a -- bash -c 'trap : TERM; echo $$
+	    sh -c "setsid sleep 1000 & echo \$!; wait; :" &
+	    until read -r _ <&8; do :; done; exit 4'
+	eventually lines 2
+	eventually leads_session "$(sed -n 2p "$out")"
+	kill -TERM "$pid"
+	sleep 11			# COMMAND has survived it
+	echo go >&8
+	eventually gone "$(head -n 1 "$out")"
+	sleep 0.3			# it has had time to do it wrong
+	held
+	not gone "$pid"
+	kill -KILL "$(sed -n 2p "$out")"
+	ends_with 4
+	free
+}
+
 @test "a process that makes itself a daemon later is waited for until then" {
 	local how
 	for how in 'setsid -f' setsid; do
