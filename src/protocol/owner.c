@@ -110,7 +110,7 @@ owner_details(const struct owner *o, char buf[OWNER_DETAILS])
 
 	/* All fields fit, with three bytes for each of theirs. */
 	_Static_assert(
-	    3 * (3 * OWNER_FIELD + OWNER_MESSAGE) + 128 < OWNER_DETAILS,
+	    3 * (3 * OWNER_FIELD + OWNER_MESSAGE) + 192 < OWNER_DETAILS,
 	    "room for the fields");
 	n = put_field(buf, OWNER_DETAILS, n, "host", o->host);
 	n = put_field(buf, OWNER_DETAILS, n, "user", o->user);
@@ -118,6 +118,9 @@ owner_details(const struct owner *o, char buf[OWNER_DETAILS])
 	if (o->ttl_ms > 0)
 		n += (size_t)snprintf(
 		    buf + n, OWNER_DETAILS - n, " ttl=%" PRId64, o->ttl_ms);
+	if (o->hold_ms > 0)
+		n += (size_t)snprintf(
+		    buf + n, OWNER_DETAILS - n, " hold=%" PRId64, o->hold_ms);
 	if (o->slots > 0)
 		n += (size_t)snprintf(
 		    buf + n, OWNER_DETAILS - n, " slots=%d", o->slots);
@@ -170,16 +173,42 @@ take_number(const char **p, const char *end, const char *name, int64_t max,
 	    number_parse(text, strlen(text), max, number) == 0;
 }
 
-/* Reads the optional fields. */
-static void
-take_options(struct owner *o, const char *p, const char *end)
+/* Returns the first field of that name at or after p, or end. */
+static const char *
+find_field(const char *p, const char *end, const char *name)
+{
+	size_t len = strlen(name);
+	const char *blank;
+
+	for (; p < end; p = blank + 1) {
+		if ((size_t)(end - p) > len && memcmp(p, name, len) == 0 &&
+		    p[len] == '=')
+			return p;
+		blank = memchr(p, ' ', (size_t)(end - p));
+		if (blank == NULL)
+			break;
+	}
+	return end;
+}
+
+/* Returns the number in that field; 0 if it is absent or unreadable. */
+static int64_t
+read_number(const char *p, const char *end, const char *name, int64_t max)
 {
 	int64_t number;
 
-	if (take_number(&p, end, "ttl", INT64_MAX, &number))
-		o->ttl_ms = number;
-	if (take_number(&p, end, "slots", INT_MAX, &number))
-		o->slots = (int)number;
+	p = find_field(p, end, name);
+	return take_number(&p, end, name, max, &number) ? number : 0;
+}
+
+/* Reads the optional fields, in any order, among others that we do not know. */
+static void
+take_options(struct owner *o, const char *p, const char *end)
+{
+	o->ttl_ms = read_number(p, end, "ttl", INT64_MAX);
+	o->hold_ms = read_number(p, end, "hold", INT64_MAX);
+	o->slots = (int)read_number(p, end, "slots", INT_MAX);
+	p = find_field(p, end, "message");
 	if (!take_field(&p, end, "message", o->message, sizeof(o->message)))
 		o->message[0] = '\0';
 }

@@ -2,12 +2,13 @@
  * The owner value: the content of a lock's key.
  *
  *	redlock-run/2 token=UUID try=N since=MS pid=N host=H user=U command=C
- *	    ttl=MS [slots=N] [message=M]
+ *	    ttl=MS [hold=MS] [slots=N] [message=M]
  *
  * The id, up to and including the blank after try, identifies the attempt, and
  * the scripts compare nothing else.  The server fills in since, by its own
- * clock.  Fields are percent-encoded, so a blank always ends one.  In cooldown
- * the value begins with "cooldown ". It is readable with redis-cli GET.  Of
+ * clock.  Fields are percent-encoded, so a blank always ends one; those after
+ * command are found by their names.  In cooldown the value begins with
+ * "cooldown ". It is readable with redis-cli GET.  Of
  * COMMAND it contains only the base name of argv[0], since arguments may be
  * secrets.
  */
@@ -36,8 +37,9 @@ struct owner {
 	pid_t pid;
 	int64_t since_ms; /* the server's wall clock; only of a parsed value */
 	bool in_cooldown;
-	int slots;      /* capacity of the lock; 0: it has no slots */
-	int64_t ttl_ms; /* of its lease; 0: unknown */
+	int slots;       /* capacity of the lock; 0: it has no slots */
+	int64_t ttl_ms;  /* of its lease; 0: unknown */
+	int64_t hold_ms; /* --min-hold: the longest cooldown; 0: none */
 	char message[OWNER_MESSAGE]; /* the user's own; empty: none */
 };
 

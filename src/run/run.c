@@ -155,6 +155,7 @@ prepare(struct run *run)
 	locks_connect(&run->locks);
 	owner_init(&run->owner, run->opt->command[0], run->opt->capacity);
 	run->owner.ttl_ms = run->opt->settings.ttl_ms;
+	run->owner.hold_ms = run->opt->min_hold_ms;
 	if (run->opt->message != NULL)
 		snprintf(run->owner.message, sizeof(run->owner.message), "%s",
 		    run->opt->message);

@@ -259,6 +259,14 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+ ttl=60000" <<<"$value"
 	run -75 redlock -k a -- true
 }
 
+@test "the value has --min-hold from the start on, and its cooldown the same" {
+	redlock -k a -t 30s --min-hold 20s -- sh -c "$(cli get redlock:a)" >value
+	grep -q ' command=sh ttl=30000 hold=20000$' value
+	[ "$(redis get redlock:a)" = "cooldown $(<value)" ]
+	redlock -k b -- sh -c "$(cli get redlock:b)" >value
+	grep -q ' command=sh ttl=60000$' value
+}
+
 @test "--min-hold counts from the acquisition" {
 	local before
 

@@ -62,6 +62,7 @@ same(const struct owner *got, const struct owner *want)
 	SAME_INT(got->since_ms, want->since_ms);
 	CHECK(got->in_cooldown == want->in_cooldown);
 	SAME_INT(got->ttl_ms, want->ttl_ms);
+	SAME_INT(got->hold_ms, want->hold_ms);
 	SAME_INT(got->slots, want->slots);
 	SAME_TEXT(got->message, want->message);
 }
@@ -218,10 +219,35 @@ options(void)
 	SAME_TEXT(owner_what(what, &o), "backup.sh: https://ci/7 slots=2");
 	o.slots = 7;
 	comes_back(&o);
+	o.hold_ms = 300000;
+	comes_back(&o);
+	SAME_TEXT(owner_details(&o, buf),
+	    "pid=4242 host=web1 user=deploy command=backup.sh ttl=60000 "
+	    "hold=300000 slots=7 message=https://ci/7%20slots=2");
 	/* Cut in the message, as scripts cut a long value. */
 	CHECK(owner_parse(&o, value, compose(value, &o, 1) - 8) == 0);
 	SAME_TEXT(o.message, "");
 	SAME_INT(o.slots, 7);
+}
+
+/* Other versions write fields that this one does not know. */
+static void
+fields_by_name(void)
+{
+	char value[VALUE];
+	struct owner o;
+
+	snprintf(value, sizeof(value),
+	    "%s lane=7 slots=3 slots=4 ttl=1x start=5 message=m hold=9 ttl=2",
+	    good);
+	SAME_INT(parse(&o, value, strlen(value)), 0);
+	SAME_INT(o.slots, 3);
+	SAME_INT(o.hold_ms, 9);
+	SAME_INT(o.ttl_ms, 0); /* the first, which is unreadable */
+	SAME_TEXT(o.message, "m");
+	snprintf(value, sizeof(value), "%s xhold=1 hold= holdx=2 hold", good);
+	SAME_INT(parse(&o, value, strlen(value)), 0);
+	SAME_INT(o.hold_ms, 0);
 }
 
 static void
@@ -255,6 +281,7 @@ extremes_come_back(void)
 		o = sample(field, field, field);
 		memset(o.message, *c, sizeof(o.message) - 1);
 		o.ttl_ms = INT64_MAX;
+		o.hold_ms = INT64_MAX;
 		o.slots = INT_MAX;
 		o.pid = INT_MAX;
 		o.since_ms = INT64_MAX;
@@ -560,6 +587,8 @@ ages(void)
 
 static const struct tap_test tests[] = {
 	{ "TTL, slots and message are fields that an owner may lack", options },
+	{ "optional fields are found by their names, among unknown ones",
+	    fields_by_name },
 	{ "how long a lock has been held is never negative, whatever the clocks say",
 	    ages },
 	{ "an owner is this process of this user on this host", initial },
