@@ -56,13 +56,23 @@ COMPILE = $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP
 FLAGS = $(COMPILE) $(LDFLAGS) $(LDLIBS) $(SCRIPTS)
 say = $(if $(V),,@echo '$1 $@';)
 
-# Required tools, and the Debian package of each.
+# Required tools, and the Debian package of each.  The tests of redis-py need a
+# package without a command.
 BUILD_TOOLS = $(firstword $(CC)):$(if $(findstring clang,$(CC)),clang,gcc) \
 	pkg-config:pkg-config
-TEST_TOOLS = redis-server:redis-server redis-cli:redis-tools bats:bats \
-	mandoc:mandoc python3:python3 ps:procps strace:strace \
-	addr2line:binutils
+REDIS_TOOLS = redis-server:redis-server redis-cli:redis-tools
+TEST_TOOLS = $(REDIS_TOOLS) bats:bats mandoc:mandoc python3:python3 ps:procps \
+	strace:strace addr2line:binutils openssl:openssl ip:iproute2 zsh:zsh \
+	fish:fish cron:cron faketime:faketime systemd-analyze:systemd \
+	promtool:prometheus $(if $(wildcard \
+	/usr/lib/python3/dist-packages/redis),,-:python3-redis)
 DEB_TOOLS = dpkg-buildpackage:dpkg-dev dh:debhelper
+TESTS = check check-quick check-asan soak flaky coverage chaos bench \
+	bench-growth
+# deps installs what the other goals need.
+with = $(if $(filter $1,$(MAKECMDGOALS)),$2)
+NEEDED = $(BUILD_TOOLS) $(call with,demo,$(REDIS_TOOLS)) \
+	$(call with,$(TESTS),$(TEST_TOOLS)) $(call with,deb,$(DEB_TOOLS))
 LIBRARIES = hiredis:libhiredis-dev uuid:uuid-dev
 find_missing = @missing=; for t in $1; do \
 	command -v $${t%%:*} >/dev/null || missing="$$missing $${t\#*:}"; done; \
@@ -166,12 +176,10 @@ $(UNITS): %: %.o $B/unit.a
 		$(LDLIBS)
 
 deps:
-	$(call find_missing,$(BUILD_TOOLS) $(TEST_TOOLS) $(if $(filter deb,\
-		$(MAKECMDGOALS)),$(DEB_TOOLS))); $(apt_get)
-	@pkg-config --exists 'hiredis >= 1.0' || exit 0; missing=; \
-	pkg-config --exists $(TLS_PKGS) || missing=' libssl-dev'; \
-	command -v openssl >/dev/null || missing="$$missing openssl"; \
-	test -n "$$missing" || exit 0; $(apt_get)
+	$(call find_missing,$(NEEDED)); $(apt_get)
+	@pkg-config --exists 'hiredis >= 1.0' || exit 0; \
+	pkg-config --exists $(TLS_PKGS) && exit; missing=' libssl-dev'; \
+	$(apt_get)
 
 demo: $(PROGRAM)
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/demo

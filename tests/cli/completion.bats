@@ -178,7 +178,7 @@ lock_taken() {
 		see line=redlock-run -k k\s
 		check test ! -s said
 	END
-	command -v fish || skip "fish is not installed"
+	needs fish
 	fish_complete 'redlock-run -k ' 2>>said
 	[[ -z $(cat reply said) ]]
 }
@@ -311,7 +311,7 @@ unseen() {
 }
 
 @test "zsh completes options, locks, and the command's own words" {
-	command -v zsh || skip "zsh is not installed"
+	needs zsh
 	lock_taken nightly
 	lock_taken 'night shift'
 	zsh_complete 'redlock-run --on' '--on-loss *what to do*--once-per*--only-command'
@@ -340,7 +340,7 @@ unseen() {
 
 @test "fish completes options, locks, and the command's own words" {
 	local how
-	command -v fish || skip "fish is not installed"
+	needs fish
 	lock_taken nightly
 	lock_taken 'night shift'
 	fish_complete 'redlock-run --on'
@@ -422,7 +422,7 @@ ready_fish() {
 
 # typed SHELL: a person types the steps on standard input.
 typed() {
-	command -v "$1" || skip "$1 is not installed"
+	needs "$1"
 	{ "ready_$1" && cat; } >steps
 	mkdir -m 700 runtime
 	XDG_CONFIG_HOME=$PWD XDG_DATA_HOME=$PWD XDG_RUNTIME_DIR=$PWD/runtime \

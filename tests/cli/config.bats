@@ -237,7 +237,7 @@ conf_lease() {
 }
 
 @test "a configuration file of another user is refused, one of root is not" {
-	((EUID == 0)) || skip "needs root, to be somebody else"
+	needs_root
 	conf "redis $here"
 	chown 65534 conf
 	conf_wrong "'$PWD/conf' belongs neither to root nor to you"
@@ -287,7 +287,7 @@ conf_lease() {
 }
 
 @test "a configuration file without read permission is an error" {
-	((EUID == 0)) || skip "needs root, to be somebody else"
+	needs_root
 	host_make
 	unset REDLOCK_CONFIG
 	cp "$run_path" program

@@ -37,9 +37,9 @@ ended() {
 }
 
 @test "crontab example: one host makes the backup, the other skips it" {
-	((EUID == 0)) || skip "needs root"
+	needs_root
 	"${host[@]}" sh -c 'command -v cron && command -v faketime' ||
-		skip "no cron or faketime here"
+		skip "needs cron and faketime"
 	readme_program redlock-run <<-END
 		#!/bin/sh
 		$REDLOCK_RUN "\$@" >>$PWD/said 2>&1
@@ -140,7 +140,7 @@ patient() {
 
 @test "systemd accepts every line of the example units" {
 	local name
-	command -v systemd-analyze || skip "no systemd-analyze here"
+	needs systemd-analyze systemd
 	for name in backup.service backup.timer mydaemon.service; do
 		readme_block "/$name" >"$name"
 		[[ -s $name ]]

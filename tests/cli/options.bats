@@ -498,7 +498,7 @@ password() {
 }
 
 @test "a host may be an IPv6 address in brackets" {
-	redis_start_tcp six --bind ::1 || skip "no IPv6 here"
+	redis_start_tcp six --bind ::1 || skip "needs IPv6"
 	redlock -k a -r "redis://[::1]:$redis_port" -- sh -c \
 	    '$ADMIN_CLI -s "$1" exists redlock:a' sh \
 	    "$BATS_FILE_TMPDIR/six.sock" | grep -qx 1
@@ -559,7 +559,7 @@ password() {
 
 @test "a message about the built-in default server mentions that none is configured" {
 	unset REDLOCK_REDIS
-	unshare -rn true || skip "no network namespaces here"
+	unshare -rn true || skip "needs network namespaces"
 	# in a network of its own nothing can listen on the default port
 	run -69 --separate-stderr unshare -rn "$REDLOCK_RUN" -k a -- true
 	says 127.0.0.1:6379 default

@@ -33,14 +33,14 @@ teardown_file() {
 
 needs_redis_py() {
 	/usr/bin/python3 -c 'import redis.lock' 2>/dev/null ||
-		skip "redis-py is not here (Debian: python3-redis)"
+		skip "needs redis-py (python3-redis)"
 }
 
 needs_node_redlock() {
-	command -v node >/dev/null || skip "node is not here (Debian: nodejs)"
+	needs node nodejs
 	[[ -e $top/build/node/node_modules/ioredis ]] ||
 		skip "$(cat "$top/build/node/why" 2>/dev/null ||
-			echo "node-redlock is not here: tests/foreign/install")"
+			echo "needs node-redlock (tests/foreign/install)")"
 }
 
 # sockets: those of $servers.

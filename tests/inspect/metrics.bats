@@ -106,8 +106,7 @@ about() {
 }
 
 @test "--metrics passes promtool check metrics, whatever the names" {
-	command -v promtool ||
-		skip "promtool (Debian's prometheus) is not installed"
+	needs promtool prometheus
 	redis set 'redlock:"quoted" \ back' somebody
 	redis set $'redlock:\x01\x1b[31m\n\xff' somebody
 	redis set 'redlock:\x01\x1b[31m' somebody

@@ -198,10 +198,20 @@ json_one() {
 	json "(lambda d: $1)(*d)"
 }
 
+# needs COMMAND [PACKAGE]: skips the test where it is not installed; PACKAGE is
+# Debian's, if that has another name.
+needs() {
+	command -v "$1" >/dev/null || skip "needs $1${2:+ ($2)}"
+}
+
+needs_root() {
+	((EUID == 0)) || skip "needs root"
+}
+
 # needs_localhost: skips the test where that name has no address.
 needs_localhost() {
 	getent ahosts localhost >/dev/null ||
-		skip "localhost has no address here"
+		skip "needs an address of localhost"
 }
 
 ## The lock on each of $servers; NAME is "a" where it is not given

@@ -130,7 +130,7 @@ faults_write_helpers() {
 # preload HELPER: $preload is helpers/HELPER.c as a library for LD_PRELOAD.
 preload() {
 	! grep -q __asan_init "$REDLOCK_RUN" ||
-		skip "a sanitizer wants to be loaded first"
+		skip "needs a build without sanitizers"
 	preload=$BATS_TEST_TMPDIR/$1.so
 	compile "$1" "$preload" -shared -fPIC
 }

@@ -8,7 +8,7 @@ host_is_possible() {
 	host_how=(unshare -m)
 	((EUID == 0)) || host_how=(unshare -rm)
 	"${host_how[@]}" mount --bind /dev/null /dev/null 2>/dev/null ||
-		skip "no mounts of our own here (unshare -m)"
+		skip "needs mount namespaces"
 }
 
 # host_make: an empty host, in the directories etc and dev.

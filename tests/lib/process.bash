@@ -16,6 +16,11 @@ limited=(timeout --foreground -s KILL "${WAIT:-60}")
 slow=1
 ! grep -q __asan_init "$REDLOCK_RUN" || slow=4
 
+# needs_no_sanitizer: skips the test under AddressSanitizer.
+needs_no_sanitizer() {
+	((slow == 1)) || skip "needs a build without sanitizers"
+}
+
 # helpers_install NAME...: they are found in the PATH, compiled, and so is the
 # program under test, as redlock-run; also for other users.  For setup_file.
 helpers_install() {

@@ -53,7 +53,8 @@ readme_host_start() {
 # same directory and with a plain environment; in the background $! is its pid.
 readme_host_reset() {
 	local user=()
-	[[ -e $BATS_FILE_TMPDIR/hosts ]] || skip "no namespaces here, or no ip"
+	needs ip iproute2
+	[[ -e $BATS_FILE_TMPDIR/hosts ]] || skip "needs network namespaces"
 	redis_reset
 	unset REDLOCK_REDIS
 	cd "$BATS_TEST_TMPDIR" || return

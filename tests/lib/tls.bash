@@ -6,9 +6,9 @@
 # no_tls: why there is nothing to test, if so.
 no_tls() {
 	if [[ ! -e ${REDLOCK_RUN%/*}/redlock-run-tls.so ]]; then
-		echo 'this build has no TLS'
+		echo 'needs hiredis 1.0 or later'
 	elif ! command -v openssl >/dev/null; then
-		echo 'openssl is not installed'
+		echo 'needs openssl'
 	fi
 }
 

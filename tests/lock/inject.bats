@@ -134,7 +134,7 @@ no_malloc() {
 # each_malloc WAY: each allocation of a run fails once.
 each_malloc() {
 	local n
-	((slow == 1)) || skip "AddressSanitizer has its own malloc"
+	needs_no_sanitizer	# it has its own malloc
 	compile nomalloc nomalloc.so -shared -fPIC
 	no_malloc 0 all "$1"
 	wait
@@ -157,8 +157,8 @@ each_malloc() {
 # traced NAME WAY: a run under strace; its system calls are in NAME.calls.
 traced() {
 	export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0	# needs ptrace
-	command -v strace >/dev/null || skip "no strace here"
-	strace -o /dev/null true 2>/dev/null || skip "no ptrace here"
+	needs strace
+	strace -o /dev/null true 2>/dev/null || skip "needs ptrace"
 	try "$1" "$2" strace -o "$1.calls"
 }
 

@@ -99,9 +99,9 @@ sale_host() {
 @test "a cron job on hosts whose clocks differ by two seconds runs once per tick" {
 	local period=13 ticks=2 min_hold=10 first offset hosts=()
 
-	command -v faketime || skip "no faketime here"
+	needs faketime
 	[ "$(faketime -f +5s "$REDLOCK_RUN" -k warm -- echo ran || true)" = ran ] ||
-		skip "faketime and this binary do not mix"
+		skip "needs a binary that faketime can load"
 	first=$((EPOCHSECONDS / period + 1))
 	# not with a tick that is over on the host that is ahead
 	((first * period - EPOCHSECONDS > 2)) || first=$((first + 1))

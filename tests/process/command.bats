@@ -56,7 +56,7 @@ namespaces() {
 	local -a user=()
 	((EUID == 0)) || user=(--map-root-user)
 	unshare "${user[@]}" -m -p -f true 2>/dev/null ||
-		skip "no namespaces here"
+		skip "needs mount and pid namespaces"
 	ns=("${limited[@]}" "${alone[@]}" unshare "${user[@]}")
 }
 
@@ -271,8 +271,8 @@ with_child() {
 @test "redlock-run leaves no core dump of its own" {
 	local number
 	cd "$BATS_TEST_TMPDIR"
-	ulimit -c unlimited 2>/dev/null || skip "core dumps are forbidden here"
-	[[ $(how sh -c 'kill -ABRT $$') == *core ]] || skip "no core dumps here"
+	ulimit -c unlimited 2>/dev/null || skip "needs core dumps"
+	[[ $(how sh -c 'kill -ABRT $$') == *core ]] || skip "needs core dumps"
 	for number in $(kill -l QUIT) $(kill -l ABRT) $(kill -l SEGV) \
 	    $(kill -l BUS) $(kill -l SYS); do
 		how_it_ends "signal $number" sh -c "kill -$number \$\$"
@@ -377,7 +377,7 @@ with_child() {
 
 @test "without /proc redlock-run returns COMMAND's status, waits for its processes and stops them" {
 	local -a bare
-	((slow == 1)) || skip "AddressSanitizer needs /proc"
+	needs_no_sanitizer	# it needs /proc
 	namespaces
 	bare=("${ns[@]}" -m sh -c 'mount -t tmpfs none /proc &&
 	    [ ! -e /proc/self ] && exec "$@" 3>&- 4>&-' sh)

@@ -90,7 +90,7 @@ teardown_file() { redis_stop_all; }
 }
 
 @test "69: the host name does not resolve" {
-	unshare -rn true || skip "no network namespaces here"
+	unshare -rn true || skip "needs network namespaces"
 	# in a network of its own the query reaches no server
 	run -69 --separate-stderr unshare -rn "$REDLOCK_RUN" -k a \
 	    -r redis://no-such-host.invalid -- touch started
@@ -130,7 +130,7 @@ teardown_file() { redis_stop_all; }
 @test "71: fork fails; the lock is released" {
 	local user=54321
 
-	[ "$(id -u)" = 0 ] || skip "only root can become a user without processes"
+	needs_root	# to become a user without processes
 	cp "$REDLOCK_RUN" "$BATS_TEST_TMPDIR/program"
 	chmod 755 "$BATS_TEST_TMPDIR/program"
 	chmod a+x "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$BATS_TEST_TMPDIR"

@@ -190,7 +190,7 @@ guard_gone() {
 
 @test "the guard spares foreign processes in a pid namespace, where sessions and groups from outside read as 0" {
 	unshare -pf --mount-proc true 2>/dev/null ||
-		skip "no pid namespace can be made"
+		skip "needs pid namespaces"
 	cat >"$BATS_TEST_TMPDIR/inside" <<-'END'
 		redlock-run -k a -- sleep 1000 &
 		ours=$!
@@ -231,8 +231,8 @@ only_witnesses() {
 }
 
 @test "without /proc the guard kills COMMAND's process group when redlock-run is killed" {
-	((slow == 1)) || skip "AddressSanitizer needs /proc"
-	unshare -m true 2>/dev/null || skip "no permission for mount namespaces"
+	needs_no_sanitizer	# it needs /proc
+	unshare -m true 2>/dev/null || skip "needs mount namespaces"
 	begin unshare -m sh -c 'mount -t tmpfs none /proc && exec redlock-run -k a -- \
 	    sh -c "sleep 1000 & echo \$!; echo \$\$; exec sleep 1000"'
 	eventually lines 2
@@ -442,7 +442,7 @@ ticks() {
 ## No room for it
 
 @test "the guard's descriptors are open before the lock is acquired" {
-	((slow == 1)) || skip "a sanitizer needs descriptors, too"
+	needs_no_sanitizer	# it needs descriptors
 	local n refused=0 ran=0
 	for n in {3..24}; do
 		status=0
@@ -466,7 +466,7 @@ ticks() {
 }
 
 @test "if no guard can be started one line reports it, and it starts as soon as possible" {
-	((EUID == 0)) || skip "needs root: a user with two processes"
+	needs_root	# for a user with two processes
 	local before
 	local -a user=(setpriv --reuid=$((100000000 + $$)) --clear-groups)
 	chmod 777 "$BATS_TEST_TMPDIR"

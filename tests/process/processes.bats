@@ -462,7 +462,7 @@ leads_sessions() {
 
 @test "the line about such processes says which of them may not be signalled" {
 	local -a pids
-	((EUID == 0)) || skip "needs root"
+	needs_root
 	begin setpriv --bounding-set=-kill --inh-caps=-kill \
 	    redlock-run -k a -- sh -c 'setpriv --reuid 65534 sleep 1000 & echo $!
 		sleep 1000 & echo $!; exit 4'
@@ -587,13 +587,13 @@ leads_sessions() {
 }
 
 @test "processes that redlock-run has no permission to kill are named, and keep the lock" {
-	((EUID == 0)) || skip "needs root"
+	needs_root
 	chmod u+s "$BATS_FILE_TMPDIR/bin/rooted"
 	begin setpriv --reuid=nobody --clear-groups \
 	    redlock-run --max-run 1 --kill-after 0.2 -k a -- sh -c '
 	    rooted sh -c "id -u; echo \$\$; exec sleep 1000" & wait'
 	eventually lines 2
-	[[ $(head -n 1 "$out") == 0 ]] || skip "no set-user-ID here"
+	[[ $(head -n 1 "$out") == 0 ]] || skip "needs programs with set-user-ID"
 	eventually grep -q "^redlock-run: .*\<$(tail -n 1 "$out")\>" "$err"
 	held
 	not gone "$pid"
@@ -608,7 +608,7 @@ ended_or() {
 }
 
 @test "a process that /proc hides is waited for and named" {
-	((EUID == 0)) || skip "needs root"
+	needs_root
 	chmod u+s "$BATS_FILE_TMPDIR/bin/rooted"
 	begin unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc || exit 99
 	    exec "$@"' sh setpriv --reuid=nobody --regid=nogroup \
@@ -619,7 +619,7 @@ ended_or() {
 	if gone "$pid" || grep -qx visible "$out" || ! grep -qx 0 "$out"; then
 		echo go >&8
 		eventually gone "$pid"
-		skip "no mount, no hidepid or no set-user-ID here"
+		skip "needs mounts, hidepid and set-user-ID"
 	fi
 	eventually gone "$(sed -n 1p "$out")"
 	eventually test -s "$err"
@@ -634,7 +634,7 @@ ended_or() {
 ## A small stack
 
 @test "a stack of 64 kB is enough to hold the lock, stop COMMAND and release" {
-	((slow == 1)) || skip "a sanitizer needs more"
+	needs_no_sanitizer	# it needs more
 	local size
 	for size in 64 48; do
 		run -0 bash -c 'ulimit -s "$1"; exec redlock-run -v -k a -- true' \
@@ -652,7 +652,7 @@ ended_or() {
 
 # unwaited TIMES ARG...: redlock-run whose waitid() fails so many times.
 unwaited() {
-	((slow == 1)) || skip "a sanitizer wants to be loaded first"
+	needs_no_sanitizer	# it wants to be loaded first
 	[[ -e $BATS_FILE_TMPDIR/unwaited.so ]] ||
 		compile unwaited "$BATS_FILE_TMPDIR/unwaited.so" -shared -fPIC
 	begin env UNWAITED="$1" LD_PRELOAD="$BATS_FILE_TMPDIR/unwaited.so" \

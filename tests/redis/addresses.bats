@@ -63,7 +63,7 @@ our_names() {
 	: >names/hosts
 	: >names/resolv.conf
 	echo "hosts: ${1:-files}" >names/nsswitch.conf
-	"$NAMESPACED" true 2>why || skip "no mount namespace: $(tail -n 1 why)"
+	"$NAMESPACED" true 2>why || skip "needs mount namespaces: $(tail -n 1 why)"
 	REDLOCK_RUN=$BATS_FILE_TMPDIR/run
 }
 
@@ -111,7 +111,7 @@ else:
 time.sleep(600)' "$at" 3>&- 4>&- &
 	helper_pid=$!
 	eventually test -e deaf -o -e no
-	[ -e deaf ] || skip "no nameserver that says nothing: $(cat no)"
+	[ -e deaf ] || skip "needs port 53: $(cat no)"
 	printf '%s\n' "nameserver $at" 'options timeout:30 attempts:5' \
 	    >names/resolv.conf
 }
@@ -122,7 +122,7 @@ threads() {
 }
 
 @test "a server may have an IPv6 address" {
-	grep -q '^0*1 ' /proc/net/if_inet6 || skip 'no IPv6 here'
+	grep -q '^0*1 ' /proc/net/if_inet6 || skip 'needs IPv6'
 	redis_start_port six --bind ::1
 	redis_use "redis://[::1]:$(redis_port six)"
 	run -0 --separate-stderr redlock -k a -- \
