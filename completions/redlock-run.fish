@@ -109,7 +109,7 @@ __redlock_run_option -s r -l redis -x -d 'A server; repeat it for a quorum of 3 
 __redlock_run_option -l prefix -x -d 'Prefix of keys in Redis'
 __redlock_run_option -l node-timeout -x -d 'Limit for one reply of a server'
 __redlock_run_option -l restart-grace -x -d 'No vote for servers up for less'
-__redlock_run_option -l password-file -r -F -d 'Password for a URL without one'
+__redlock_run_option -l password-file -r -F -d 'Passwords of hosts, one a line, or one password'
 __redlock_run_option -l tls-ca -r -F -d 'Authorities to trust'
 __redlock_run_option -l tls-cert -r -F -d 'Our certificate, if a server requires one'
 __redlock_run_option -l tls-key -r -F -d 'Private key of our certificate'

@@ -10,8 +10,12 @@ char *
 advice_password(
     char buf[ADVICE_PASSWORD], const char *config_path, const char *error)
 {
+	static const char requires[] = "requires a password";
+	const char *required = strstr(error, requires);
+
 	buf[0] = '\0';
-	if (strstr(error, "requires a password") != NULL)
+	if (required != NULL &&
+	    strncmp(required + strlen(requires), ", but ", 6) != 0)
 		snprintf(buf, ADVICE_PASSWORD,
 		    "; set it by REDISCLI_AUTH, --password-file or %s",
 		    config_path);

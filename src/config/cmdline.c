@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "config/advice.h"
 #include "config/cmdline.h"
+#include "config/credentials.h"
 #include "config/help.h"
 #include "config/option_table.h"
 #include "config/suggest.h"
@@ -333,6 +334,7 @@ read_settings(struct options *opt)
 
 	settings_load(&opt->settings);
 	servers_read(&opt->servers, &opt->settings);
+	credentials_fill(&opt->servers, &opt->settings);
 	n = opt->servers.n;
 	settings_read(&opt->settings, n);
 	check_graces(opt);

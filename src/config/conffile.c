@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/exitcode.h"
+#include "base/line.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "config/conffile.h"
@@ -28,17 +29,6 @@ has_control(const char *s)
 	return false;
 }
 
-/* Removes trailing blanks. */
-static void
-trim(char *s)
-{
-	size_t len = strlen(s);
-
-	while (len > 0 && strchr(blanks, s[len - 1]) != NULL)
-		len--;
-	s[len] = '\0';
-}
-
 static const char *
 parse_line(struct conffile *c, char *line)
 {
@@ -50,7 +40,7 @@ parse_line(struct conffile *c, char *line)
 		return "contains a control character";
 	if (c->n == CONFFILE_SETTINGS)
 		return "is one setting too many for a file";
-	trim(name);
+	line_trim(name);
 	value = name + strcspn(name, blanks);
 	if (*value != '\0')
 		*value++ = '\0';
@@ -70,23 +60,15 @@ parse_line(struct conffile *c, char *line)
 const char *
 conffile_parse(struct conffile *c, char *text, size_t len)
 {
-	char *end = text + len, *line, *next;
+	char *end = text + len, *line;
 	const char *wrong;
-	size_t line_len;
 
 	c->n = c->line = 0;
-	for (line = text; line < end; line = next) {
+	while ((line = line_next(&text, end, &len)) != NULL) {
 		c->line++;
-		next = memchr(line, '\n', (size_t)(end - line));
-		next = next == NULL ? end : next + 1;
-		line_len = (size_t)(next - line);
-		if (line[line_len - 1] == '\n')
-			line[--line_len] = '\0';
-		if (line_len > 0 && line[line_len - 1] == '\r')
-			line[--line_len] = '\0';
-		if (line_len > CONFFILE_LINE)
+		if (len > CONFFILE_LINE)
 			return "is too long";
-		if (strlen(line) < line_len)
+		if (strlen(line) < len)
 			return "contains a NUL byte";
 		wrong = parse_line(c, line);
 		if (wrong != NULL)

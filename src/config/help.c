@@ -22,7 +22,7 @@ static const char tail[] =
     "Environment: REDLOCK_REDIS, REDLOCK_PREFIX, REDLOCK_TTL, REDLOCK_KILL_AFTER,\n"
     "REDLOCK_NODE_TIMEOUT, REDLOCK_RESTART_GRACE, REDLOCK_PASSWORD_FILE,\n"
     "REDLOCK_TLS_CA, REDLOCK_TLS_CERT, REDLOCK_TLS_KEY, REDLOCK_TLS_SERVER_NAME,\n"
-    "REDLOCK_LOG, REDLOCK_CONFIG and REDISCLI_AUTH.\n"
+    "REDLOCK_SENTINEL_PASSWORD, REDLOCK_LOG, REDLOCK_CONFIG and REDISCLI_AUTH.\n"
     "Exit status: COMMAND's; 64 usage, 69 unreachable, 71 system, 75 busy,\n"
     "77 refused, 79 lock lost, 124 --max-run passed, 126 and 127 COMMAND not\n"
     "executable, not found.  See redlock-run(1).\n"

@@ -43,7 +43,8 @@ read_duration(const struct option_row *o, const char *value, int64_t least_ms)
 	char name[32];
 
 	snprintf(name, sizeof(name), "--%s", o->name);
-	return setting_duration((struct setting){ name, value }, 0, least_ms);
+	return setting_duration(
+	    (struct setting){ .name = name, .value = value }, 0, least_ms);
 }
 
 static void
@@ -266,7 +267,7 @@ const struct option_row option_table[] = {
 	    SETTING_RESTART_GRACE,
 	    "no vote for servers up for less [default: 60s]", NULL },
 	{ "password-file", 0, ALL, "FILE", set_setting, SETTING_PASSWORD_FILE,
-	    "password for a URL without one", NULL },
+	    "passwords of hosts, one a line, or one password", NULL },
 	{ "password", 0, ALL, "WORD", refuse_password, 0, NULL, NULL },
 	{ "pass", 0, ALL, "WORD", refuse_password, 0, NULL, NULL },
 	{ "tls-ca", 0, ALL, "FILE", set_setting, SETTING_TLS_CA,

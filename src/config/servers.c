@@ -4,12 +4,14 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/exitcode.h"
 #include "base/log.h"
+#include "base/secret.h"
 #include "base/xalloc.h"
 #include "config/servers.h"
 #include "redis/tls.h"
@@ -33,7 +35,7 @@ servers_add(struct servers *servers, const char *origin, const char *url)
 			usage_error("%s: '%s' is named twice; each server has "
 				    "one vote",
 			    origin, quotable(url));
-	servers->own_password[servers->n] = a->password[0] != '\0';
+	servers->own_password[servers->n] = a->password != NULL;
 	servers->origin[servers->n++] = origin;
 }
 
@@ -67,94 +69,21 @@ find_servers(struct servers *servers, const struct settings *s)
 	struct setting variable = settings_above_file(s, SETTING_REDIS);
 	const struct conffile *c = &s->file;
 
+	servers->place = PLACE_COMMAND_LINE;
 	if (servers->n > 0)
 		return;
+	servers->place = PLACE_ENVIRONMENT;
 	if (variable.value != NULL) {
 		add_all(servers, variable);
 		return;
 	}
+	servers->place = PLACE_FILE;
 	for (int i = 0; i < c->n; i++)
 		if (strcmp(c->settings[i].name, "redis") == 0)
 			servers_add(servers, c->settings[i].where,
 			    c->settings[i].value);
 	if (servers->n == 0)
 		add_default(servers, s);
-}
-
-/* Reads the first line of a file into a buffer of ADDRESS_SECRET bytes. */
-static void
-read_password(struct setting file, char *password)
-{
-	char buf[ADDRESS_SECRET + 2];
-	struct stat st;
-
-	if (conffile_read(file.value, buf, sizeof(buf), &st) == -1)
-		usage_error("%s: '%s' cannot be read: %s", file.name,
-		    quotable(file.value), strerror(errno));
-	if (st.st_mode & S_IROTH)
-		usage_error("%s: '%s' is readable by others; chmod 600 it",
-		    file.name, quotable(file.value));
-	buf[strcspn(buf, "\r\n")] = '\0';
-	if (buf[0] == '\0')
-		usage_error("%s: '%s' has no password in its first line",
-		    file.name, quotable(file.value));
-	if (strlen(buf) >= ADDRESS_SECRET)
-		usage_error("%s: '%s' has a password longer than %d bytes",
-		    file.name, quotable(file.value), ADDRESS_SECRET - 1);
-	memcpy(password, buf, strlen(buf) + 1);
-}
-
-void
-servers_find_password(
-    const struct settings *s, struct setting *file, struct setting *word)
-{
-	*file = settings_above_file(s, SETTING_PASSWORD_FILE);
-	*word = settings_above_file(s, SETTING_PASSWORD);
-	if (file->value != NULL || word->value != NULL)
-		return;
-	*file = settings_in_file(s, SETTING_PASSWORD_FILE);
-	*word = settings_in_file(s, SETTING_PASSWORD);
-	if (file->value != NULL && word->value != NULL)
-		usage_error("%s: password-file is set too; remove one of "
-			    "them",
-		    word->name);
-}
-
-/* Reads the password for URLs without one; empty if there is none. */
-static void
-find_password(const struct settings *s, char *password)
-{
-	struct setting file, word;
-
-	servers_find_password(s, &file, &word);
-	password[0] = '\0';
-	if (file.value != NULL)
-		read_password(file, password);
-	else if (word.value != NULL) {
-		if (strlen(word.value) >= ADDRESS_SECRET)
-			usage_error("%s is longer than %d bytes", word.name,
-			    ADDRESS_SECRET - 1);
-		memcpy(password, word.value, strlen(word.value) + 1);
-	}
-}
-
-static void
-fill_passwords(struct servers *servers, const struct settings *s)
-{
-	char password[ADDRESS_SECRET];
-
-	find_password(s, password);
-	for (int i = 0; i < servers->n; i++) {
-		struct address *a = &servers->address[i];
-
-		if (a->password[0] == '\0')
-			memcpy(a->password, password, sizeof(password));
-		if (a->user[0] != '\0' && a->password[0] == '\0')
-			usage_error("%s: '%s' has a user but no password; "
-				    "write a password without a user as "
-				    "redis://:PASSWORD@host",
-			    servers->origin[i], a->text);
-	}
 }
 
 /*
@@ -196,7 +125,6 @@ void
 servers_read(struct servers *servers, const struct settings *s)
 {
 	find_servers(servers, s);
-	fill_passwords(servers, s);
 	load_tls(servers, s);
 }
 
@@ -223,9 +151,27 @@ servers_fingerprint(
 	snprintf(site, SERVERS_SITE, "%016" PRIx64, hash);
 }
 
+const char *
+servers_note(struct servers *servers, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) == -1)
+		die(EXIT_OS, "%s", strerror(errno));
+	va_end(ap);
+	servers->notes[servers->nnotes++] = text;
+	return text;
+}
+
 void
 servers_release(struct servers *servers)
 {
+	while (servers->nnotes > 0)
+		free(servers->notes[--servers->nnotes]);
+	passwords_release(&servers->passwords);
+	secret_release();
 	free(servers->address);
 	servers->address = NULL;
 }

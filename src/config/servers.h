@@ -1,11 +1,13 @@
-/* The servers and their passwords. */
+/* The servers. */
 #ifndef SERVERS_H
 #define SERVERS_H
 
 #include <stdbool.h>
 
+#include "base/log.h"
 #include "config/settings.h"
 #include "protocol/quorum.h"
+#include "redis/passwords.h"
 #include "redis/url.h"
 
 #define SERVERS_SITE 17
@@ -16,6 +18,10 @@ struct servers {
 	const char *origin[LOCK_SERVERS]; /* where each was named */
 	bool own_password[LOCK_SERVERS];  /* its URL has one */
 	int n;
+	enum setting_place place;      /* where all of them were named */
+	struct passwords passwords;    /* the lines of the password file */
+	char *notes[2 * LOCK_SERVERS]; /* by servers_note() */
+	int nnotes;
 	bool is_default;         /* no server was named, */
 	char hint[SERVERS_HINT]; /* so errors end with this hint; else empty */
 };
@@ -25,17 +31,13 @@ void servers_add(struct servers *, const char *origin, const char *url);
 
 /*
  * Fills in what the command line leaves open, from the environment, the
- * configuration file or the defaults: servers, passwords and TLS.  Exits for
- * any mistake in a value that is used.
+ * configuration file or the defaults: servers and TLS.  Exits for any mistake
+ * in a value that is used.
  */
 void servers_read(struct servers *, const struct settings *);
 
-/*
- * Finds the password for URLs without one: in *file or, if that is not given,
- * in *word.  Exits if the configuration file has both.
- */
-void servers_find_password(
-    const struct settings *, struct setting *file, struct setting *word);
+/* Formats a text that lives as long as the servers; at most two for each. */
+const char *servers_note(struct servers *, const char *, ...) PRINTF_LIKE(2, 3);
 
 /*
  * Writes a fingerprint of servers and prefix, in hexadecimal.  The order of the

@@ -39,18 +39,27 @@ static const struct {
 	[SETTING_CONFIG] = { "--config", "REDLOCK_CONFIG", NULL },
 	[SETTING_REDIS] = { "--redis", "REDLOCK_REDIS", "redis" },
 	[SETTING_PASSWORD] = { NULL, "REDISCLI_AUTH", "password" },
+	[SETTING_SENTINEL_PASSWORD] = { NULL, "REDLOCK_SENTINEL_PASSWORD",
+	    "sentinel-password" },
 };
+
+const char *
+settings_variable(enum setting_key key)
+{
+	return getenv(keys[key].variable);
+}
 
 struct setting
 settings_above_file(const struct settings *s, enum setting_key key)
 {
-	const char *variable = keys[key].variable, *value = getenv(variable);
+	const char *variable = keys[key].variable,
+		   *value = settings_variable(key);
 
 	if (s->given[key].value != NULL)
 		return s->given[key];
 	if (value != NULL)
-		return (struct setting){ variable, value };
-	return (struct setting){ keys[key].option, NULL };
+		return (struct setting){ variable, value, PLACE_ENVIRONMENT };
+	return (struct setting){ .name = keys[key].option };
 }
 
 struct setting
@@ -60,7 +69,7 @@ settings_in_file(const struct settings *s, enum setting_key key)
 
 	if (keys[key].line != NULL)
 		value = conffile_find(&s->file, keys[key].line, &where);
-	return (struct setting){ where, value };
+	return (struct setting){ where, value, PLACE_FILE };
 }
 
 struct setting
@@ -109,7 +118,8 @@ use_log(struct setting s)
 void
 settings_set(struct settings *s, enum setting_key key, const char *value)
 {
-	s->given[key] = (struct setting){ keys[key].option, value };
+	s->given[key] =
+	    (struct setting){ keys[key].option, value, PLACE_COMMAND_LINE };
 	if (key == SETTING_LOG)
 		use_log(s->given[key]);
 }
@@ -136,7 +146,8 @@ is_secret(const struct conffile *c, int i)
 {
 	const char *name = c->settings[i].name;
 
-	if (strcmp(name, keys[SETTING_PASSWORD].line) == 0)
+	if (strcmp(name, keys[SETTING_PASSWORD].line) == 0 ||
+	    strcmp(name, keys[SETTING_SENTINEL_PASSWORD].line) == 0)
 		return true;
 	return strcmp(name, keys[SETTING_REDIS].line) == 0 &&
 	    address_has_password(c->settings[i].value);

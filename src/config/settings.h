@@ -22,15 +22,19 @@ enum setting_key {
 	SETTING_TLS_KEY,
 	SETTING_TLS_SERVER_NAME,
 	SETTING_CONFIG,
-	SETTING_REDIS,    /* may be given several times */
-	SETTING_PASSWORD, /* never on the command line */
+	SETTING_REDIS,             /* may be given several times */
+	SETTING_PASSWORD,          /* never on the command line */
+	SETTING_SENTINEL_PASSWORD, /* neither */
 	SETTING_KEYS
 };
 
-/* A value and its origin, for messages. */
+enum setting_place { PLACE_COMMAND_LINE, PLACE_ENVIRONMENT, PLACE_FILE };
+
+/* A value and its origin. */
 struct setting {
 	const char *name;  /* "--ttl", "REDLOCK_TTL", "/etc/x.conf:3: ttl" */
 	const char *value; /* NULL: not given */
+	enum setting_place place;
 };
 
 struct settings {
@@ -68,6 +72,9 @@ void settings_read(struct settings *, int nservers);
 struct setting settings_find(const struct settings *, enum setting_key);
 struct setting settings_in_file(const struct settings *, enum setting_key);
 struct setting settings_above_file(const struct settings *, enum setting_key);
+
+/* Returns the value of the setting's variable, or NULL. */
+const char *settings_variable(enum setting_key);
 
 /*
  * Exits if ms, the value of the setting or option name, exceeds the restart

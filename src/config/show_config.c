@@ -3,6 +3,7 @@
 
 #include "base/duration.h"
 #include "base/table.h"
+#include "config/credentials.h"
 #include "config/show_config.h"
 
 enum { NAME, VALUE, ORIGIN, COLUMNS };
@@ -81,7 +82,7 @@ add_password(struct table *t, const struct settings *s)
 {
 	struct setting file, word;
 
-	servers_find_password(s, &file, &word);
+	credentials_find(s, &file, &word);
 	add(t, setting_word(SETTING_PASSWORD_FILE),
 	    file.value != NULL ? file.value : "-",
 	    file.value != NULL ? file.name : "default");
@@ -89,6 +90,10 @@ add_password(struct table *t, const struct settings *s)
 		add(t, setting_word(SETTING_PASSWORD), "-", "default");
 	else
 		add(t, setting_word(SETTING_PASSWORD), "***", word.name);
+	word = settings_find(s, SETTING_SENTINEL_PASSWORD);
+	add(t, setting_word(SETTING_SENTINEL_PASSWORD),
+	    word.value != NULL ? "***" : "-",
+	    word.value != NULL ? word.name : "default");
 }
 
 void

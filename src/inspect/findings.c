@@ -395,6 +395,30 @@ same_server(const struct probe *a, const struct probe *b)
 }
 
 /*
+ * Notes a server that gets the password of an earlier one.  The owner of one of
+ * them could use it to delete locks on the other.
+ */
+static void
+judge_password(struct findings *v, const struct probe *all, int i)
+{
+	const char *password = all[i].address->password;
+
+	for (int j = 0; j < i && password != NULL; j++) {
+		const struct address *other = all[j].address;
+
+		if (other->password == NULL ||
+		    strcmp(other->password, password) != 0)
+			continue;
+		add(v, LEVEL_NOTE,
+		    "it gets the same password as %s, and whoever takes it "
+		    "from one can delete locks on both; give each its own, in "
+		    "lines of a --password-file",
+		    other->text);
+		break;
+	}
+}
+
+/*
  * Judges the choice of servers; these findings are printed with the first or
  * the last server.
  */
@@ -430,6 +454,7 @@ findings_judge(struct findings *v, const struct probe *all, int n,
 	memset(v, 0, (size_t)n * sizeof(*v));
 	for (int i = 0; i < n; i++) {
 		judge_server(&v[i], all, n, i, opt);
+		judge_password(&v[i], all, i);
 		for (int j = 0; j < n; j++)
 			if (same_server(&all[i], &all[j])) {
 				add(&v[i], LEVEL_BAD,

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "redis/conn.h"
 #include "redis/error.h"
+#include "redis/passwords.h"
 
 static void
 set_why(struct conn *c, enum reply_kind kind, const char *why)
@@ -159,9 +160,28 @@ link_reply_cb(void *arg, struct pending_request *r, const struct reply *reply)
 		link_abort(&c->link, reply->kind, reply->text);
 }
 
+/*
+ * Returns the password of a server: of a Sentinel only that which is meant for
+ * it, and of a cluster's node its own or that of the URL's first host.
+ */
+static const char *
+password_of(const struct conn *c, const struct target *to)
+{
+	const struct address *a = &c->address;
+	const char *own = NULL;
+
+	if (a->lines != NULL &&
+	    (c->handshake.at_sentinel || a->kind == ADDRESS_CLUSTER))
+		own = passwords_find(a->lines, to->name, to->port);
+	if (own != NULL)
+		return own;
+	return c->handshake.at_sentinel ? a->sentinel_password : a->password;
+}
+
 static void
 connect_to(struct conn *c, const struct target *to)
 {
+	c->handshake.password = password_of(c, to);
 	if (link_open(&c->link, c->address.path, to, c->address.tls) == -1) {
 		c->again = errno == EAGAIN;
 		link_closed_cb(c);
@@ -283,6 +303,18 @@ conn_unanswered_ms(const struct conn *c)
 	return pending_since_ms(&c->link.pending);
 }
 
+/* Why a server that requires a password got none; NULL: none was set. */
+static const char *
+why_withheld(const struct conn *c)
+{
+	if (!c->handshake.at_sentinel)
+		return c->address.withheld;
+	return c->address.sentinel_withheld != NULL ?
+	    c->address.sentinel_withheld :
+	    "a Sentinel gets only sentinel-password or the line of its host in "
+	    "the password file";
+}
+
 char *
 conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
 {
@@ -290,9 +322,15 @@ conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
 	    c->address.kind == ADDRESS_SENTINEL    ? "master" :
 						     "node";
 	const char *host = c->at.host;
+	char full[CONN_WHY];
 	bool v6 = strchr(host, ':') != NULL;
 	size_t len;
 
+	if (error_requires_password(why) && why_withheld(c) != NULL) {
+		snprintf(full, sizeof(full),
+		    "the server requires a password, but %s", why_withheld(c));
+		why = full;
+	}
 	buf[0] = '\0';
 	if (c->address.kind != ADDRESS_SERVER) {
 		if (c->at.port != 0)

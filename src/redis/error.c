@@ -4,6 +4,8 @@
 
 #include "redis/error.h"
 
+static const char required[] = "the server requires a password";
+
 /*
  * Redis 6 wraps an error inside a script in text of its own; later versions
  * drop its code.
@@ -35,7 +37,13 @@ wants_password(const char *error)
 const char *
 error_text(const char *text)
 {
-	return wants_password(text) ? "the server requires a password" : text;
+	return wants_password(text) ? required : text;
+}
+
+bool
+error_requires_password(const char *error)
+{
+	return strcmp(error, required) == 0;
 }
 
 enum reply_kind
@@ -78,7 +86,7 @@ error_of_auth(const char *text)
 		    "ERR max number of clients reached" },
 		{ "LOADING", "the server is still loading its data" },
 		{ "NOPERM", "NOPERM to use the 'auth' command" },
-		{ "NOAUTH", "the server requires a password" },
+		{ "NOAUTH", required },
 		{ "DENIED", "the server is in protected mode" },
 	};
 

@@ -21,6 +21,9 @@ const char *error_text(const char *text);
  */
 const char *error_of_auth(const char *text);
 
+/* Whether it is our own text for a server that requires a password. */
+bool error_requires_password(const char *error);
+
 /* Whether a permission is missing; whether it is one for a command. */
 bool error_denies(const char *error);
 bool error_denies_command(const char *error);

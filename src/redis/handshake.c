@@ -14,6 +14,7 @@ handshake_init(struct handshake *h, const struct address *address,
 {
 	memset(h, 0, sizeof(*h));
 	h->address = address;
+	h->password = at_sentinel ? NULL : address->password;
 	h->at_sentinel = at_sentinel;
 	h->info = info;
 	h->step = HANDSHAKE_AUTH;
@@ -30,7 +31,7 @@ needed(const struct handshake *h)
 	switch (h->step) {
 	case HANDSHAKE_AUTH:
 		/* Most Sentinels have no password, and refuse one. */
-		return a->password[0] != '\0' &&
+		return h->password != NULL &&
 		    (!h->at_sentinel || h->sentinel_denied);
 	case HANDSHAKE_SELECT:
 		return !h->at_sentinel && a->db != 0;
@@ -63,9 +64,10 @@ handshake_next(struct handshake *h, struct handshake_request *r)
 	switch (h->step) {
 	case HANDSHAKE_AUTH:
 		add_word(r, "AUTH");
-		if (a->user[0] != '\0')
+		/* The user of the URL is the master's. */
+		if (a->user[0] != '\0' && !h->at_sentinel)
 			add_word(r, a->user);
-		add_word(r, a->password);
+		add_word(r, h->password);
 		break;
 	case HANDSHAKE_SELECT:
 		snprintf(r->db, sizeof(r->db), "%d", a->db);
@@ -110,7 +112,7 @@ master_reply(struct handshake *h, const struct reply *reply)
 	const char *port = reply_string(reply, 1, NULL);
 
 	if (reply->kind == REPLY_DENIED && !h->sentinel_denied &&
-	    h->address->password[0] != '\0') {
+	    h->password != NULL) {
 		h->sentinel_denied = true;
 		h->step = HANDSHAKE_AUTH;
 	} else if (reply->kind != REPLY_OK) {

@@ -35,8 +35,9 @@ enum handshake_state {
 
 struct handshake {
 	const struct address *address;
-	bool at_sentinel;     /* this connection leads to a Sentinel */
-	bool sentinel_denied; /* the Sentinel requires the servers' password */
+	const char *password;     /* of this server; NULL: none */
+	bool at_sentinel;         /* this connection leads to a Sentinel */
+	bool sentinel_denied;     /* the Sentinel requires a password */
 	enum handshake_step step; /* the next */
 	enum handshake_state state;
 	struct endpoint master;
@@ -54,7 +55,8 @@ struct handshake_request {
 
 /*
  * Begins the handshake of a connection to the server, or to one of the
- * address's Sentinels.  Clears info, unless it is NULL; the reply to INFO fills
+ * address's Sentinels.  Its password is the address's, and a Sentinel has none;
+ * the caller may set another before the first request.  Clears info, unless it is NULL; the reply to INFO fills
  * it after HANDSHAKE_DONE.  The address and info must stay in place.
  */
 void handshake_init(struct handshake *, const struct address *,

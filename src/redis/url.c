@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/secret.h"
 #include "redis/url.h"
 
 /*
@@ -107,6 +108,18 @@ find_userinfo(const char *word)
 }
 
 static const char *
+password_parse(struct address *a, const char *s, size_t len)
+{
+	char password[ADDRESS_SECRET];
+	bool good = decode(password, sizeof(password), s, len);
+
+	if (good && password[0] != '\0')
+		a->password = secret_keep(password, strlen(password));
+	explicit_bzero(password, sizeof(password));
+	return good ? NULL : "has a password that is too long or badly encoded";
+}
+
+static const char *
 userinfo_parse(struct address *a, const struct userinfo *u)
 {
 	const char *user_end = u->colon != NULL ? u->colon : u->end;
@@ -117,10 +130,7 @@ userinfo_parse(struct address *a, const struct userinfo *u)
 	a->user_alone = u->colon == NULL && a->user[0] != '\0';
 	if (u->colon == NULL)
 		return NULL;
-	if (!decode(a->password, sizeof(a->password), u->colon + 1,
-		(size_t)(u->end - u->colon - 1)))
-		return "has a password that is too long or badly encoded";
-	return NULL;
+	return password_parse(a, u->colon + 1, (size_t)(u->end - u->colon - 1));
 }
 
 /* Reads one host[:port]; port is the default. */
@@ -161,6 +171,24 @@ host_parse(struct address *a, const char *s, size_t len, int port)
 		return "has something between host and port";
 	at->port = number(rest + 1, len - 1, 65535);
 	return at->port > 0 ? NULL : "has a bad port number";
+}
+
+const char *
+address_endpoint(struct endpoint *at, const char *word)
+{
+	struct address a = { .nat = 0 };
+	const char *wrong;
+
+	*at = (struct endpoint){ .port = 0 };
+	if (word[0] == '/')
+		return decode(at->host, sizeof(at->host), word, strlen(word)) ?
+		    NULL :
+		    "has a path that is too long or badly encoded";
+	if (strstr(word, "://") != NULL)
+		return "is a URL; write only its HOST[:PORT]";
+	wrong = host_parse(&a, word, strlen(word), 0);
+	*at = a.at[0];
+	return wrong;
 }
 
 /* Reads a list of hosts, or the only host of a server. */
@@ -345,6 +373,12 @@ find_secret(const char *word, size_t *len, bool *password)
 	if (secret != NULL)
 		*len = (size_t)(end - secret);
 	return secret;
+}
+
+char *
+address_mask_server(char *dst, size_t size, const char *word)
+{
+	return address_mask(dst, size, word);
 }
 
 char *

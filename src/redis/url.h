@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct passwords;
+
 #define ADDRESS_DEFAULT "redis://127.0.0.1:6379"
 #define ADDRESS_HOST    256
 #define ADDRESS_PATH    108 /* the limit of sockaddr_un */
@@ -34,10 +36,18 @@ struct address {
 	char path[ADDRESS_PATH];     /* empty for TCP */
 	char master[ADDRESS_MASTER]; /* its name in the Sentinels */
 	int db;
-	char user[ADDRESS_SECRET];     /* empty: the default user */
-	char password[ADDRESS_SECRET]; /* empty: none */
-	bool user_alone;               /* the URL has no ':' after user */
-	char text[ADDRESS_TEXT];       /* as a URL, without any secret */
+	char user[ADDRESS_SECRET]; /* empty: the default user */
+	bool user_alone;           /* the URL has no ':' after user */
+	const char *password;      /* in secret.h; NULL: none */
+	char text[ADDRESS_TEXT];   /* as a URL, without any secret */
+
+	/* What address_parse() leaves empty. */
+	const struct passwords *lines; /* of other hosts that the URL leads to;
+					  NULL: none */
+	const char *sentinel_password; /* in secret.h; NULL: none */
+	const char *withheld; /* why there is no password though one is set, as
+				 the end of a sentence; or NULL */
+	const char *sentinel_withheld; /* the same of the Sentinels */
 };
 
 /*
@@ -56,6 +66,12 @@ struct address {
  */
 const char *address_parse(struct address *a, const char *url);
 
+/*
+ * Reads HOST[:PORT]; without a port it is 0.  A word with a '/' in front, which
+ * is percent-decoded, becomes the host as it is.  Returns NULL, or the mistake.
+ */
+const char *address_endpoint(struct endpoint *, const char *word);
+
 /* Returns the port number in text, 1 to 65535, or -1 if it is none. */
 int address_port(const char *text);
 
@@ -68,6 +84,11 @@ bool address_same(const struct address *, const struct address *);
  * for a password.
  */
 char *address_mask(char *dst, size_t size, const char *word);
+
+/*
+ * The same for a word that must be a server, also where it lacks a scheme.
+ */
+char *address_mask_server(char *dst, size_t size, const char *word);
 
 /*
  * Returns the word as an error may quote it: masked, since users may type a URL

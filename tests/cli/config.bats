@@ -189,7 +189,7 @@ conf_lease() {
 	conf "redis $here" "password s3cret one"
 	redlock -k a -- true
 	REDISCLI_AUTH=wrong run -77 redlock -k a -- true
-	echo 's3cret one' >secret
+	echo "${here#unix://} s3cret one" >secret
 	chmod 600 secret
 	conf "redis $here" "password-file secret"
 	redlock -k a -- true
@@ -313,7 +313,7 @@ conf_lease() {
 	for i in 1 2 3; do
 		echo "127.0.0.$i redis$i.example.com"
 	done >etc/hosts
-	echo s3cret >etc/redlock-run.password
+	readme_block 'redis3.example.com Brass' >etc/redlock-run.password
 	chmod 600 etc/redlock-run.password
 	# Servers that end with this script, in a network of their own.
 	cat >script <<-'END'
@@ -322,7 +322,9 @@ conf_lease() {
 		with socket.socket() as s:
 		    fcntl.ioctl(s, 0x8914, struct.pack("16sh22x", b"lo", 0x49))'
 		for i in 1 2 3; do
-			redis-server --bind 127.0.0.$i --requirepass s3cret --save '' \
+			word=$(sed -n "s/^redis$i.example.com //p" \
+			    /etc/redlock-run.password)
+			redis-server --bind 127.0.0.$i --requirepass "$word" --save '' \
 			    >/dev/null &
 		done
 		trap 'kill $(jobs -p); wait' EXIT
@@ -359,6 +361,7 @@ conf_lease() {
 		log stderr default
 		password-file - default
 		password *** REDISCLI_AUTH
+		sentinel-password - default
 		tls-ca - default
 		tls-cert - default
 		tls-key - default
@@ -368,12 +371,13 @@ conf_lease() {
 
 @test "--show-config shows no password, wherever it comes from" {
 	conf "redis redis://u:s3cret@h:1/2" "redis redis://:s3cret@i" \
-	    "redis redis://j" "password s3cret"
+	    "redis redis://j" "password s3cret" "sentinel-password s3cret"
 	chmod 600 conf
 	run -0 redlock --config "$PWD/conf" --show-config
 	[[ $output != *s3cret* ]]
 	[[ $output == *"redis://u:***@h:1/2 "*"redis://:***@i:6379 "*"redis://j:6379 "* ]]
 	[[ $output == *'password '*'***'*"$PWD/conf:4"* ]]
+	[[ $output == *'sentinel-password '*'***'*"$PWD/conf:5"* ]]
 	run -0 redlock -r redis://u:s3cret@h --show-config
 	[[ $output == *'redis://u:***@h:6379 '*' -r'* && $output != *s3cret* ]]
 }

@@ -682,11 +682,11 @@ password() {
 	REDISCLI_AUTH=wrong run -77 redlock -k a -- true
 }
 
-@test "--password-file takes the password from its first line" {
-	password 's3 cret'
+@test "--password-file takes a password that stands alone in its first line" {
+	password 's3cret'
 	umask 077
-	printf 's3 cret\n' >"$BATS_TEST_TMPDIR/newline"
-	printf 's3 cret' >"$BATS_TEST_TMPDIR/bare"
+	printf 's3cret\n' >"$BATS_TEST_TMPDIR/newline"
+	printf 's3cret' >"$BATS_TEST_TMPDIR/bare"
 	redlock -k a --password-file "$BATS_TEST_TMPDIR/newline" -- true
 	redlock -k a --password-file "$BATS_TEST_TMPDIR/bare" -- true
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "../../src/redis/handshake.c"
+#include "base/secret.h"
 #include "redis/error.h"
 
 #define SECRET   "s3cret"
@@ -61,7 +62,7 @@ judge_state(const struct handshake *h, bool at_sentinel, const bool *done)
 		break;
 	case HANDSHAKE_DONE:
 		insist(!at_sentinel);
-		insist(a->password[0] == '\0' || done[-HANDSHAKE_AUTH]);
+		insist(a->password == NULL || done[-HANDSHAKE_AUTH]);
 		insist(a->db == 0 || done[-HANDSHAKE_SELECT]);
 		break;
 	case HANDSHAKE_REDIRECTED:
@@ -130,8 +131,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	at_sentinel = a.kind == ADDRESS_SENTINEL && data[0] & 64;
 	memset(&info, 0x55, sizeof(info));
 	handshake_init(&h, &a, at_sentinel, data[0] & 128 ? &info : NULL);
+	insist(!at_sentinel || h.password == NULL);
+	if (at_sentinel && data[0] & 32)
+		h.password = SECRET;
 	run(&h, at_sentinel, reader);
 	insist(!(data[0] & 128) || info.born_ms <= NOW_MS);
+	secret_release();
 	redisReaderFree(reader);
 	return 0;
 }

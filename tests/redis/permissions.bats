@@ -33,7 +33,7 @@ teardown_file() { redis_stop_all; }
 
 @test "the manual's commands make a user that can hold a lock" {
 	umask 077
-	echo "it's s3cret" >redlock.password
+	echo "it's-s3cret" >redlock.password
 	mkdir bin
 	echo "exec $(type -P redis-cli) --user admin --pass x \
 	    --no-auth-warning -s $BATS_FILE_TMPDIR/redis.sock \"\$@\"" \

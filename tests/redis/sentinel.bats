@@ -287,22 +287,39 @@ while True:
 	[ ! -e started ]
 }
 
-@test "Sentinel: Sentinels with a password get it" {
+@test "Sentinel: a Sentinel gets only sentinel-password or the line of its host" {
 	local name
 
-	for name in t1 t2 t3 "$(sentinel_master)"; do
-		redis_at "$name" acl setuser default resetpass '>secret'
+	for name in t1 t2 t3; do
+		redis_at "$name" acl setuser default resetpass '>sentinels'
 	done
+	redis_at "$(sentinel_master)" acl setuser default resetpass '>secret'
 	redis_use "$(sentinel_url | sed s,//,//:secret@,)"
-	run -0 --separate-stderr redlock -k a -- true
-	silent
-	REDISCLI_AUTH=secret run -0 --separate-stderr \
-	    env REDLOCK_REDIS="$(sentinel_url)" "$REDLOCK_RUN" -k a -- true
-	silent
-	redis_use "$(sentinel_url | sed s,//,//:wrong@,)"
 	run -77 --separate-stderr redlock -k a -- touch started
+	says 'requires a password, but a Sentinel gets only sentinel-password'
+	[ ! -e started ]
+	REDLOCK_SENTINEL_PASSWORD=sentinels run -0 --separate-stderr \
+	    redlock -k a -- true
+	silent
+	REDLOCK_SENTINEL_PASSWORD=secret run -77 --separate-stderr \
+	    redlock -k a -- touch started
 	says 'a: not run: ' WRONGPASS
 	[ ! -e started ]
+
+	redis_use "$(sentinel_url)"
+	umask 077
+	printf '%s\n' "127.0.0.1 sentinels" "/mymaster secret" >pw
+	run -0 --separate-stderr redlock -k a --password-file pw -- true
+	silent
+	echo "/mymaster secret" >pw
+	run -0 --separate-stderr env REDLOCK_SENTINEL_PASSWORD=sentinels \
+	    "$REDLOCK_RUN" -k a --password-file pw -- true
+	silent
+	printf '%s\n' "redis $(sentinel_url)" 'password secret' \
+	    'sentinel-password sentinels' >conf
+	unset REDLOCK_REDIS
+	REDLOCK_CONFIG=conf run -0 --separate-stderr redlock -k a -- true
+	silent
 }
 
 @test "Sentinel: the database in the URL is the master's" {

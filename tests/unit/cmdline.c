@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "../../src/config/cmdline.c"
+#include "../../src/config/credentials.c"
 #include "base/clock.h"
 #include "base/exitcode.h"
 #include "../../src/config/names.c"
@@ -94,7 +95,7 @@ defaults(void)
 	CHECK(opt.command[1] == NULL);
 	SAME_INT(opt.servers.n, 1);
 	SAME_TEXT(opt.servers.address[0].text, ADDRESS_DEFAULT);
-	SAME_TEXT(opt.servers.address[0].password, "");
+	CHECK(opt.servers.address[0].password == NULL);
 	CHECK(opt.servers.is_default);
 	SAME_TEXT(opt.settings.prefix, "redlock:");
 	SAME_INT(opt.settings.ttl_ms, 60000);
@@ -297,7 +298,7 @@ static void
 passwords(void)
 {
 	char line[600];
-	const char *path = file_with("from-file\nsecond\n", 17);
+	const char *path = file_with("from-file\n\n", 11);
 
 	snprintf(line, sizeof(line), "--password-file %s", path);
 	setenv("REDISCLI_AUTH", "from-auth", 1);
@@ -352,8 +353,12 @@ password_files(void)
 
 	password_file("secret", 6, "secret");
 	password_file("secret\n", 7, "secret");
-	password_file("secret\r\nx\r\n", 11, "secret");
-	password_file(" s p \n", 6, " s p ");
+	password_file("secret\r\n\r\n", 10, "secret");
+	password_file("secret\r\nx\r\n", 11, NULL);
+	password_file("secret\n# x\n", 11, NULL);
+	password_file("#secret\n \n", 10, "#secret");
+	password_file("secret \n", 8, NULL);
+	password_file("sec\0ret\n", 8, NULL);
 	password_file("s%41\n", 5, "s%41");
 	password_file("", 0, NULL);
 	password_file("\n", 1, NULL);
@@ -361,9 +366,8 @@ password_files(void)
 	memset(full, 'x', sizeof(full));
 	password_file(full, sizeof(full), NULL);
 	password_file(full, ADDRESS_SECRET, NULL);
-	full[ADDRESS_SECRET - 1] = '\n';
-	full[sizeof(full) - 1] = '\0';
-	password_file(full, ADDRESS_SECRET, strtok(full, "\n"));
+	full[ADDRESS_SECRET - 1] = '\0';
+	password_file(full, ADDRESS_SECRET - 1, full);
 }
 
 /* As from <(a command). */

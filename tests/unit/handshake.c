@@ -162,16 +162,18 @@ sentinel_names_master(void)
 static void
 sentinel_password(void)
 {
-	begin_at("redis+sentinel://:secret@h/mymaster/3", true, true);
+	begin_at("redis+sentinel://me:secret@h/mymaster/3", true, true);
+	world.handshake.password = "its own";
 	next();
 	SAME_INT(take(REPLY_DENIED, "NOAUTH wanted", NULL), HANDSHAKE_RUNNING);
-	SAME_TEXT(next(), "AUTH secret");
+	SAME_TEXT(next(), "AUTH its own");
 	SAME_INT(take_ok(), HANDSHAKE_RUNNING);
 	SAME_TEXT(next(), "SENTINEL GET-MASTER-ADDR-BY-NAME mymaster");
 	failed(
 	    take(REPLY_DENIED, "NOPERM no", NULL), REPLY_DENIED, "NOPERM no");
 
-	begin_at("redis+sentinel://h/mymaster", true, false);
+	/* The master's password is not for it. */
+	begin_at("redis+sentinel://:secret@h/mymaster", true, false);
 	next();
 	failed(take(REPLY_DENIED, "NOAUTH wanted", NULL), REPLY_DENIED,
 	    "NOAUTH wanted");
@@ -280,7 +282,7 @@ static const struct tap_test tests[] = {
 	    refused },
 	{ "a Sentinel is asked for the master alone, without the password",
 	    sentinel_names_master },
-	{ "a Sentinel that wants the password gets it, once",
+	{ "a Sentinel that requires a password gets its own, once",
 	    sentinel_password },
 	{ "a Sentinel without the master's address is of no use",
 	    sentinel_errors },

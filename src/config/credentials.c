@@ -1,0 +1,298 @@
+/*
+ * A password that the user did not write beside a server goes only where its
+ * place allows.  Otherwise -r or REDLOCK_REDIS could lead the site's password
+ * to any host, or send it in clear.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/secret.h"
+#include "base/xalloc.h"
+#include "config/credentials.h"
+
+#define LINE_TEXT (ADDRESS_HOST + 16)
+
+/* The password or password file in force, and its one password if so. */
+struct source {
+	struct setting from;
+	const char *single; /* NULL: the file has lines */
+	bool tls_only;      /* it must not go in clear */
+};
+
+void
+credentials_find(
+    const struct settings *s, struct setting *file, struct setting *word)
+{
+	*file = settings_above_file(s, SETTING_PASSWORD_FILE);
+	*word = settings_above_file(s, SETTING_PASSWORD);
+	if (file->value != NULL || word->value != NULL)
+		return;
+	*file = settings_in_file(s, SETTING_PASSWORD_FILE);
+	*word = settings_in_file(s, SETTING_PASSWORD);
+	if (file->value != NULL && word->value != NULL)
+		usage_error("%s: password-file is set too; remove one of "
+			    "them",
+		    word->name);
+}
+
+static const char *
+keep_word(struct setting word)
+{
+	if (strlen(word.value) >= ADDRESS_SECRET)
+		usage_error("%s is longer than %d bytes", word.name,
+		    ADDRESS_SECRET - 1);
+	return secret_keep(word.value, strlen(word.value));
+}
+
+/* Reads the password file, which may be a pipe. */
+static void
+read_file(struct passwords *p, struct setting file)
+{
+	char *text = xmalloc(CONFFILE_SIZE + 2);
+	const char *wrong, *path = quotable(file.value);
+	struct stat st;
+	ssize_t len;
+
+	len = conffile_read(file.value, text, CONFFILE_SIZE + 2, &st);
+	if (len == -1)
+		usage_error("%s: '%s' cannot be read: %s", file.name, path,
+		    strerror(errno));
+	if (st.st_mode & S_IROTH)
+		usage_error("%s: '%s' is readable by others; chmod 600 it",
+		    file.name, path);
+	if (len > CONFFILE_SIZE)
+		usage_error("%s: '%s' is larger than %d KB", file.name, path,
+		    CONFFILE_SIZE / 1024);
+	wrong = passwords_parse(p, text, (size_t)len);
+	explicit_bzero(text, (size_t)len);
+	free(text);
+	if (wrong != NULL && p->shown[0] != '\0')
+		usage_error("%s:%d: '%s' %s", path, p->line, p->shown, wrong);
+	else if (wrong != NULL)
+		usage_error("%s:%d: the line %s", path, p->line, wrong);
+}
+
+/* The servers of a place: how many are TLS, and how many are in clear. */
+struct tally {
+	int tls, clear;
+};
+
+static void
+count(struct tally *t, const char *url)
+{
+	if (strncmp(url, "rediss", 6) == 0)
+		t->tls++;
+	else if (url[0] != '/' && strncmp(url, "unix:", 5) != 0)
+		t->clear++;
+}
+
+/* Counts those of the environment, which may differ from those in use. */
+static void
+count_variable(struct tally *t)
+{
+	const char *url = settings_variable(SETTING_REDIS);
+
+	for (; url != NULL && *url != '\0'; url += strcspn(url, " \t\n")) {
+		url += strspn(url, " \t\n");
+		if (*url != '\0')
+			count(t, url);
+	}
+}
+
+/* Whether all servers that were named in this place are rediss://. */
+static bool
+tls_only(const struct servers *servers, const struct settings *s,
+    enum setting_place place)
+{
+	const struct conffile *c = &s->file;
+	struct tally t = { 0 };
+
+	switch (place) {
+	case PLACE_COMMAND_LINE:
+		for (int i = 0; i < servers->n; i++)
+			if (servers->place == PLACE_COMMAND_LINE)
+				count(&t, servers->address[i].text);
+		break;
+	case PLACE_ENVIRONMENT:
+		count_variable(&t);
+		break;
+	case PLACE_FILE:
+		for (int i = 0; i < c->n; i++)
+			if (strcmp(c->settings[i].name, "redis") == 0)
+				count(&t, c->settings[i].value);
+		break;
+	}
+	return t.tls > 0 && t.clear == 0;
+}
+
+/*
+ * Whether the configuration file names the server, and not with TLS if this URL
+ * is without.  The built-in default stands for a file that names none.
+ */
+static bool
+in_file(const struct servers *servers, const struct settings *s,
+    const struct address *a)
+{
+	const struct conffile *c = &s->file;
+	struct address named;
+
+	if (servers->is_default || servers->place == PLACE_FILE)
+		return true;
+	for (int i = 0; i < c->n; i++)
+		if (strcmp(c->settings[i].name, "redis") == 0 &&
+		    address_parse(&named, c->settings[i].value) == NULL &&
+		    address_same(&named, a) && (a->tls || !named.tls))
+			return true;
+	return false;
+}
+
+/* Writes how a line of a password file names the server, or its Sentinel. */
+static const char *
+line_of(const struct address *a, bool sentinel, char text[LINE_TEXT])
+{
+	const struct endpoint *at = &a->at[0];
+	bool v6 = strchr(at->host, ':') != NULL;
+
+	if (a->path[0] != '\0')
+		snprintf(text, LINE_TEXT, "%s", a->path);
+	else if (a->kind == ADDRESS_SENTINEL && !sentinel)
+		snprintf(text, LINE_TEXT, "/%s", a->master);
+	else
+		snprintf(text, LINE_TEXT, "%s%s%s:%d", v6 ? "[" : "", at->host,
+		    v6 ? "]" : "", at->port);
+	return text;
+}
+
+/* Returns the password of the line for the server, or NULL. */
+static const char *
+find_line(const struct passwords *p, const struct address *a)
+{
+	char master[ADDRESS_MASTER + 1];
+
+	if (a->path[0] != '\0')
+		return passwords_find(p, a->path, 0);
+	if (a->kind != ADDRESS_SENTINEL)
+		return passwords_find(p, a->at[0].host, a->at[0].port);
+	snprintf(master, sizeof(master), "/%s", a->master);
+	return passwords_find(p, master, 0);
+}
+
+/* Whether the connection to the server is readable on the way. */
+static bool
+in_clear(const struct address *a)
+{
+	return !a->tls && a->path[0] == '\0';
+}
+
+/*
+ * Returns why a password of the source must not go to the server, of which a
+ * password file would have that line, or NULL.  servers owns the text.
+ */
+static const char *
+refuse(struct servers *servers, const struct settings *s,
+    const struct source *src, const struct address *a, const char *line)
+{
+	int len = (int)strcspn(src->from.name, ":");
+
+	if (src->tls_only && in_clear(a))
+		return servers_note(servers,
+		    "that of %.*s is for rediss:// only, as its servers are; "
+		    "use a rediss:// URL",
+		    len, src->from.name);
+	if (src->single != NULL && src->from.place == PLACE_FILE &&
+	    !in_file(servers, s, a))
+		return servers_note(servers,
+		    "that of %s serves only the servers in that file; write "
+		    "'%s PASSWORD' into a --password-file",
+		    s->file.path, line);
+	return NULL;
+}
+
+static void
+fill_server(struct servers *servers, const struct settings *s,
+    struct address *a, const struct source *src)
+{
+	bool lines =
+	    servers->passwords.n > 0 && !(src->tls_only && in_clear(a));
+	char line[LINE_TEXT];
+
+	if (lines && (a->kind != ADDRESS_CLUSTER || a->password == NULL))
+		a->lines = &servers->passwords;
+	if (a->password != NULL || src->from.value == NULL)
+		return;
+	if (lines)
+		a->password = find_line(&servers->passwords, a);
+	if (a->password != NULL)
+		return;
+	a->withheld = refuse(servers, s, src, a, line_of(a, false, line));
+	if (a->withheld != NULL)
+		return;
+	if (src->single != NULL)
+		a->password = src->single;
+	else
+		a->withheld = servers_note(servers,
+		    "'%s' has no line for it; add '%s PASSWORD'",
+		    quotable(src->from.value), line);
+}
+
+/* Gives the Sentinels of a URL the password that is meant for them. */
+static void
+fill_sentinels(
+    struct servers *servers, const struct settings *s, struct address *a)
+{
+	struct source src = { .from =
+				  settings_find(s, SETTING_SENTINEL_PASSWORD) };
+	char line[LINE_TEXT];
+
+	if (src.from.value == NULL || a->kind != ADDRESS_SENTINEL)
+		return;
+	src.single = keep_word(src.from);
+	src.tls_only = tls_only(servers, s, src.from.place);
+	a->sentinel_withheld =
+	    refuse(servers, s, &src, a, line_of(a, true, line));
+	if (a->sentinel_withheld == NULL)
+		a->sentinel_password = src.single;
+}
+
+static struct source
+find_source(struct servers *servers, const struct settings *s)
+{
+	struct setting file, word;
+	struct source src = { .single = NULL };
+
+	credentials_find(s, &file, &word);
+	src.from = file.value != NULL ? file : word;
+	if (file.value != NULL) {
+		read_file(&servers->passwords, file);
+		src.single = servers->passwords.single;
+	} else if (word.value != NULL)
+		src.single = keep_word(word);
+	src.tls_only =
+	    src.from.value != NULL && tls_only(servers, s, src.from.place);
+	return src;
+}
+
+void
+credentials_fill(struct servers *servers, const struct settings *s)
+{
+	struct source src = find_source(servers, s);
+
+	for (int i = 0; i < servers->n; i++) {
+		struct address *a = &servers->address[i];
+
+		fill_server(servers, s, a, &src);
+		fill_sentinels(servers, s, a);
+		if (a->user[0] != '\0' && a->password == NULL)
+			usage_error("%s: '%s' has a user but no password; %s",
+			    servers->origin[i], a->text,
+			    a->withheld != NULL ?
+				a->withheld :
+				"write a password without a user as "
+				"redis://:PASSWORD@host");
+	}
+}
