@@ -246,12 +246,11 @@ note_duplicates(struct lock *l)
 {
 	for (int i = l->lease.nservers - 1; i >= 0; i--) {
 		const struct server *s = &l->servers[i];
-		const struct server *duplicate = lock_duplicate(l, s);
 
-		if (duplicate == NULL)
+		if (s->first == NULL)
 			continue;
-		l->same[0] = s->conn.address.text;
-		l->same[1] = duplicate->conn.address.text;
+		l->same[0] = s->first->conn.address.text;
+		l->same[1] = s->conn.address.text;
 	}
 }
 

@@ -74,6 +74,11 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 	    (s->release.sent > 0 || s->key.state != KEY_NONE);
 	const char *why = s->why;
 
+	if (s->first != NULL) {
+		snprintf(text, COMPLAINT, "the same server as %.800s",
+		    s->first->conn.address.text);
+		return text;
+	}
 	if (s->numbers.odd != NULL && !ending) {
 		snprintf(text, COMPLAINT, "%s", s->numbers.odd);
 		return text;

@@ -20,7 +20,8 @@ lock_deadline_ms(const struct lock *l)
 	int64_t valid_ms[LOCK_SERVERS] = { 0 };
 
 	for (int i = 0; i < l->lease.nservers; i++)
-		if (l->servers[i].numbers.odd == NULL)
+		if (l->servers[i].numbers.odd == NULL &&
+		    lock_counts_grant(l, &l->servers[i]))
 			valid_ms[i] = l->servers[i].valid_ms;
 	return quorum_largest(valid_ms, l->lease.nservers, l->lease.quorum);
 }
@@ -34,9 +35,11 @@ refresh_cb(void *arg, struct server *s)
 
 	for (int i = 0; i < l->lease.nservers; i++)
 		if (l->servers[i].numbers.odd == NULL &&
-		    l->servers[i].valid_ms > 0)
+		    l->servers[i].valid_ms > 0 &&
+		    l->servers[i].key.untrusted_since_ms == 0)
 			confirmed_ms[i] = l->servers[i].key.confirmed_ms;
-	s->duplicate = lock_duplicate(l, s);
+	if (l->lease.phase != PHASE_RELEASE)
+		lock_find_first(l, s);
 	l->lease.deadline_ms = lock_deadline_ms(l);
 	l->lease.confirmed_ms =
 	    quorum_largest(confirmed_ms, l->lease.nservers, l->lease.quorum);
@@ -187,24 +190,11 @@ lock_connect(struct lock *l)
 	}
 }
 
-const struct server *
-lock_duplicate(const struct lock *l, const struct server *s)
-{
-	for (int i = 0; i < l->lease.nservers; i++) {
-		const struct server *other = &l->servers[i];
-
-		if (other != s && s->conn.info.run_id[0] != '\0' &&
-		    strcmp(other->conn.info.run_id, s->conn.info.run_id) == 0)
-			return other;
-	}
-	return NULL;
-}
-
 bool
 lock_has_duplicates(const struct lock *l)
 {
 	for (int i = 0; i < l->lease.nservers; i++)
-		if (lock_duplicate(l, &l->servers[i]) != NULL)
+		if (l->servers[i].first != NULL)
 			return true;
 	return false;
 }

@@ -183,11 +183,14 @@ void lock_renew(struct lock *);
 void lock_cancel(struct lock *);
 
 /*
- * Returns another server that is the same as s under another address, or NULL;
- * and whether there is such a pair.
+ * In duplicate.c. lock_find_first() finds out which address has the vote of the
+ * server that s leads to, and sets s->first. lock_counts_grant() returns whether
+ * v_i of s counts: not if the same server has granted a later one.
  */
-const struct server *
-lock_duplicate(const struct lock *, const struct server *s);
+void lock_find_first(struct lock *, struct server *s);
+bool lock_counts_grant(const struct lock *, const struct server *s);
+
+/* Whether two addresses lead to one server. */
 bool lock_has_duplicates(const struct lock *);
 
 /*

@@ -39,6 +39,17 @@ server_init(struct server *s, const struct lease *lease, struct loop *loop,
 	s->conn.ask_info = lease->nservers > 1 || lease->grace_ms > 0;
 }
 
+/*
+ * Whether another address releases the lock on this server.  The second release
+ * would not find the key.  Of a lock that was not held an acquire may be on its
+ * way at each of them.
+ */
+static bool
+first_releases(const struct server *s)
+{
+	return s->first != NULL && s->lease->held;
+}
+
 /* Returns the kind of request that the lease requires now. */
 static enum request_kind
 wanted_kind(const struct server *s, int64_t now)
@@ -64,7 +75,11 @@ wanted_kind(const struct server *s, int64_t now)
 		    REQUEST_ACQUIRE :
 		    REQUEST_NONE;
 	case PHASE_HOLD:
-		if (s->key.state == KEY_OURS)
+		/*
+		 * Another address has the key there.  A renewal neither creates
+		 * nor replaces it.
+		 */
+		if (s->key.state == KEY_OURS || s->first != NULL)
 			return REQUEST_RENEW;
 		if (s->queue.maybe && s->vote == VOTE_REFUSED)
 			return REQUEST_LEAVE;
@@ -75,7 +90,9 @@ wanted_kind(const struct server *s, int64_t now)
 		 */
 		return now < l->deadline_ms ? REQUEST_ACQUIRE : REQUEST_NONE;
 	case PHASE_RELEASE:
-		return server_may_have_ours(s) ? REQUEST_RELEASE : REQUEST_NONE;
+		return server_may_have_ours(s) && !first_releases(s) ?
+		    REQUEST_RELEASE :
+		    REQUEST_NONE;
 	}
 	return REQUEST_NONE;
 }
@@ -401,6 +418,8 @@ server_begin_release(struct server *s, int64_t now)
 	s->pace.next_ms = now;
 	s->release.sent = 0;
 	s->release.vote = VOTE_PENDING;
+	if (first_releases(s))
+		return false;
 	if (server_may_have_ours(s))
 		return true;
 	if (s->lease->started && s->recorded && s->conn.state == CONN_READY)
@@ -424,7 +443,7 @@ server_again(struct server *s)
 	s->in_flight.heals = s->queue.sent_ticket = s->recorded =
 	    s->queue.waiter_ahead = false;
 	s->valid_ms = s->key.untrusted_since_ms = s->key.confirmed_ms =
-	    s->key.granted_ms = 0;
+	    s->key.granted_ms = s->key.barred_ms = 0;
 	s->pace.block_ms = s->pace.poll_ms = s->pace.next_ms = 0;
 	s->fence = 0;
 	s->slot = 0;

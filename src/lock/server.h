@@ -12,7 +12,7 @@
 
 /*
  * Fills zeroed memory; the server and the lease must stay in place.
- * refresh_cb(arg, server) updates the lease and ->duplicate; it is called
+ * refresh_cb(arg, server) updates the lease and ->first; it is called
  * before a reply is judged and before a request is chosen. conn_release() frees
  * everything.
  */

@@ -28,29 +28,19 @@
 #define FOREIGN_MS      25 /* first interval under a holder that wakes nobody */
 #define FOREIGN_MAX_MS  250
 
-/* Whether s is the later of two addresses of one server; the earlier votes. */
-static bool
-is_duplicate(const struct server *s, const struct server *duplicate)
-{
-	return duplicate != NULL &&
-	    (s->link.opened_ms > duplicate->link.opened_ms ||
-		(s->link.opened_ms == duplicate->link.opened_ms &&
-		    s > duplicate));
-}
-
 /*
- * Whether the server's grant counts.  Not if we set the key on a server that
- * may have forgotten another holder.  Not if we set it while the lock was held,
- * until a majority is known to have kept its keys past that moment.
+ * Whether the server's grant counts.  Not if another address has the server's
+ * vote.  Not if we set the key on a server that may have forgotten another
+ * holder.  Not if we set it while the lock was held, until a majority is known
+ * to have kept its keys past that moment.
  */
 static bool
 vote_trusted(const struct server *s)
 {
-	const struct server *duplicate = s->duplicate;
-
+	if (s->first != NULL || s->key.barred_ms > clock_now_ms())
+		return false;
 	return s->key.untrusted_since_ms == 0 ||
-	    (server_past_restart_grace(s) && !is_duplicate(s, duplicate) &&
-		(duplicate == NULL || duplicate->valid_ms <= clock_now_ms()) &&
+	    (server_past_restart_grace(s) &&
 		(s->lease->phase == PHASE_ACQUIRE ||
 		    s->lease->confirmed_ms > s->key.untrusted_since_ms));
 }
@@ -85,6 +75,7 @@ server_granted(struct server *s, const struct reply *a)
 		info("%s: %s: vote counts now", l->name, s->conn.address.text);
 	s->key.untrusted_since_ms = 0;
 	s->valid_ms = a->sent_ms + lease_valid_ms(l->ttl_ms);
+	memcpy(s->key.run_id, s->conn.info.run_id, sizeof(s->key.run_id));
 }
 
 /*
@@ -216,7 +207,6 @@ static void
 acquire_answered(struct server *s, const struct reply *a)
 {
 	const struct lease *l = s->lease;
-	const struct server *duplicate = s->duplicate;
 	bool made =
 	    s->key.state != KEY_OURS; /* by this acquire or one like it */
 	bool first = !server_may_have_ours(s);
@@ -242,14 +232,8 @@ acquire_answered(struct server *s, const struct reply *a)
 	if (l->nservers == 1)
 		s->queue.maybe = false;
 	s->slot = st.slot;
-	if (!server_past_restart_grace(s) ||
-	    (made && (s->in_flight.heals || duplicate != NULL)))
+	if (!server_past_restart_grace(s) || (made && s->in_flight.heals))
 		s->key.untrusted_since_ms = clock_now_ms();
-	if (made && duplicate != NULL && l->phase == PHASE_HOLD)
-		warn("%s: %s and %s are the same server and have one vote "
-		     "together",
-		    l->name, s->conn.address.text,
-		    duplicate->conn.address.text);
 	server_granted(s, a);
 	if (l->phase == PHASE_ACQUIRE && !server_past_restart_grace(s))
 		reject_young_vote(s);
@@ -275,9 +259,6 @@ renew_answered(struct server *s, const struct reply *a)
 	if (read_state(s, a, &st) == -1 || (st.granted && st.fence == 0))
 		server_malformed(s, a);
 	else if (st.granted) {
-		if (s->key.untrusted_since_ms == 0 &&
-		    is_duplicate(s, s->duplicate))
-			s->key.untrusted_since_ms = clock_now_ms();
 		s->fence = st.fence;
 		s->queue.maybe = s->queue.maybe && !s->in_flight.leaves;
 		server_granted(s, a);

@@ -206,7 +206,8 @@ send_renew(struct server *s)
 	const struct lease *l = s->lease;
 	char ttl[24], fence[24], start[RECORD] = "";
 	bool granted = s->grant.length_ms != 0;
-	bool starts = l->started && (granted || !s->recorded);
+	bool starts =
+	    l->started && (granted || !s->recorded) && s->first == NULL;
 	const char *const args[] = { ttl, fence, start, granted ? "1" : "0" };
 
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);

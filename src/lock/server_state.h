@@ -42,7 +42,7 @@ enum key_state {
 /* A server and its part in the lock. */
 struct server {
 	const struct lease *lease;
-	/* Updates *lease and ->duplicate. */
+	/* Updates *lease and ->first. */
 	void (*refresh_cb)(void *arg, struct server *);
 	void *arg;
 	struct conn conn;
@@ -86,7 +86,14 @@ struct server {
 		int64_t confirmed_ms; /* sending of the last grant */
 		int64_t
 		    untrusted_since_ms; /* but our key is there; 0: trusted */
+		int64_t barred_ms; /* not counted before, see duplicate.c */
+		char run_id[INFO_RUN_ID]; /* of the server that granted v_i */
 	} key;
+	struct {
+		char run_id[INFO_RUN_ID]; /* of the server there; empty: none */
+		int64_t since_ms; /* the first connection that found it */
+		bool warned;
+	} identity;
 	int64_t valid_ms; /* v_i */
 	int64_t fence;    /* the server's counter, while the key is ours */
 	int slot;         /* the slot granted; 0: none */
@@ -105,9 +112,10 @@ struct server {
 		int64_t sent_nonce; /* in the last acquire; nonces only grow */
 		int64_t nonce;      /* in our beat; 0: used up */
 		int64_t sent_ms; /* when the acquire with the nonce was sent */
-		int64_t length_ms;      /* of an unconfirmed grant; 0: none */
-	} grant;                        /* see server_grant.h */
-	const struct server *duplicate; /* the same server at another address */
+		int64_t length_ms; /* of an unconfirmed grant; 0: none */
+	} grant;                   /* see server_grant.h */
+	/* The address of the same server that has its vote; NULL: this one. */
+	const struct server *first;
 	int64_t sent_ms;    /* when the last answered request was sent */
 	int64_t slowest_ms; /* slowest reply so far; -1: none */
 	enum vote vote;     /* on acquire or renewal */
@@ -148,8 +156,8 @@ server_names_success(const struct server *s)
 static inline enum vote
 server_vote(const struct server *s)
 {
-	return s->numbers.odd != NULL &&
-		(s->vote == VOTE_GRANTED || s->vote == VOTE_REFUSED) ?
+	return s->first != NULL || s->key.barred_ms > clock_now_ms() ||
+		(s->numbers.odd != NULL && server_has_voted(s)) ?
 	    VOTE_UNAVAILABLE :
 	    s->vote;
 }

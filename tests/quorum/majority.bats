@@ -101,6 +101,43 @@ just_renewed() {
 	eventually servers_free 3
 }
 
+# run_clients: the ids of the runs' connections to server 1, oldest first.
+run_clients() {
+	redis_at s1 client list |
+		sed -n '/ user=default /s/^id=\([0-9]*\) .*/\1/p' | sort -n
+}
+two_clients() { [ "$(run_clients | wc -l)" = 2 ]; }
+
+# renewals_after N: server 2 has renewed the lock more often than that.
+renewals() { grep -c 's2.sock: renewed' "$bg_err" || :; }
+renewals_after() { (($(renewals) > $1)); }
+
+# bats test_tags=quick
+@test "an address that begins to lead to another of the servers takes no vote from it" {
+	local i
+
+	ln -s "$BATS_FILE_TMPDIR/s3.sock" moves.sock
+	redlock_bg -v -k a -t 1s -r "$(server_url 1)" -r "$(server_url 2)" \
+	    -r "unix://$PWD/moves.sock" -- sh -c \
+	    'until [ -e let-go ]; do sleep 0.02; done'
+	eventually server_held 3
+	ln -s "$BATS_FILE_TMPDIR/s1.sock" new.sock
+	mv new.sock moves.sock
+	redis_kill s3
+	eventually two_clients
+	# The direct connections break, and are back at once.
+	for i in 1 2 3 4; do
+		redis_at s1 client kill id "$(run_clients | head -n 1)" >/dev/null
+		eventually renewals_after $(($(renewals) + 1))
+	done
+	server_held 1
+	touch let-go
+	redlock_ended 0
+	grep -q 's1.sock are the same server' "$bg_err"
+	eventually servers_free 1 2
+	[ "$(redis_at s1 --raw xlen '{redlock:a}:~runs')" = 2 ]
+}
+
 @test "a key put back on a server proves nothing while a majority does not reply" {
 	trio_start -t 12s --kill-after 100ms
 	eventually begun_at 1 2 3

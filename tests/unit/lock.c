@@ -1590,6 +1590,75 @@ late_votes(void)
 	lock_close(&world.lock);
 }
 
+/*
+ * Two addresses of one server, in a lock that a majority holds.  The address of
+ * the third server begins to lead to the first at 100 ms.
+ */
+static void
+moved_address(void)
+{
+	/* The first keeps the vote, though its connection is the later one. */
+	begin(3, 1000, 100);
+	SAME_INT(acquire(), LOCK_HELD);
+	world.servers[2].run_id = "a";
+	cut(2, 100);
+	cut(0, 500);
+	hold(5000);
+	CHECK(deadline() > 5000);
+	CHECK(valid(0) > 5000);
+	CHECK(valid(2) <= 988);
+	SAME_INT(count(2, ACQUIRE), 1);
+	SAME_INT(released(0), RELEASE_DONE);
+	SAME_INT(count(2, RELEASE), 0);
+	lock_close(&world.lock);
+
+	/* It votes again when its address leads to its own server. */
+	begin(3, 1000, 100);
+	SAME_INT(acquire(), LOCK_HELD);
+	world.servers[2].run_id = "a";
+	cut(2, 100);
+	hold(2000);
+	SAME_INT(valid(2), 988);
+	world.servers[2].run_id = "c";
+	cut(2, 2000);
+	hold(5000);
+	CHECK(valid(2) > 5000);
+	lock_close(&world.lock);
+
+	/* It stands in for the first once the vote of that is over. */
+	begin(5, 1000, 100);
+	plan((const char *const[]){
+	    "yes yes silent", "yes", "yes", "yes", "yes" });
+	SAME_INT(acquire(), LOCK_HELD);
+	world.servers[2].run_id = "a";
+	cut(2, 100);
+	hold(987);
+	SAME_INT(valid(0), 988);
+	SAME_INT(valid(2), 988);
+	hold(2500);
+	SAME_INT(valid(0), 988);
+	CHECK(valid(2) > 2500);
+	lock_close(&world.lock);
+}
+
+/* Of the grants of one server only the latest counts. */
+static void
+one_grant_each(void)
+{
+	begin(5, 1000, 100);
+	SAME_INT(acquire(), LOCK_HELD);
+	for (int i = 0; i < 5; i++)
+		world.lock.servers[i].valid_ms = START + 1000 + 100 * i;
+	SAME_INT(deadline(), 1200);
+	snprintf(world.lock.servers[4].key.run_id, INFO_RUN_ID, "a");
+	SAME_INT(deadline(), 1200);
+	snprintf(world.lock.servers[3].key.run_id, INFO_RUN_ID, "a");
+	SAME_INT(deadline(), 1100);
+	world.lock.servers[3].valid_ms = world.lock.servers[4].valid_ms;
+	SAME_INT(deadline(), 1100);
+	lock_close(&world.lock);
+}
+
 static void
 graces(void)
 {
@@ -1967,6 +2036,10 @@ static const struct tap_test tests[] = {
 	    late_votes },
 	{ "a young server has no vote with a grace", graces },
 	{ "the same server twice is refused", same_servers },
+	{ "an address that moves to another server takes no vote from it",
+	    moved_address },
+	{ "of the grants of one server only the latest counts",
+	    one_grant_each },
 	{ "a release waits for a majority only", release_of_many },
 	{ "a release waits a little for those it was not first to ask",
 	    stragglers },

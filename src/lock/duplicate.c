@@ -1,0 +1,105 @@
+/*
+ * Two addresses that lead to one server have one vote: a virtual IP that moved,
+ * or a server that copies another's run_id.
+ *
+ * The server's vote belongs to one of them, the first.  The other is not trusted
+ * from the moment at which both are known, and counts again only after the v_i
+ * of the first.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "lock/lock.h"
+
+static bool
+same_run(const char a[INFO_RUN_ID], const char b[INFO_RUN_ID])
+{
+	return a[0] != '\0' && strcmp(a, b) == 0;
+}
+
+/* A new connection that finds the same server changes nothing. */
+static void
+identify(struct server *s)
+{
+	const char *run_id = s->conn.info.run_id;
+
+	if (run_id[0] == '\0' || same_run(run_id, s->identity.run_id))
+		return;
+	memcpy(s->identity.run_id, run_id, sizeof(s->identity.run_id));
+	s->identity.since_ms = s->link.opened_ms;
+	s->identity.warned = false;
+}
+
+static bool
+has_trusted_vote(const struct server *s, int64_t now)
+{
+	return s->key.untrusted_since_ms == 0 && s->valid_ms > now;
+}
+
+/* Whether the vote of their server belongs to a rather than to b. */
+static bool
+precedes(const struct server *a, const struct server *b, int64_t now)
+{
+	bool a_ready = a->conn.state == CONN_READY;
+	bool b_ready = b->conn.state == CONN_READY;
+
+	if (has_trusted_vote(a, now) != has_trusted_vote(b, now))
+		return has_trusted_vote(a, now);
+	if (a_ready != b_ready)
+		return a_ready;
+	if (a->identity.since_ms != b->identity.since_ms)
+		return a->identity.since_ms < b->identity.since_ms;
+	return a < b;
+}
+
+static void
+warn_once(const struct lock *l, struct server *s)
+{
+	if (!s->identity.warned)
+		warn("%s: %s and %s are the same server and have one vote "
+		     "together",
+		    l->lease.name, s->conn.address.text,
+		    s->first->conn.address.text);
+	s->identity.warned = true;
+}
+
+void
+lock_find_first(struct lock *l, struct server *s)
+{
+	int64_t now = clock_now_ms();
+
+	identify(s);
+	s->first = NULL;
+	for (int i = 0; i < l->lease.nservers; i++) {
+		const struct server *other = &l->servers[i];
+
+		if (other == s ||
+		    !same_run(other->identity.run_id, s->identity.run_id) ||
+		    !precedes(other, s, now))
+			continue;
+		if (s->first == NULL || precedes(other, s->first, now))
+			s->first = other;
+		if (other->valid_ms > s->key.barred_ms)
+			s->key.barred_ms = other->valid_ms;
+	}
+	if (s->first == NULL || l->lease.phase != PHASE_HOLD)
+		return;
+	if (s->key.untrusted_since_ms == 0)
+		s->key.untrusted_since_ms = now;
+	warn_once(l, s);
+}
+
+bool
+lock_counts_grant(const struct lock *l, const struct server *s)
+{
+	for (int i = 0; i < l->lease.nservers; i++) {
+		const struct server *other = &l->servers[i];
+
+		if (other != s && same_run(other->key.run_id, s->key.run_id) &&
+		    (other->valid_ms > s->valid_ms ||
+			(other->valid_ms == s->valid_ms && other < s)))
+			return false;
+	}
+	return true;
+}
