@@ -694,7 +694,8 @@ commands() {
 }
 
 @test "the usual acquire, renewal and release send few commands" {
-	[ "$(commands acquire me 1)" = 'exists 1 get 2 set 2 time 1' ]
+	[ "$(commands acquire me 1)" = \
+	    'del 1 exists 1 get 2 pexpire 1 set 2 time 1' ]
 	[ "$(commands renew me 1 1000)" = 'get 2 pexpire 1' ]
 	[ "$(commands release me 1 0 0 "$(value) ended=1 status=0")" = \
 	    'del 1 exists 1 get 1 pexpire 1 xadd 1' ]

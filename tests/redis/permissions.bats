@@ -163,26 +163,101 @@ denied() {
 	done
 }
 
-@test "a run without permission leaves nothing behind" {
+# nobody_kept_out: no run holds a lock, and none waits for one.
+nobody_kept_out() {
+	redis keys '*' |
+		grep -v -e '~fence$' -e '~runs$' -e '~skips$' -e '~success$' | not grep .
+}
+
+@test "a run without permission leaves nothing behind, and a run that can release its lock has it" {
 	local how refused=0 word
 
 	for word in "${permitted[@]}"; do
-		[[ $word == +* && $word != +del ]] || continue
+		[[ $word == +* ]] || continue
 		redis acl setuser default "-${word#+}"
-		for how in '' -s '--slots 2'; do
+		for how in '' -s '--slots 2' '--min-hold 1ms'; do
 			# shellcheck disable=SC2086
-			run redlock -k a $how -- true
-			if [ "$status" -eq 77 ]; then
-				echo "without $word: $how"
-				redis keys '*' |
-					grep -v -e '~fence$' -e '~runs$' -e '~skips$' -e '~success$' | not grep .
-				refused=$((refused + 1))
-			fi
+			run redlock -k a $how -- touch started
+			echo "without $word: $how: $output"
+			[ -e started ] && started=0 || started=77
+			rm -f started
+			[ "$status" -eq "$started" ]
+			eventually nobody_kept_out
+			refused=$((refused + (status == 77)))
 			redis flushall
 		done
 		redis acl setuser default "$word"
 	done
-	((refused > 12))
+	((refused > 20))
+}
+
+@test "of a run without most of the permissions that the release needs no lock is left" {
+	redis acl setuser default -del -pexpire -hdel -hget -hgetall -pttl
+	for how in '' -s '--slots 2'; do
+		# shellcheck disable=SC2086
+		run -77 --separate-stderr redlock -k a $how -- touch started
+		says "; the user needs $(permissions redlock:)"
+		eventually nobody_kept_out
+	done
+	[ ! -e started ]
+}
+
+@test "a waiter without permission to release ends with 77 at once, and no release grants it the lock" {
+	local how word
+
+	redis acl setuser other on nopass "${permitted[@]}"
+	for how in '' -s '--slots 2'; do
+		for word in del pexpire hdel; do
+			[[ $word != hdel || $how == -s ]] || continue
+			redis acl setuser other "-$word"
+			# shellcheck disable=SC2086
+			hold a ${how/#-s/}
+			# shellcheck disable=SC2086
+			REDISCLI_AUTH=x run -77 --separate-stderr redlock \
+			    -r "redis://other@$tcp" -k a -w 1m $how -- touch started
+			says 'the user needs ~'
+			let_go
+			redis acl setuser other "+$word"
+		done
+	done
+	redis acl deluser other
+	[ ! -e started ]
+}
+
+@test "a reader without permission to leave the others does not join them" {
+	local word
+
+	redis acl setuser other on nopass "${permitted[@]}"
+	for word in del pexpire hdel hget hgetall pttl; do
+		redis acl setuser other "-$word"
+		hold a -s
+		REDISCLI_AUTH=x run -77 --separate-stderr redlock \
+		    -r "redis://other@$tcp" -k a -s -- touch started
+		says 'the user needs ~'
+		redlock --status --json -k a >json
+		grep -q '"holders":' json
+		[ "$(grep -c '"pid"' json)" -eq 1 ]
+		let_go
+		eventually nobody_kept_out
+		redis acl setuser other "+$word"
+	done
+	redis acl deluser other
+	[ ! -e started ]
+}
+
+@test "several servers: a permission that only renewals need is missed before COMMAND starts" {
+	local name
+
+	redis_at other acl setuser default on nopass "${permitted[@]}"
+	for name in redis other; do
+		redis_at "$name" acl setuser default -pexpire
+	done
+	run -77 --separate-stderr redlock --restart-grace 0 \
+	    -r "unix://$BATS_FILE_TMPDIR/redis.sock" \
+	    -r "unix://$BATS_FILE_TMPDIR/other.sock" -k a -- touch started
+	redis_at other acl setuser default +pexpire
+	says 'the user needs ~'
+	[ ! -e started ]
 }
 
 @test "a message names a key pattern that is missing" {

@@ -190,6 +190,11 @@ if refused then
 	end
 	if heartbeat > 0 and ticket == 0 and not over then
 		join()
+		local failed = lacks_right()
+		if failed then
+			pcall(leave, token)
+			return failed
+		end
 	end
 	local waiting, place = sweep()
 	local reply, ticket_here = refusal(), call('ZSCORE', queue, token)

@@ -16,6 +16,7 @@
 --	2, 3 ..	the further slots; slot 1 is the lock itself
 --	slots	the number of slots, as long as a run holds one
 --	taken	an index of more than FEW slots, see slots.lua
+--	none	a key that never exists, see lacks_right()
 --	success	the last run that succeeded: its value up to the command
 -- ARGV: our id, our token, the mode ("exclusive", "shared" or "slots"), the
 -- capacity (the number of slots; 1 in the other modes), and the requested slot

@@ -63,9 +63,10 @@ end
 -- readers.  Returns true; false if the key already exists; or an error as a
 -- table.
 local function hold(who, shares, its, ms)
-	if not (shares and value == SHARED) then
-		local done = redis.pcall('SET', lock, shares and SHARED or its, 'NX', 'PX', ms)
-		if not done or done.err then
+	local joins = shares and value == SHARED
+	if not joins then
+		local done = set_lock(shares and SHARED or its, ms, who == token)
+		if done ~= true then
 			return done
 		end
 		value = shares and SHARED or its
@@ -82,6 +83,11 @@ local function hold(who, shares, its, ms)
 				value = false
 			end
 			return done
+		end
+		local failed = joins and who == token and lacks_right()
+		if failed then
+			call('HSET', readers, who, lasting(-1, its))
+			return failed
 		end
 		share_for(ms)
 	end

@@ -25,6 +25,31 @@ local function record(what, its, how)
 	append('runs', '200', what, its .. how)
 end
 
+-- Returns an error if the user may not release the lock: tries each command of
+-- the release on a key that never exists.  Call it only after the first write of
+-- the script: Redis checks its memory only until a script has written, and DEL
+-- would count as that write.
+local function lacks_right()
+	local function denied(command, ...)
+		local done = redis.pcall(command, KEYS[2] .. 'none', ...)
+		return type(done) == 'table' and done.err and done
+	end
+	return denied('DEL') or denied('PEXPIRE', 1) or mode ~= 'exclusive' and denied('PTTL') or
+		shared and (denied('HGET', '') or denied('HGETALL') or denied('HDEL', '') or denied('ZSCORE', ''))
+end
+
+-- Sets the lock, unless it exists.  Returns whether it did, or an error as a
+-- table.  Our own lock expires at once if we may not release it; that takes only
+-- SET, which has just worked.
+local function set_lock(its, ms, is_ours)
+	local done = redis.pcall('SET', lock, its, 'NX', 'PX', ms)
+	local failed = done and (done.err and done or is_ours and lacks_right())
+	if failed and not done.err then
+		call('SET', lock, its, 'XX', 'PX', 1)
+	end
+	return failed or done and true
+end
+
 -- Builds a value whose owner has it since that time, or from now on.
 local function value_of(its_id, details, since_us)
 	return string.format('%ssince=%.0f %s', its_id, math.floor((since_us or now_us()) / 1000), details)
