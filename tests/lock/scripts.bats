@@ -838,6 +838,167 @@ commands() {
 	[ "$(redis exists '{redlock:a}:~slots')" = 0 ]
 }
 
+## Expiries that a clock set back has made impossible
+
+# lasts KEY FROM TO: the key expires in so many ms.
+lasts() {
+	local ms
+	ms=$(redis pttl "$1")
+	if ((ms <= $2 || ms > $3)); then
+		echo "$1 expires in $ms ms" >&2
+		return 1
+	fi
+}
+
+# entry_lasts HASH FIELD FROM TO: so does an entry.
+entry_lasts() {
+	local ms
+	ms=$((($(redis hget "$1" "$2" | cut -d ' ' -f 1) - $(now_us)) / 1000))
+	if ((ms <= $3 || ms > $4)); then
+		echo "$2 lasts for $ms ms" >&2
+		return 1
+	fi
+}
+
+# entry_prolong HASH FIELD...: these entries end in an hour.
+entry_prolong() {
+	local name hash=$1
+	shift
+	for name; do
+		redis hset "$hash" "$name" "$(($(now_us) + 3600000000)) $(
+		    redis hget "$hash" "$name" | cut -d ' ' -f 2-)" >/dev/null
+	done
+}
+
+@test "a refused acquire cuts a lease that its TTL does not explain, and only that does" {
+	local details="$details ttl=20000"
+	acquire me 1
+	redis pexpire "$lock" 3600000
+	limit=1000 slot=1 script_run status '' ''
+	renew you 1 2000
+	release you 1
+	lasts "$lock" 3500000 3600000
+	[ "$(acquire you 1 | first)" = 0 ]
+	lasts "$lock" 10000 20000
+	[ "$(renew me 1 1000 | first)" = 1 ]
+	# Small steps of the clock cut nothing.
+	redis pexpire "$lock" 79000
+	acquire you 1
+	lasts "$lock" 70000 79000
+	redis pexpire "$lock" 3600000
+	(($(acquire you 1 1000 0 60000 1 | field pttl) <= 20000))
+}
+
+@test "a refused acquire cuts a cooldown to its own length, not to that of a lease" {
+	local details="$details ttl=20000 hold=30000"
+	acquire me 1
+	release me '1 ' 25000 1
+	redis pexpire "$lock" 89000
+	acquire you 1
+	lasts "$lock" 80000 89000
+	redis pexpire "$lock" 3600000
+	acquire you 1
+	lasts "$lock" 20000 30000
+	[[ $(value) == "cooldown "* ]]
+}
+
+@test "an expiry is never cut if its length is missing, unreadable or below 100 ms, or the value foreign" {
+	local its ours='redlock-run/2 token=me try=1 since=1 pid=1 host=h user=u command=c'
+	for its in "$ours" "$ours ttl=" "$ours ttl=2x" "$ours ttl=99" "$ours ttl=-5" \
+	    "$ours ttl=x ttl=20000" "$ours xttl=20000" "$ours hold=20000" \
+	    "cooldown $ours ttl=20000" "cooldown $ours ttl=20000 hold=0" \
+	    "frozen $ours ttl=20000 hold=20000" "? ttl=20000" "x ttl=20000" \
+	    "cooldown cooldown $ours ttl=20000 hold=20000" "ttl=20000"; do
+		redis set "$lock" "$its" px 3600000
+		[ "$(acquire you 1 | first)" = 0 ]
+		lasts "$lock" 3500000 3600000 || { echo "$its" >&2; return 1; }
+	done
+	redis set "$lock" "$ours ttl=20000"
+	acquire you 1
+	[ "$(redis pttl "$lock")" = -1 ]
+}
+
+@test "shared: a refused acquire cuts the leases and cooldowns of readers, each to its own length" {
+	local details="$details ttl=20000"
+	limit=0
+	acquire one 1
+	details="$details hold=40000" acquire two 1
+	release two '1 ' 40000 1
+	redis hset "$readers" old "$(($(now_us) + 3600000000)) redlock-run/2 token=old try=1 since=1 pid=1"
+	redis pexpire "$lock" 3600000
+	redis pexpire "$readers" 3600000
+	entry_prolong "$readers" one two
+	limit=1 acquire you 1
+	entry_lasts "$readers" one 10000 20000
+	entry_lasts "$readers" two 30000 40000
+	entry_lasts "$readers" old 3500000 3600000
+	lasts "$lock" 3500000 3600000
+	redis hdel "$readers" old
+	limit=1 acquire you 1
+	lasts "$lock" 30000 40000
+	lasts "$readers" 30000 40000
+	# A reader that renewed after the step, and died.
+	redis hdel "$readers" two
+	redis hset "$readers" one "1 $(redis hget "$readers" one | cut -d ' ' -f 2-)"
+	redis pexpire "$lock" 3600000
+	limit=1 acquire you 1
+	eventually free
+	limit=1
+	[ "$(acquire you 1 | first)" = 1 ]
+}
+
+@test "shared: a key without readers is never cut" {
+	redis set "$lock" '~shared' px 3600000
+	acquire you 1
+	lasts "$lock" 3500000 3600000
+	redis hset "$readers" strange nonsense
+	acquire you 1
+	lasts "$lock" 3500000 3600000
+}
+
+@test "slots: a refused acquire cuts every slot, in whatever mode it comes" {
+	local n limit=3
+	local details="$details ttl=60000"
+	for n in 1 2 3; do
+		slot=$n acquire "t$n" 1
+	done
+	redis pexpire '{redlock:a}:~slots' 3600000
+	redis pexpire "$lock" 3600000
+	redis pexpire '{redlock:a}:~3' 3600000
+	acquire you 1
+	lasts "$lock" 50000 60000
+	lasts '{redlock:a}:~2' 50000 60000
+	lasts '{redlock:a}:~3' 50000 60000
+	redis pexpire '{redlock:a}:~3' 3600000
+	[ "$(limit=1 acquire you 1 | field reason)" = 1 ]
+	lasts '{redlock:a}:~3' 50000 60000
+}
+
+@test "a refused acquire cuts the beat of a dead waiter to the length that the beat names" {
+	acquire me 1
+	acquire dead 1 1000 100 15000 1
+	acquire silent 1 1000 200 15000 1
+	[[ $(redis hget "$beat" dead) == *' exclusive 1 beat=15000 redlock-run/2 token=dead try=1 pid=1'* ]]
+	redis hset "$beat" silent "$(redis hget "$beat" silent | sed 's/ beat=[0-9]*//')"
+	entry_prolong "$beat" dead silent
+	acquire you 1
+	entry_lasts "$beat" dead 10000 15000
+	entry_lasts "$beat" silent 3500000 3600000
+	# Also where it waits in another mode.
+	redis del "$lock"
+	entry_prolong "$beat" dead
+	[ "$(limit=2 slot=2 acquire you 1 | field reason)" = 1 ]
+	entry_lasts "$beat" dead 10000 15000
+}
+
+@test "a refusal stays one where nothing may be cut" {
+	redis set "$lock" '~shared' px 3600000
+	redis hset "$readers" me "$(($(now_us) + 3600000000)) redlock-run/2 token=me try=1 since=1 pid=1 host=h user=u command=c ttl=1000"
+	redis acl setuser default -hset
+	run -75 redlock -k a -- true
+	entry_lasts "$readers" me 3500000 3600000
+}
+
 ## The index of many slots
 
 taken='{redlock:a}:~taken'
@@ -885,6 +1046,17 @@ deadline() {
 	[[ $(redis get '{redlock:a}:~17') == *token=new*unconfirmed ]]
 	gets new 17
 	[[ $(redis info commandstats) != *cmdstat_mget* ]]
+}
+
+@test "index: a refused acquire cuts the slots that end last, and their entries" {
+	local details="$details ttl=20000"
+	slots_filled 1 39
+	redis pexpire '{redlock:a}:~slots' 3600000
+	redis pexpire '{redlock:a}:~7' 3600000
+	redis zadd "$taken" "$(deadline 7 3600000)" t7
+	refused new
+	lasts '{redlock:a}:~7' 10000 20000
+	(($(redis zscore "$taken" t7) <= $(deadline 7 20000)))
 }
 
 @test "index: a slot that is deleted or expires before its entry is found, and given once" {

@@ -29,6 +29,7 @@
 #ifndef SET_FORWARD
 #define SET_FORWARD	0	/* so many clocks of servers are */
 #endif
+#define FAR		7	/* an expiry that a clock set back has put off */
 
 /* what a client is doing */
 #define IDLE		0
@@ -60,7 +61,11 @@ typedef Link {			/* between a client and a server */
 
 typedef Server {
 	unsigned key : 3;	/* OWNER, 0: free */
+#ifdef SET_BACK
+	unsigned left : 3;	/* ticks until it expires, or FAR */
+#else
 	unsigned left : 2;	/* ticks until it expires */
+#endif
 	unsigned up : 2;	/* ticks since the start, at most OLD */
 	Link link[2]
 };
@@ -79,6 +84,9 @@ Client client[2];
 byte delayed, restarts, forward;
 bit yes;			/* what serve() answers */
 bit one_holder, no_gap, votes_backed, nothing_left;
+#ifdef SET_BACK
+bit bounded;
+#endif
 #ifdef MIN_HOLD
 unsigned cooldown : 2;		/* ticks of the cooldown that is promised */
 unsigned kept : 2;		/* servers that keep it, inside a step */
@@ -121,6 +129,30 @@ inline forget(c, i)
 	L.value = 0; L.release = 0; L.orphan = 0
 }
 
+/*
+ * A refused acquire cuts an expiry that the key's own length cannot explain to
+ * that length.  After that no key lasts longer.
+ */
+#if defined(MIN_HOLD) && !defined(CUT_BY_TTL)
+#define LENGTH		(S.key == COOLDOWN -> MIN_HOLD : TTL)
+#else
+#define LENGTH		TTL
+#endif
+
+inline refuse(i)
+{
+#ifdef SET_BACK
+#if defined(CUT_SHORT)
+	S.left = (S.left == FAR -> LENGTH - 1 : S.left);
+#elif !defined(NEVER_CUT)
+	S.left = (S.left == FAR -> LENGTH : S.left);
+#endif
+	bounded = bounded && S.left != FAR
+#else
+	skip
+#endif
+}
+
 /* ---- the server's scripts, and what a client makes of an answer ---- */
 
 inline serve(c, i, what, with)
@@ -136,6 +168,7 @@ inline serve(c, i, what, with)
 	:: yes ->
 		S.key = (what == RELEASE -> 0 : OWNER(c, with));
 		S.left = (what == RELEASE -> 0 : TTL)
+	:: !yes && what == ACQUIRE -> refuse(i)
 	:: else
 	fi
 }
@@ -377,6 +410,18 @@ inline set_forward(i)
 	}
 }
 
+#ifdef SET_BACK
+inline set_back(i)
+{
+	d_step {
+		S.key != 0 && S.left != FAR ->
+		printf("server %d: sets its clock back\n", NAME(i));
+		S.left = FAR;
+		done()
+	}
+}
+#endif
+
 /* A connection is cut, and the request under way is lost ... */
 inline lose(c, i)
 {
@@ -435,7 +480,11 @@ inline tick_link(c, i)
 
 inline tick_server(i)
 {
+#ifdef SET_BACK
+	S.left = (S.left == FAR || S.left == 0 -> S.left : S.left - 1);
+#else
 	DOWN(S.left);
+#endif
 	S.key = (S.left > 0 -> S.key : 0);
 	S.up = (S.up < OLD -> S.up + 1 : OLD);
 	tick_link(0, i); tick_link(1, i)
@@ -490,6 +539,9 @@ inline done()
 	votes_backed = BACKED(0, 0) && BACKED(0, 1) && BACKED(0, 2) &&
 	    BACKED(1, 0) && BACKED(1, 1) && BACKED(1, 2);
 	assert(one_holder);
+#ifdef SET_BACK
+	assert(bounded);
+#endif
 #ifdef MIN_HOLD
 	cooldown_kept = (cooldown == 0 || !HELD(0) && !HELD(1));
 	assert(cooldown_kept);
@@ -507,7 +559,10 @@ inline done()
 
 init {
 	d_step {
-		server[0].up = OLD; server[1].up = OLD; server[2].up = OLD
+		server[0].up = OLD; server[1].up = OLD; server[2].up = OLD;
+#ifdef SET_BACK
+		bounded = 1
+#endif
 	};
 	do
 	EACH_CLIENT(begin)
@@ -527,6 +582,9 @@ init {
 #endif
 	EACH_SERVER(restart)
 	EACH_SERVER(set_forward)
+#ifdef SET_BACK
+	EACH_SERVER(set_back)
+#endif
 #ifdef LOSS
 	EACH_LINK(lose)
 	EACH_LINK(cut)

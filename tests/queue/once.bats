@@ -234,7 +234,7 @@ ran_at() {
 	busy_hold 1
 	waiter_queues 1 --once-per 20h
 	waiter_queues 2
-	[[ $(redis hget "$beat" "${token[1]}") == *' nonce=0' ]]
+	[[ $(redis hget "$beat" "${token[1]}") == *' nonce=0 redlock-run/2 token='* ]]
 	waiter_stop 1
 	let_go_with 1
 	waiter_outlives 1

@@ -10,6 +10,59 @@ setup() { faults_setup; }
 teardown() { faults_teardown; }
 teardown_file() { redis_stop_all; }
 
+## A server's clock that is set back
+
+# clocked_start: a server with a clock of its own, up for two hours, is the one
+# that redlock-run uses.
+clocked_start() {
+	preload offset
+	[[ ! -e $BATS_FILE_TMPDIR/clocked.server ]] || redis_kill clocked
+	clock_set -7200000
+	LD_PRELOAD=$preload CLOCK_OFFSET=$PWD/clock redis_start clocked
+	clock_set 0
+	redis_use "unix://$BATS_FILE_TMPDIR/clocked.sock"
+	export servers=clocked
+}
+
+# holder_killed: that redlock_bg and its COMMAND are.
+holder_killed() {
+	kill -KILL "$bg_pid"
+	eventually gone "$bg_pid"
+	touch let-go
+}
+
+# clock_set MS: its clock is off by so much.
+clock_set() {
+	printf '%+019d\n' "$1" 1<>clock
+}
+
+@test "a server's clock that is set back by an hour keeps no dead holder's lock for longer than its TTL" {
+	clocked_start
+	hold a -t 2s
+	holder_killed
+	clock_set -3600000
+	run -75 redlock -k a -- true
+	run -0 redlock -k a -w 30s -- true
+}
+
+@test "a server's clock that is set back by an hour keeps no cooldown for longer than --min-hold" {
+	clocked_start
+	redlock -k a --min-hold 2s -- true
+	clock_set -3600000
+	run -75 redlock -k a -- true
+	run -0 redlock -k a -w 30s -- true
+}
+
+@test "a server's clock that is set back costs no living holder its lock" {
+	clocked_start
+	hold a -t 3s
+	clock_set -3600000
+	for _ in {1..30}; do
+		run -75 redlock -k a -- true
+	done
+	let_go
+}
+
 ## A host that stands still
 
 # has_stopped: that redlock_bg is stopped, or has ended without.

@@ -9,7 +9,7 @@
 local details, ttl, ticket, heartbeat = ARGV[6], ARGV[7], tonumber(ARGV[9]), tonumber(ARGV[10])
 local only, start, heals = ARGV[11] == '1', ARGV[12], ARGV[14] == '1'
 local once_per = tonumber(ARGV[15])
-local nonce = once_per > 0 and ' nonce=0' or ARGV[13] ~= '' and ' nonce=' .. ARGV[13] or ''
+local nonce = once_per > 0 and 'nonce=0 ' or ARGV[13] ~= '' and 'nonce=' .. ARGV[13] .. ' ' or ''
 local SWEEP, SHARE = 64, 4
 
 -- Returns the ticket of a newcomer: the time, but later than the last ticket in
@@ -28,7 +28,8 @@ local function join()
 	else
 		attempt('ZADD', queue, 'NX', string.format('%.0f', next_ticket()), token)
 	end
-	attempt('HSET', beat, token, lasting(heartbeat, mode .. ' ' .. capacity .. ' ' .. id .. details .. nonce))
+	local fields = 'beat=' .. ARGV[10] .. ' ' .. nonce
+	attempt('HSET', beat, token, lasting(heartbeat, mode .. ' ' .. capacity .. ' ' .. fields .. id .. details))
 	if call('PTTL', queue) < 1.5 * heartbeat then
 		redis.pcall('PEXPIRE', queue, 2 * heartbeat)
 		redis.pcall('PEXPIRE', beat, 2 * heartbeat)
@@ -54,6 +55,81 @@ local function in_our_way()
 	end
 end
 
+-- If the server's clock was set back, expiries lie too far ahead.  A refusal cuts
+-- those that their own length cannot explain: of a lease its TTL, of a cooldown
+-- its --min-hold.  A holder's lease still counts from a request sent before.
+-- Small steps of a clock cut nothing, and neither does a value that names no
+-- length or is not ours.  A failure changes no refusal.
+local SLACK_MS = 60000
+local function longest(its)
+	local kept = its:match('^cooldown (.*)$')
+	return token_of(kept or its) and length_in(kept or its, kept and 'hold' or 'ttl')
+end
+
+-- Returns when an entry that lasts until until_us has to end.  A longer one is
+-- written anew, for ms.
+local function cut_entry(key, who, what, until_us, ms)
+	if not ms or until_us <= now_us() + (ms + SLACK_MS) * 1e3 then
+		return until_us
+	end
+	call('HSET', key, who, lasting(ms, what))
+	return now_us() + ms * 1e3
+end
+
+-- The key that readers share lasts no longer than the last of them.
+local function cut_readers()
+	local all, last_us = call('HGETALL', readers), nil
+	for i = 1, #all, 2 do
+		local until_us, its = all[i + 1]:match('^(%d+) (.*)$')
+		if its then
+			until_us = cut_entry(readers, all[i], its, tonumber(until_us), longest(its))
+			last_us = math.max(last_us or 0, until_us)
+		end
+	end
+	local ms = last_us and math.max(math.ceil((last_us - now_us()) / 1e3), 1)
+	if ms and call('PTTL', KEYS[1]) > ms + SLACK_MS then
+		call('PEXPIRE', KEYS[1], ms)
+		call('PEXPIRE', readers, ms)
+	end
+end
+
+local function cut_slot(n)
+	local key = slot_key(n)
+	local left_ms = call('PTTL', key)
+	local its = left_ms > SLACK_MS and read(key)
+	local ms = its and longest(its)
+	if its == SHARED then
+		cut_readers()
+	elseif ms and left_ms > ms + SLACK_MS then
+		call('PEXPIRE', key, ms)
+		redis.pcall('ZADD', taken, 'XX', index_score(n, ms), token_of(its:gsub('^cooldown ', '')))
+	end
+end
+
+-- No slot lasts longer than the number of slots.  Of more than FEW the index has
+-- those that end last.
+local function cut_lock()
+	cut_slot(1)
+	local n = others and call('PTTL', KEYS[2] .. 'slots') > SLACK_MS and
+		tonumber(redis.pcall('GET', KEYS[2] .. 'slots')) or 1
+	for i = 2, n <= FEW and n or 1 do
+		cut_slot(i)
+	end
+	for i, score in ipairs(n > FEW and redis.pcall('ZRANGE', taken, -SHARE, -1, 'WITHSCORES') or {}) do
+		if i % 2 == 0 and slot_in(score) then
+			cut_slot(slot_in(score))
+		end
+	end
+end
+
+local function cut_beat(waiter)
+	local its, until_us = alive(call('HGET', beat, waiter))
+	local fields = its and its:match('^%S+ %S+ (.-)redlock%-run/')
+	if fields then
+		cut_entry(beat, waiter, its, until_us, length_in(fields, 'beat'))
+	end
+end
+
 -- Removes dead waiters from a part of the queue, another part each time, so
 -- that they do not pile up behind the living.  Of a long queue the part is
 -- small, since many waiters send this, but grows where it finds dead ones.
@@ -66,7 +142,11 @@ local function sweep()
 	repeat
 		local dead = 0
 		for _, waiter in ipairs(call('ZRANGE', queue, from, from + size - 1)) do
-			if alive(call('HGET', beat, waiter)) then
+			local its, until_us = alive(call('HGET', beat, waiter))
+			if its then
+				if until_us > now_us() + SLACK_MS * 1e3 then
+					pcall(cut_beat, waiter)
+				end
 				living = living + 1
 				place = not long and waiter == token and living or place
 			else
@@ -111,6 +191,7 @@ local function used_otherwise()
 	for waiter, said in waiters() do
 		if waiter ~= token then
 			if (said.slots and said.capacity or 1) ~= wanted then
+				pcall(cut_beat, waiter)
 				return value_of(said.id, said.details, call('ZSCORE', queue, waiter)), said.shares
 			end
 			return nil
@@ -143,6 +224,7 @@ end
 if not mine and not heals then
 	local its, shares = used_otherwise()
 	if its then
+		pcall(cut_lock)
 		return skipped(refused_for(USED_OTHERWISE, its, shares), 'mode')
 	end
 end
@@ -184,6 +266,7 @@ if not ours and not refused then
 	end
 end
 if refused then
+	pcall(cut_lock)
 	if first and not value then
 		wake(first)
 		hurry(first)

@@ -5,9 +5,10 @@
 -- same slot of a Redis Cluster:
 --	fence	the counter
 --	queue	waiter to ticket
---	beat	waiter to "DEADLINE_US MODE CAPACITY ID DETAILS nonce=NONCE"; the
---		nonce only if the waiter can take a grant with the wake, and 0 if
---		it takes no grant at all, but has to ask (--once-per)
+--	beat	waiter to "DEADLINE_US MODE CAPACITY [FIELD ]... ID DETAILS"; its
+--		fields are beat=MS, for how long a beat lasts, and nonce=NONCE,
+--		which is there only if the waiter can take a grant with the wake,
+--		and 0 if it takes no grant at all, but has to ask (--once-per)
 --	wake:T	the list on which the waiter T blocks, with one element: "1", it
 --		must send an acquire, or "NONCE FENCE MS", it has the lock for MS
 --	readers	shared holder to "DEADLINE_US VALUE"

@@ -22,6 +22,19 @@ local function token_of(its)
 	return its and its:match('^redlock%-run/2 token=(%S+)')
 end
 
+-- Returns the text of the first field of that name; nil if it is absent.
+local function field(its, name)
+	return (' ' .. its .. ' '):match(' ' .. name .. '=(%S*) ')
+end
+
+-- Returns the length in ms in that field; nil if it is absent, unreadable or
+-- below 100 ms, which is less than any TTL.
+local function length_in(its, name)
+	local text = field(its, name)
+	local ms = text and text:find('^%d+$') and tonumber(text)
+	return ms and ms >= 100 and ms or nil
+end
+
 -- mine is the value of our token, in any slot or share.
 local mine
 local function claim(its)

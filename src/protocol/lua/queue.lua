@@ -43,12 +43,11 @@ end
 -- Returns a living waiter's beat; nil if the waiter is dead.
 local function beat_of(waiter)
 	local said = alive(call('HGET', beat, waiter))
-	local its_mode, its_capacity, its_id, details = (said or ''):match(
-		'^(%l+) (%d+) (redlock%-run/2 token=%S+ try=%d+ )(.*)$')
+	local its_mode, its_capacity, fields, its_id, details = (said or ''):match(
+		'^(%l+) (%d+) (.-)(redlock%-run/2 token=%S+ try=%d+ )(.*)$')
 	if not its_mode then
 		return nil
 	end
-	local before, nonce = details:match('^(.*) nonce=(%d+)$')
 	return {
 		said = said,
 		exclusive = its_mode == 'exclusive',
@@ -56,8 +55,8 @@ local function beat_of(waiter)
 		slots = its_mode == 'slots',
 		capacity = tonumber(its_capacity),
 		id = its_id,
-		details = before or details,
-		nonce = nonce,
+		details = details,
+		nonce = field(fields, 'nonce'),
 	}
 end
 
