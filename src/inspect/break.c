@@ -3,9 +3,7 @@
  * each server, so no other run can lose the lock, whatever happens in between.
  * A run that cannot have a majority keeps its votes.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +16,6 @@
 #include "inspect/break.h"
 #include "inspect/lockinfo.h"
 #include "inspect/query.h"
-#include "process/proc.h"
-#include "process/signals.h"
 #include "protocol/key.h"
 #include "protocol/owner.h"
 #include "protocol/quorum.h"
@@ -98,19 +94,25 @@ possible_holder(const struct status *st, const char *token)
 	return votes >= st->query.quorum ? first : NULL;
 }
 
-/* Whether the owner's process runs on this host; a zombie does not count. */
-static bool
-runs_here(const struct owner *o)
+/* Reports what a process on this host with the holder's pid proves. */
+static void
+report_process(const char *name, const struct owner *o)
 {
-	struct owner us;
-	struct proc p;
-
-	owner_init(&us, "", 0);
-	if (o->in_cooldown || o->pid <= 0 || strcmp(o->host, us.host) != 0)
-		return false;
-	if (procs_visible() && proc_read(o->pid, &p) == 0)
-		return p.running;
-	return kill(o->pid, 0) == 0 || errno == EPERM;
+	switch (owner_process(o)) {
+	case PROCESS_SAME:
+		warn("%s: process %d is running on this host; the holder "
+		     "does not look dead",
+		    name, (int)o->pid);
+		break;
+	case PROCESS_EARLIER:
+	case PROCESS_OTHER:
+		notice("%s: process %d on this host started at another time "
+		       "than the holder; it is not the holder",
+		    name, (int)o->pid);
+		break;
+	case PROCESS_NONE:
+		break;
+	}
 }
 
 /* Prints a word quoted for a shell. */
@@ -176,10 +178,7 @@ print_suggestion(const struct options *opt, const struct server_view *o,
 		return;
 	}
 	notice("%s: %s", name, holding(text, o, h));
-	if (runs_here(&h->owner))
-		warn("%s: process %d is running on this host; the holder "
-		     "does not look dead",
-		    name, (int)h->owner.pid);
+	report_process(name, &h->owner);
 	if (h->owner.in_cooldown)
 		notice("%s: its command has ended; to free the lock now, run",
 		    name);

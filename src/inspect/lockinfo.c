@@ -3,16 +3,19 @@
  * majority of all configured servers reports it, so one faulty server cannot
  * make up a holder or hide one.
  */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "inspect/lockinfo.h"
 #include "inspect/scan.h"
-#include "process/signals.h"
+#include "process/proc.h"
 #include "protocol/key.h"
 #include "protocol/owner.h"
 #include "protocol/quorum.h"
@@ -289,6 +292,26 @@ holder_overdue(const struct holder *h)
 	return h->ours && !h->owner.in_cooldown &&
 	    !owner_is_unconfirmed(h->value, h->len) && h->ttl_ms >= 0 &&
 	    h->ttl_ms < h->owner.ttl_ms / 2;
+}
+
+enum owner_process
+owner_process(const struct owner *o)
+{
+	bool ourselves = o->pid == getpid();
+	unsigned long long start = (unsigned long long)o->start_ticks;
+	struct proc p;
+
+	if (o->in_cooldown || o->pid <= 0 || !owner_on_this_host(o))
+		return PROCESS_NONE;
+	if (!procs_visible() || proc_read(o->pid, &p) == -1)
+		return !ourselves && (kill(o->pid, 0) == 0 || errno == EPERM) ?
+		    PROCESS_SAME :
+		    PROCESS_NONE;
+	if (start != 0 && p.start != start)
+		return start < p.start ? PROCESS_EARLIER : PROCESS_OTHER;
+	if (ourselves)
+		return start != 0 ? PROCESS_OTHER : PROCESS_NONE;
+	return p.running ? PROCESS_SAME : PROCESS_NONE;
 }
 
 int

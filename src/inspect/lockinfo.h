@@ -97,6 +97,22 @@ int64_t holder_age_ms(const struct lock_info *, const struct holder *);
  */
 bool holder_overdue(const struct holder *);
 
+/* How the process on this host that has an owner's pid relates to the owner. */
+enum owner_process {
+	PROCESS_NONE,    /* there is none, or nothing is known about it */
+	PROCESS_SAME,    /* it is the owner, or may be */
+	PROCESS_EARLIER, /* the owner's process began before it */
+	PROCESS_OTHER    /* the owner's began after it, or before a reboot */
+};
+
+/*
+ * Compares pid and start, and never since, which is the server's clock.  Every
+ * other host of the same name counts as this one.  Nobody waits for itself, so
+ * this process is never the owner.  Without a start in the owner's value a
+ * process with its pid may be the owner.
+ */
+enum owner_process owner_process(const struct owner *);
+
 /*
  * Returns the capacity of a lock with slots, according to its holders; else 0.
  */

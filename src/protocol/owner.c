@@ -41,6 +41,23 @@ user_name(char *buf, size_t size)
 		fclose(passwd);
 }
 
+static void
+host_name(char buf[OWNER_FIELD])
+{
+	memset(buf, 0, OWNER_FIELD);
+	if (gethostname(buf, OWNER_FIELD - 1) == -1 || buf[0] == '\0')
+		snprintf(buf, OWNER_FIELD, "localhost");
+}
+
+bool
+owner_on_this_host(const struct owner *o)
+{
+	char host[OWNER_FIELD];
+
+	host_name(host);
+	return strcmp(o->host, host) == 0;
+}
+
 void
 owner_init(struct owner *o, const char *argv0, int slots)
 {
@@ -51,8 +68,7 @@ owner_init(struct owner *o, const char *argv0, int slots)
 	uuid_generate_random(uuid);
 	uuid_unparse_lower(uuid, o->token);
 	o->pid = getpid();
-	if (gethostname(o->host, sizeof(o->host) - 1) == -1 || !o->host[0])
-		snprintf(o->host, sizeof(o->host), "localhost");
+	host_name(o->host);
 	user_name(o->user, sizeof(o->user));
 	if (slash != NULL && slash[1] != '\0')
 		argv0 = slash + 1;
@@ -121,6 +137,9 @@ owner_details(const struct owner *o, char buf[OWNER_DETAILS])
 	if (o->hold_ms > 0)
 		n += (size_t)snprintf(
 		    buf + n, OWNER_DETAILS - n, " hold=%" PRId64, o->hold_ms);
+	if (o->start_ticks > 0)
+		n += (size_t)snprintf(buf + n, OWNER_DETAILS - n,
+		    " start=%" PRId64, o->start_ticks);
 	if (o->slots > 0)
 		n += (size_t)snprintf(
 		    buf + n, OWNER_DETAILS - n, " slots=%d", o->slots);
@@ -207,6 +226,7 @@ take_options(struct owner *o, const char *p, const char *end)
 {
 	o->ttl_ms = read_number(p, end, "ttl", INT64_MAX);
 	o->hold_ms = read_number(p, end, "hold", INT64_MAX);
+	o->start_ticks = read_number(p, end, "start", INT64_MAX);
 	o->slots = (int)read_number(p, end, "slots", INT_MAX);
 	p = find_field(p, end, "message");
 	if (!take_field(&p, end, "message", o->message, sizeof(o->message)))

@@ -2,7 +2,7 @@
  * The owner value: the content of a lock's key.
  *
  *	redlock-run/2 token=UUID try=N since=MS pid=N host=H user=U command=C
- *	    ttl=MS [hold=MS] [slots=N] [message=M]
+ *	    ttl=MS [hold=MS] [start=TICKS] [slots=N] [message=M]
  *
  * The id, up to and including the blank after try, identifies the attempt, and
  * the scripts compare nothing else.  The server fills in since, by its own
@@ -37,9 +37,10 @@ struct owner {
 	pid_t pid;
 	int64_t since_ms; /* the server's wall clock; only of a parsed value */
 	bool in_cooldown;
-	int slots;       /* capacity of the lock; 0: it has no slots */
-	int64_t ttl_ms;  /* of its lease; 0: unknown */
-	int64_t hold_ms; /* --min-hold: the longest cooldown; 0: none */
+	int slots;           /* capacity of the lock; 0: it has no slots */
+	int64_t ttl_ms;      /* of its lease; 0: unknown */
+	int64_t hold_ms;     /* --min-hold: the longest cooldown; 0: none */
+	int64_t start_ticks; /* when pid started, since boot; 0: unknown */
 	char message[OWNER_MESSAGE]; /* the user's own; empty: none */
 };
 
@@ -48,6 +49,9 @@ struct owner {
  * base name of argv0. slots is the capacity of a lock with slots, else 0.
  */
 void owner_init(struct owner *, const char *argv0, int slots);
+
+/* Whether the owner's host has the name of this one. */
+bool owner_on_this_host(const struct owner *);
 
 /* Whether text has the form of a token. */
 bool owner_is_token(const char *text);

@@ -13,6 +13,7 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "config/advice.h"
+#include "inspect/lockinfo.h"
 #include "protocol/acl.h"
 #include "protocol/owner.h"
 #include "protocol/state.h"
@@ -38,6 +39,26 @@ report_released(const struct lock *l, int64_t took_ms)
 
 	info("%s: released in %" PRId64 "ms, on %s", lock_name(l), took_ms,
 	    lock_agreed(l, true, text));
+}
+
+/*
+ * Returns the word that tells a holder from a process of this host, perhaps
+ * this one, that has the same pid by chance: as after the restart of a
+ * container.
+ */
+static const char *
+which(const struct owner *o)
+{
+	switch (owner_process(o)) {
+	case PROCESS_EARLIER:
+		return "an earlier ";
+	case PROCESS_OTHER:
+		return "another ";
+	case PROCESS_NONE:
+	case PROCESS_SAME:
+		break;
+	}
+	return "";
 }
 
 /* Writes the reply, or the outage, that made a majority impossible. */
@@ -122,10 +143,9 @@ report_busy(const struct lock *l, int64_t waited_ms)
 	if (lock_mode(l) == LOCK_SLOTTED)
 		snprintf(slots, sizeof(slots), "all %d slots taken, one ",
 		    lock_capacity(l));
-	notice("%s: %s%sheld %sby %s%s, %s%s%s", lock_name(l), waited, slots,
-	    v->readers > 0 ? "shared " : "",
-	    owner_who(who, &v->owner, v->value, v->len), held, lease, waiting,
-	    hint);
+	notice("%s: %s%sheld %sby %s%s%s, %s%s%s", lock_name(l), waited, slots,
+	    v->readers > 0 ? "shared " : "", which(o),
+	    owner_who(who, o, v->value, v->len), held, lease, waiting, hint);
 }
 
 void
@@ -163,7 +183,7 @@ report_waiting(const struct lock *l)
 	else if (!v->taken)
 		notice("%s: waiting for our turn", lock_name(l));
 	else
-		notice("%s: waiting for %s", lock_name(l),
+		notice("%s: waiting for %s%s", lock_name(l), which(&v->owner),
 		    owner_who(who, &v->owner, v->value, v->len));
 }
 
@@ -205,8 +225,8 @@ describe_holder(const struct lock_state *v, int64_t aged_ms, int64_t usual_ms,
 		    duration_format(v->ttl_ms - aged_ms, age), o->user, o->host,
 		    owner_what(what, o));
 	else
-		snprintf(text, size, "behind %s@%s (%s) for %s%s%s", o->user,
-		    o->host, owner_what(what, o),
+		snprintf(text, size, "behind %s%s@%s (%s) for %s%s%s", which(o),
+		    o->user, o->host, owner_what(what, o),
 		    duration_format(owner_age_ms(o, now_us), age),
 		    known ? ", usually " : "",
 		    known ? duration_format(usual_ms, usual) : "");

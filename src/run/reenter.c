@@ -60,11 +60,9 @@ waits_for_us(const struct owner *run)
 	pid_t pid = getpid(), parent = getppid(), session = getsid(run->pid);
 	pid_t command = inherited_command(), sid;
 	bool foreign = true;
-	struct owner us;
 	struct proc up;
 
-	owner_init(&us, "", 0);
-	if (strcmp(run->host, us.host) != 0 || session == -1)
+	if (owner_process(run) != PROCESS_SAME || session == -1)
 		return false;
 	for (;;) {
 		sid = getsid(pid);

@@ -462,6 +462,76 @@ break_script() {
 	kill -KILL "$parent"
 }
 
+# value_of PID [FIELD...]: the value of a holder on this host.
+value_of() {
+	redis set redlock:a "redlock-run/2 token=$nobody try=1 since=1 pid=$1 host=$(uname -n) user=u command=c ttl=60000${2:+ $2}" px 600000
+}
+
+@test "--break: a process that has the holder's pid but not its start is not the holder" {
+	local start stat
+	read -r stat <"/proc/$$/stat"
+	read -ra stat <<<"${stat##*) }"
+	start=${stat[19]}
+	value_of $$ "start=$start"
+	offers -k a
+	says "a: process $$ is running on this host; the holder does not look dead"
+	for start in 1 9000000000000; do
+		value_of $$ "start=$start"
+		offers -k a
+		[[ $stderr != *'is running'* ]]
+		says "a: process $$ on this host started at another time than the holder; it is not the holder"
+	done
+	# A value without it proves nothing.
+	value_of $$
+	offers -k a -q
+	[ "$stderr" = "redlock-run: a: process $$ is running on this host; the holder does not look dead" ]
+}
+
+# contained ARG...: a run that is the first process of a container; $container is
+# its pid outside.
+contained() {
+	unshare -pf --kill-child --mount-proc "$REDLOCK_RUN" -k a "$@" \
+	    >contained.out 2>contained.err 3>&- 4>&- &
+	unshare=$!
+	eventually pgrep -P "$unshare"
+	container=$(pgrep -P "$unshare")
+}
+
+# container_waits: its run is in the queue.
+container_waits() {
+	[ "$(redis zcard "$queue")" = 1 ]
+}
+
+@test "a waiter in a restarted container is not taken for the dead holder, and names an earlier one" {
+	local container unshare me
+	unshare -pf --mount-proc true 2>/dev/null ||
+		skip "no pid namespace can be made"
+	me="$(id -un)@$(uname -n) pid 1"
+	contained -t 1h -- sh -c 'touch there; exec sleep 1000'
+	eventually test -e there
+	kill -KILL "$container"
+	wait "$unshare" || :
+	contained -t 1h -w inf -- touch ran
+	eventually container_waits
+	eventually grep -q "a: waiting for an earlier $me (sh)\$" contained.err
+	run -1 --separate-stderr nsenter -t "$container" -p -m \
+	    "$REDLOCK_RUN" --break -k a
+	says "a: held by $me (sh)" \
+	    'a: process 1 on this host started at another time than the holder'
+	[[ $stderr != *'is running on this host'* ]]
+	bash -c "$output"
+	ended "$unshare" 0 contained.err
+	[ -e ran ]
+	# The one that does not wait says the same.
+	contained -t 1h -- sh -c 'touch there-too; exec sleep 1000'
+	eventually test -e there-too
+	kill -KILL "$container"
+	wait "$unshare" || :
+	run -75 --separate-stderr unshare -pf --kill-child --mount-proc \
+	    "$REDLOCK_RUN" -k a -- true
+	says "a: held by an earlier $me (sh) for "
+}
+
 @test "--break -q is silent, and --break -v reports each server" {
 	writer one -t 1h
 	clients_started one

@@ -224,6 +224,22 @@ waiting() {
 	redlock_ended 0
 }
 
+@test "the outer run's pid with another start is another process" {
+	redlock_bg -k a -- sh -c '
+		value=$($ADMIN_CLI -s "$1" get redlock:a)
+		other=$(echo "$value" | sed "s/ start=[0-9]*/ start=1/")
+		[ "$value" != "$other" ] || exit 10
+		$ADMIN_CLI -s "$1" set redlock:a "$other" keepttl
+		"$REDLOCK_RUN" -k a -- touch jumped 2>said
+		echo $? >status
+		$ADMIN_CLI -s "$1" set redlock:a "$value" keepttl' sh \
+	    "$BATS_FILE_TMPDIR/redis.sock"
+	redlock_ended 0
+	[ "$(cat status)" = 75 ]
+	[ ! -e jumped ]
+	grep -q "process $bg_pid holds the lock but does not wait" said
+}
+
 @test "a process that COMMAND waits for in another session is covered by its lock" {
 	redlock -k a -- sh -c 'setsid -w "$REDLOCK_RUN" -k a -- touch waited; :'
 	[ -e waited ]

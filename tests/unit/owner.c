@@ -63,6 +63,7 @@ same(const struct owner *got, const struct owner *want)
 	CHECK(got->in_cooldown == want->in_cooldown);
 	SAME_INT(got->ttl_ms, want->ttl_ms);
 	SAME_INT(got->hold_ms, want->hold_ms);
+	SAME_INT(got->start_ticks, want->start_ticks);
 	SAME_INT(got->slots, want->slots);
 	SAME_TEXT(got->message, want->message);
 }
@@ -217,13 +218,18 @@ options(void)
 	    "pid=4242 host=web1 user=deploy command=backup.sh ttl=60000 "
 	    "message=https://ci/7%20slots=2");
 	SAME_TEXT(owner_what(what, &o), "backup.sh: https://ci/7 slots=2");
+	o.start_ticks = 98765;
+	comes_back(&o);
+	SAME_TEXT(owner_details(&o, buf),
+	    "pid=4242 host=web1 user=deploy command=backup.sh ttl=60000 "
+	    "start=98765 message=https://ci/7%20slots=2");
 	o.slots = 7;
 	comes_back(&o);
 	o.hold_ms = 300000;
 	comes_back(&o);
 	SAME_TEXT(owner_details(&o, buf),
 	    "pid=4242 host=web1 user=deploy command=backup.sh ttl=60000 "
-	    "hold=300000 slots=7 message=https://ci/7%20slots=2");
+	    "hold=300000 start=98765 slots=7 message=https://ci/7%20slots=2");
 	/* Cut in the message, as scripts cut a long value. */
 	CHECK(owner_parse(&o, value, compose(value, &o, 1) - 8) == 0);
 	SAME_TEXT(o.message, "");
@@ -282,6 +288,7 @@ extremes_come_back(void)
 		memset(o.message, *c, sizeof(o.message) - 1);
 		o.ttl_ms = INT64_MAX;
 		o.hold_ms = INT64_MAX;
+		o.start_ticks = INT64_MAX;
 		o.slots = INT_MAX;
 		o.pid = INT_MAX;
 		o.since_ms = INT64_MAX;
