@@ -163,6 +163,17 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 	return buf;
 }
 
+bool
+lock_minority_fails(const struct lock *l)
+{
+	char text[COMPLAINT];
+	int failing = 0;
+
+	for (int i = 0; i < l->lease.nservers; i++)
+		failing += complaint(l, &l->servers[i], text)[0] != '\0';
+	return failing <= l->lease.nservers - l->lease.quorum;
+}
+
 int
 lock_servers(const struct lock *l)
 {

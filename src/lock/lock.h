@@ -249,4 +249,7 @@ const char *lock_broken_by(const struct lock *);
  */
 char *lock_why(const struct lock *, char buf[LOCK_WHY]);
 
+/* Whether lock_why() names a minority of the servers, or none. */
+bool lock_minority_fails(const struct lock *);
+
 #endif

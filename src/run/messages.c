@@ -61,9 +61,28 @@ which(const struct owner *o)
 	return "";
 }
 
-/* Writes the reply, or the outage, that made a majority impossible. */
+/*
+ * Without a refusal, writes why no renewal moved D.  Errors of a minority cannot
+ * have prevented that, but a pause of ours can.
+ */
+static void
+report_expiry(const struct lock *l, int64_t paused_ms, char *text, size_t size)
+{
+	char why[LOCK_WHY], pause[DURATION_TEXT];
+	bool known = lock_why(l, why)[0] != '\0';
+
+	if (paused_ms > 0 && lock_minority_fails(l))
+		snprintf(text, size,
+		    "redlock-run did not run for %s (stopped, asleep or "
+		    "overloaded)%s%s",
+		    duration_format(paused_ms, pause), known ? "; " : "", why);
+	else
+		snprintf(text, size, "renewals failed: %s",
+		    known ? why : "no answer yet");
+}
+
 void
-report_loss(const struct lock *l, char *text, size_t size)
+report_loss(const struct lock *l, int64_t paused_ms, char *text, size_t size)
 {
 	char who[OWNER_WHO], why[LOCK_WHY];
 	const struct lock_state *view = lock_state(l);
@@ -73,10 +92,8 @@ report_loss(const struct lock *l, char *text, size_t size)
 	if (lock_broken_by(l) != NULL)
 		snprintf(
 		    text, size, "broken by %s (--break)", lock_broken_by(l));
-	else if (view == NULL && why[0] == '\0')
-		snprintf(text, size, "%s", stood_still);
 	else if (view == NULL)
-		snprintf(text, size, "renewals failed: %s", why);
+		report_expiry(l, paused_ms, text, size);
 	else if (server == NULL)
 		snprintf(text, size, "no majority holds it any more: %s", why);
 	else if (view->readers > 0 && lock_mode(l) == LOCK_SHARED)

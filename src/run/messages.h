@@ -3,6 +3,7 @@
 #define MESSAGES_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "config/options.h"
 #include "lock/lock.h"
@@ -41,7 +42,12 @@ void report_failed(const struct options *, const struct lock *);
 /* Reports why COMMAND was not executed.  Returns the exit status for that. */
 int report_no_exec(const struct options *, int error);
 
-/* Writes why the lock is lost, as the end of a sentence. */
-void report_loss(const struct lock *, char *text, size_t size);
+/*
+ * Writes why the lock is lost, as the end of a sentence. paused_ms is for how
+ * long this process did not run since the last renewal, 0 if that is too short
+ * to matter.
+ */
+void
+report_loss(const struct lock *, int64_t paused_ms, char *text, size_t size);
 
 #endif

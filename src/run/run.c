@@ -303,7 +303,7 @@ released(struct run *run, enum lock_release_result result, int status)
 		if (run->lost || !run->child.started)
 			break;
 		run->lost = true;
-		report_loss(l, why, sizeof(why));
+		report_loss(l, 0, why, sizeof(why));
 		warn("%s: lock lost before %s ended: %s", lock_name(l),
 		    run->owner.command, why);
 		return run->opt->warn_on_loss ? status : EXIT_LOST;

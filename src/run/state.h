@@ -35,6 +35,8 @@ struct run {
 	int64_t guard_ms;       /* when to start the next guard */
 	int64_t guard_pause_ms; /* from that start to the next one */
 	bool guard_reported;    /* a failed start of a guard was reported */
+	int64_t turn_ms;        /* when this turn of the loop began */
+	int64_t paused_ms; /* for how long we did not run since D last moved */
 	int64_t outage_ms; /* when renewals began to fail; 0: they succeed */
 	bool outage_reported;
 	bool exit_reported;      /* COMMAND's end was reported */

@@ -71,9 +71,10 @@ lose(struct run *run, int64_t kill_ms)
 {
 	const struct lock *l = locks_about(&run->locks);
 	char text[OWNER_WHO + LOCK_WHY];
+	bool paused = run->paused_ms >= settle_ms(run);
 
 	run->lost = true;
-	report_loss(l, text, sizeof(text));
+	report_loss(l, paused ? run->paused_ms : 0, text, sizeof(text));
 	if (run->opt->warn_on_loss) {
 		warn("%s: lock lost: %s; %s runs on without it (--on-loss "
 		     "warn)",
@@ -94,6 +95,7 @@ lease_step(struct run *run, int64_t now)
 
 	if (deadline > now && deadline != run->deadline_ms) {
 		run->deadline_ms = deadline;
+		run->paused_ms = 0;
 		guard_set_deadline(&run->guard, guard_kill_ms(run));
 	}
 	kill_ms = run->deadline_ms - run_margin_ms(run);
@@ -271,6 +273,7 @@ static void
 stop_step(struct run *run)
 {
 	int signo = run->child.stopped_by;
+	int64_t stopped_ms;
 	char text[DURATION_TEXT];
 
 	run->child.stopped_by = 0;
@@ -283,7 +286,9 @@ stop_step(struct run *run)
 	run->child.continued = false;
 	run->guard_ms = clock_now_ms();
 	guard_step(run, run->guard_ms);
+	stopped_ms = clock_now_ms();
 	signals_stop_ourselves(signo);
+	run->paused_ms += clock_now_ms() - stopped_ms;
 	run->resumed = true;
 }
 
@@ -298,7 +303,7 @@ step(struct run *run)
 
 	if (run->child.stopped_by != 0)
 		stop_step(run);
-	now = clock_now_ms();
+	now = run->turn_ms = clock_now_ms();
 	wake = locks_step(&run->locks);
 	wake = min_ms(wake, lease_step(run, now));
 	wake = min_ms(wake, outage_step(run, now));
@@ -313,6 +318,17 @@ step(struct run *run)
 	return wake;
 }
 
+/* Adds the delay of a turn that was to end at wake. */
+static void
+add_pause(struct run *run, int64_t wake)
+{
+	int64_t now = clock_now_ms();
+	int64_t due_ms = wake > run->turn_ms ? wake : run->turn_ms;
+
+	if (now > due_ms)
+		run->paused_ms += now - due_ms;
+}
+
 int
 supervise(struct run *run)
 {
@@ -323,8 +339,10 @@ supervise(struct run *run)
 	degraded_init(&run->degraded, run->opt->names.joined,
 	    run->acquired_ms + run->opt->settings.node_timeout_ms,
 	    settle_ms(run));
-	while (wake = step(run), !c->gone)
+	while (wake = step(run), !c->gone) {
 		loop_turn(&run->loop, wake);
+		add_pause(run, wake);
+	}
 	drop_streams(run);
 	guard_dismiss(&run->guard);
 

@@ -222,6 +222,16 @@ teardown_file() { redis_stop_all; }
 	(($(trio_last_sign) < ends))
 	kill -CONT "$bg_pid"
 	redlock_ended 79
+	grep -qE 'a: lock lost: redlock-run did not run for [0-9.]+m?s \(stopped, asleep or overloaded\); stopping' \
+	    "$bg_err"
+}
+
+@test "a lease that ends before a server is given up for silent is not called a pause" {
+	hold a -t 1s --node-timeout 1s --kill-after 100ms
+	redis_freeze
+	redlock_ended 79
+	grep -q 'a: lock lost: renewals failed: no answer yet; stopping' "$bg_err"
+	redis_thaw
 }
 
 @test "COMMAND and all its processes die within a second if redlock-run is killed" {

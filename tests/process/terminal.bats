@@ -250,7 +250,7 @@ redlock_pid() {
 		until free
 		until gone $(cat pid)
 		type fg
-		see lock lost
+		see lock lost: redlock-run did not run for [\d.]+m?s \(stopped, asleep or overloaded\)
 		see @@
 		type echo "status $?"
 		see status 79

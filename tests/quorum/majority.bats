@@ -56,6 +56,22 @@ begun_at() {
 	servers_only_fences 1 2 3
 }
 
+@test "after a pause of redlock-run the reason is the pause, not the minority that was down" {
+	hold a -t 3s --kill-after 100ms
+	eventually begun_at 1 2 3
+	redis_kill s3
+	eventually grep -qE '2 of 3 servers.*s3.sock|s3.sock.*2 of 3 servers' \
+	    "$bg_err"
+	kill -STOP "$bg_pid"
+	eventually servers_free 1 2
+	kill -CONT "$bg_pid"
+	redlock_ended 79
+	grep -qE "a: lock lost: redlock-run did not run for [0-9.]+m?s \(stopped, asleep or overloaded\); $(server_url 3): .*; stopping" \
+	    "$bg_err"
+	redis_spawn s3
+	eventually redis_at s3 ping
+}
+
 # just_renewed: the lease of 12 s is younger than one; the next renewal is due
 # when it is four.
 just_renewed() {
