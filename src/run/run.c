@@ -16,7 +16,6 @@
 #include "base/duration.h"
 #include "base/exitcode.h"
 #include "base/log.h"
-#include "process/proc.h"
 #include "protocol/quorum.h"
 #include "run/environment.h"
 #include "run/forward.h"
@@ -152,15 +151,11 @@ wait_end_ms(const struct run *run)
 static int
 prepare(struct run *run)
 {
-	struct proc us;
-
 	run->asked_ms = clock_now_ms();
 	locks_connect(&run->locks);
 	owner_init(&run->owner, run->opt->command[0], run->opt->capacity);
 	run->owner.ttl_ms = run->opt->settings.ttl_ms;
 	run->owner.hold_ms = run->opt->min_hold_ms;
-	if (procs_visible() && proc_read(getpid(), &us) == 0)
-		run->owner.start_ticks = (int64_t)us.start;
 	if (run->opt->message != NULL)
 		snprintf(run->owner.message, sizeof(run->owner.message), "%s",
 		    run->opt->message);
@@ -170,6 +165,7 @@ prepare(struct run *run)
 		    "%s: not run: %s", run->opt->names.joined, strerror(errno));
 		return EXIT_OS;
 	}
+	run->owner.start_ticks = (int64_t)run->child.tree.start;
 	waiting_begin(&run->waiting, run->asked_ms, wait_end_ms(run));
 	return 0;
 }
