@@ -132,6 +132,25 @@ become_command(const struct options *opt, const struct signals *s)
 	exit(report_no_exec(opt, errno));
 }
 
+/*
+ * Reports that the lock is held by the outer run, which does not seem to wait
+ * for us.  In a pid namespace of our own we cannot tell, and may be about to
+ * wait for each other.
+ */
+static void
+report_outer(const struct options *opt, const struct owner *run)
+{
+	if (opt->wait_ms == 0)
+		notice("%s: process %d holds the lock but does not wait "
+		       "for this daemon; acquiring the lock normally",
+		    opt->names.joined, (int)run->pid);
+	else
+		notice("%s: held by the run that started us, as far as we "
+		       "can see; if so, this wait ends only with it: see "
+		       "\"Runs inside runs\" in redlock-run(7)",
+		    opt->names.joined);
+}
+
 void
 nested_run(const struct options *opt, const struct signals *s)
 {
@@ -158,9 +177,7 @@ nested_run(const struct options *opt, const struct signals *s)
 		return;
 	}
 	if (!waits_for_us(&run)) {
-		notice("%s: process %d holds the lock but does not wait "
-		       "for this daemon; acquiring the lock normally",
-		    opt->names.joined, (int)run.pid);
+		report_outer(opt, &run);
 		return;
 	}
 	if (other != NULL)

@@ -204,6 +204,30 @@ waiting() {
 	eventually not held a
 }
 
+@test "a nested run that cannot see whether its outer run waits for it reports at once why it waits" {
+	local why='redlock-run: a: held by the run that started us, as far as we can see; if so, this wait ends only with it: see "Runs inside runs" in redlock-run(7)'
+	unshare -pf --mount-proc true 2>/dev/null ||
+		skip "no pid namespace can be made"
+	redlock_bg -k a -- unshare -pf --mount-proc "$REDLOCK_RUN" -k a \
+	    -w inf -- true
+	eventually waiting
+	[ "$(head -n 1 "$bg_err")" = "$why" ]
+	kill -TERM "$bg_pid"
+	redlock_ended 143
+	run -75 --separate-stderr redlock -k a -- unshare -pf --mount-proc \
+	    "$REDLOCK_RUN" -q -k a -w 100ms -- true
+	silent
+	# So does a daemon, which may wait for a run that has all the time.
+	redlock_bg -k a -- sh -c '
+		setsid -f "$REDLOCK_RUN" -k a -w 60 -- true
+		until [ -e go ]; do sleep 0.02; done'
+	eventually waiting
+	[ "$(head -n 1 "$bg_err")" = "$why" ]
+	touch go
+	redlock_ended 0
+	eventually not held a
+}
+
 @test "variables that reach a process elsewhere do not open the lock" {
 	local inherited there
 
