@@ -46,7 +46,7 @@ main(int argc, char **argv)
 {
 	struct options opt;
 	struct signals signals;
-	int status;
+	struct exit_how how;
 
 	(void)argc;
 	signals_init(&signals);
@@ -54,12 +54,12 @@ main(int argc, char **argv)
 	cmdline_parse(&opt, argv); /* exits: -h, -V, bad usage */
 	if (opt.mode == MODE_RUN) {
 		nested_run(&opt, &signals); /* may not return */
-		status = run_job(&opt, &signals);
+		how = run_job(&opt, &signals);
 	} else {
-		status = run_query_mode(&opt);
+		how = exit_with(run_query_mode(&opt));
 	}
 	options_release(&opt);
-	if (status < 0)
-		die_of_signal(-status);
-	return status;
+	if (how.signalled)
+		die_of_signal(how.number);
+	return how.number;
 }

@@ -5,6 +5,8 @@
 #ifndef EXITCODE_H
 #define EXITCODE_H
 
+#include <stdbool.h>
+
 enum exitcode {
 	EXIT_FREE = 1,         /* --status: one of the named locks is free */
 	EXIT_NOT_BROKEN = 1,   /* --break: nothing was changed */
@@ -20,5 +22,29 @@ enum exitcode {
 	EXIT_CANNOT_EXEC = 126, /* COMMAND could not be executed */
 	EXIT_NOT_FOUND = 127    /* COMMAND was not found */
 };
+
+/* How a process ends: with an exit status, or by a signal. */
+struct exit_how {
+	bool signalled;
+	int number; /* the status, or the signal */
+};
+
+static inline struct exit_how
+exit_with(int status)
+{
+	return (struct exit_how){ .number = status };
+}
+
+static inline bool
+exit_is_success(struct exit_how how)
+{
+	return !how.signalled && how.number == 0;
+}
+
+static inline struct exit_how
+exit_of_signal(int sig)
+{
+	return (struct exit_how){ .signalled = true, .number = sig };
+}
 
 #endif

@@ -76,14 +76,13 @@ child_spawn(struct child *c, char *const argv[], char pid_text[CHILD_PID_TEXT],
 }
 
 static void
-command_exited(struct child *c, int code, int status)
+command_exited(struct child *c, struct exit_how how)
 {
 	/* Shells exit with 128 + N after signal N. */
 	bool killed =
-	    code != CLD_EXITED || (status > 128 && status <= 128 + SIGRTMAX);
+	    how.signalled || (how.number > 128 && how.number <= 128 + SIGRTMAX);
 
-	c->code = code;
-	c->status = status;
+	c->how = how;
 	c->exited = true;
 	c->exited_ms = clock_now_ms();
 	tree_command_exited(&c->tree, killed, c->terminating);
@@ -106,7 +105,7 @@ wait_failed(struct child *c, int error)
 			   error != ECHILD && kill(c->tree.pid, 0) == 0)
 		return;
 	c->wait_error = error;
-	command_exited(c, CLD_EXITED, EXIT_OS);
+	command_exited(c, exit_with(EXIT_OS));
 }
 
 void
@@ -132,7 +131,10 @@ child_reap(struct child *c)
 			c->stopped_by = 0;
 			c->continued = true;
 		} else if (si.si_pid == c->tree.pid)
-			command_exited(c, si.si_code, si.si_status);
+			command_exited(c,
+			    si.si_code == CLD_EXITED ?
+				exit_with(si.si_status) :
+				exit_of_signal(si.si_status));
 	}
 	c->reap_ms = CLOCK_NEVER;
 	if (result == 0)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/exitcode.h"
 #include "process/signals.h"
 #include "process/tree.h"
 
@@ -23,8 +24,7 @@ struct child {
 	bool started;
 	bool exited; /* COMMAND itself has ended */
 	bool gone;   /* so have all of its processes */
-	int code;    /* how it ended: si_code and si_status */
-	int status;
+	struct exit_how how; /* once it has */
 	int stopped_by; /* the signal that stopped COMMAND, 0 if it runs */
 	bool continued; /* COMMAND continued after we stopped with it */
 	int64_t exited_ms;

@@ -94,10 +94,9 @@ finish(struct run *run)
 }
 
 /*
- * Reports why the lock is not held after waited_ms.  Returns our exit status;
- * -N: die of signal N.
+ * Reports why the lock is not held after waited_ms.  Returns how to end.
  */
-static int
+static struct exit_how
 not_acquired(
     const struct run *run, enum lock_outcome outcome, int64_t waited_ms)
 {
@@ -107,30 +106,30 @@ not_acquired(
 	switch (outcome) {
 	case LOCK_BUSY:
 		report_busy(l, waited_ms);
-		return run->opt->conflict_status;
+		return exit_with(run->opt->conflict_status);
 	case LOCK_OTHER_MODE:
 		report_other_mode(l);
-		return EXIT_USAGE;
+		return exit_with(EXIT_USAGE);
 	case LOCK_CANCELLED:
 		info("%s: not run: signal %d (%s) ended the wait", lock_name(l),
 		    run->cancelled, strsignal(run->cancelled));
-		return -run->cancelled;
+		return exit_of_signal(run->cancelled);
 	case LOCK_DENIED:
 		report_failed(run->opt, l);
-		return EXIT_REFUSED;
+		return exit_with(EXIT_REFUSED);
 	case LOCK_SAME_SERVER:
 		lock_same_server(l, urls);
 		warn("%s: not run: %s and %s are the same server; name each "
 		     "once",
 		    lock_name(l), urls[0], urls[1]);
-		return EXIT_USAGE;
+		return exit_with(EXIT_USAGE);
 	case LOCK_HELD:
 	case LOCK_UNDECIDED:
 	case LOCK_UNREACHABLE:
 		break;
 	}
 	report_failed(run->opt, l);
-	return EXIT_UNREACHABLE;
+	return exit_with(EXIT_UNREACHABLE);
 }
 
 /* Returns when the wait for our turn ends; 0: no wait. */
@@ -172,10 +171,10 @@ prepare(struct run *run)
 
 /*
  * Takes all locks, or the last one once more.  Returns whether they are held;
- * if not, *status is our exit status, -N to die of signal N.
+ * if not, *how is how to end.
  */
 static bool
-acquire(struct run *run, int *status)
+acquire(struct run *run, struct exit_how *how)
 {
 	enum lock_outcome outcome;
 	int64_t now, waited_ms;
@@ -185,7 +184,7 @@ acquire(struct run *run, int *status)
 	    waiting_cb, &run->waiting);
 	waited_ms = waiting_end(&run->waiting);
 	if (outcome != LOCK_HELD) {
-		*status = not_acquired(run, outcome, waited_ms);
+		*how = not_acquired(run, outcome, waited_ms);
 		return false;
 	}
 	if (waited_ms > 0)
@@ -221,26 +220,26 @@ grant_has_passed(struct run *run)
 }
 
 /*
- * Starts COMMAND under the lock.  Returns whether it runs; if not, *status is
- * our exit status, -N to die of signal N.
+ * Starts COMMAND under the lock.  Returns whether it runs; if not, *how is
+ * how to end.
  */
 static bool
-start(struct run *run, int *status)
+start(struct run *run, struct exit_how *how)
 {
 	const struct options *opt = run->opt;
 
 	if (run->cancelled != 0) {
-		*status = -run->cancelled;
+		*how = exit_of_signal(run->cancelled);
 		return false;
 	}
 	if (clock_now_ms() >= run->deadline_ms - run_margin_ms(run)) {
 		warn("%s: %s was not run: the lease ran out while "
 		     "redlock-run was stopped or the machine slept",
 		    opt->names.joined, run->owner.command);
-		*status = EXIT_UNREACHABLE;
+		*how = exit_with(EXIT_UNREACHABLE);
 		return false;
 	}
-	*status = EXIT_OS;
+	*how = exit_with(EXIT_OS);
 	if (environment_export(&run->locks, &run->owner, opt->site) == -1) {
 		warn("%s: %s was not run: cannot set its environment: %s",
 		    opt->names.joined, run->owner.command, strerror(errno));
@@ -257,7 +256,7 @@ start(struct run *run, int *status)
 		    opt->command[0], strerror(errno));
 		break;
 	case CHILD_NO_EXEC:
-		*status = report_no_exec(opt, errno);
+		*how = exit_with(report_no_exec(opt, errno));
 		break;
 	}
 	return false;
@@ -265,29 +264,27 @@ start(struct run *run, int *status)
 
 /* Writes the end of the run for the history. */
 static void
-describe_end(const struct run *run, int status, char end_record[LOCK_END])
+describe_end(
+    const struct run *run, struct exit_how how, char end_record[LOCK_END])
 {
 	const struct child *c = &run->child;
-	bool killed = c->started ? c->code != CLD_EXITED : status < 0;
 	const char *ended = !c->started ? "not-run" :
 	    run->lost                   ? "lost" :
 	    run->timed_out              ? "max-run" :
-	    killed                      ? "killed" :
+	    how.signalled               ? "killed" :
 					  "exited";
 	char ran[32] = "";
 
-	if (c->started) {
-		status = c->status;
+	if (c->started)
 		snprintf(ran, sizeof(ran), " ran=%" PRId64,
 		    clock_now_ms() - run->acquired_ms);
-	}
 	snprintf(end_record, LOCK_END, "%s ended=%s %s=%d", ran, ended,
-	    killed ? "signal" : "status", status < 0 ? -status : status);
+	    how.signalled ? "signal" : "status", how.number);
 }
 
-/* Reports what the release reveals about the run.  Returns the exit status. */
-static int
-released(struct run *run, enum lock_release_result result, int status)
+/* Reports what the release reveals about the run.  Returns how to end. */
+static struct exit_how
+released(struct run *run, enum lock_release_result result, struct exit_how how)
 {
 	const struct lock *l = locks_about(&run->locks);
 	char text[DURATION_TEXT], why[LOCK_WHY];
@@ -302,7 +299,7 @@ released(struct run *run, enum lock_release_result result, int status)
 		report_loss(l, 0, why, sizeof(why));
 		warn("%s: lock lost before %s ended: %s", lock_name(l),
 		    run->owner.command, why);
-		return run->opt->warn_on_loss ? status : EXIT_LOST;
+		return run->opt->warn_on_loss ? how : exit_with(EXIT_LOST);
 	case RELEASE_UNANSWERED:
 		if (run->lost)
 			break;
@@ -310,27 +307,30 @@ released(struct run *run, enum lock_release_result result, int status)
 		     "lease, in at most %s%s",
 		    lock_name(l), lock_why(l, why),
 		    duration_format(run->opt->settings.ttl_ms, text),
-		    status == 0 ? "; --once-per may forget this success" : "");
+		    exit_is_success(how) ?
+			"; --once-per may forget this success" :
+			"");
 		break;
 	}
 	if (run->lost && run->opt->warn_on_loss)
 		warn("%s: %s has ended; the lock was lost while it ran",
 		    run->opt->names.joined, run->owner.command);
-	return status;
+	return how;
 }
 
 /*
  * Releases all locks, or leaves them in cooldown for the rest of --min-hold.
- * Returns our exit status: status, unless the locks turn out to have been lost.
+ * Returns how to end: so, unless the locks turn out to have been lost.
  */
-static int
-release(struct run *run, int status)
+static struct exit_how
+release(struct run *run, struct exit_how how)
 {
 	int64_t cooldown_ms = 0, now = clock_now_ms();
 	char text[DURATION_TEXT], end_record[LOCK_END];
 	enum lock_release_result result;
 
-	describe_end(run, status, end_record);
+	describe_end(
+	    run, run->child.started ? run->child.how : how, end_record);
 	if (run->child.started && !run->lost)
 		cooldown_ms = run->voted_ms + run->opt->min_hold_ms - now;
 	if (cooldown_ms < 0)
@@ -343,36 +343,36 @@ release(struct run *run, int status)
 		for (int i = 0; i < locks_count(&run->locks); i++)
 			report_released(
 			    locks_at(&run->locks, i), clock_now_ms() - now);
-	return released(run, result, status);
+	return released(run, result, how);
 }
 
-/* Acquires, starts, supervises, releases.  Returns our exit status. */
-static int
+/* Acquires, starts, supervises, releases.  Returns how to end. */
+static struct exit_how
 run_locked(struct run *run)
 {
-	int status;
+	struct exit_how how;
 
 	do {
-		if (!acquire(run, &status))
-			return status;
+		if (!acquire(run, &how))
+			return how;
 		/* A signal that arrived until now still cancels the run. */
 		forward_signals(run);
 	} while (run->cancelled == 0 && grant_has_passed(run));
-	if (start(run, &status))
-		status = supervise(run);
-	return release(run, status);
+	if (start(run, &how))
+		how = supervise(run);
+	return release(run, how);
 }
 
-int
+struct exit_how
 run_job(const struct options *opt, const struct signals *signals)
 {
 	static struct run run; /* not on the stack, which may be small */
-	int status;
+	struct exit_how how;
 
 	init(&run, opt, signals);
-	status = prepare(&run);
-	if (status == 0)
-		status = run_locked(&run);
+	how = exit_with(prepare(&run));
+	if (exit_is_success(how))
+		how = run_locked(&run);
 	finish(&run);
-	return status;
+	return how;
 }

@@ -2,14 +2,14 @@
 #ifndef RUN_H
 #define RUN_H
 
+#include "base/exitcode.h"
 #include "config/options.h"
 #include "process/signals.h"
 
 /*
  * Runs opt->command while it holds opt->names; s is as signals_init() left it.
- * Returns our exit status; -N: die of signal N. Exits if it cannot even request
- * the lock.
+ * Returns how to end.  Exits if it cannot even request the lock.
  */
-int run_job(const struct options *, const struct signals *s);
+struct exit_how run_job(const struct options *, const struct signals *s);
 
 #endif

@@ -246,14 +246,14 @@ report_end(struct run *run)
 			warn("%s: cannot find out how %s ended: waitid: %s",
 			    run->opt->names.joined, run->owner.command,
 			    strerror(c->wait_error));
-		else if (c->code == CLD_EXITED)
+		else if (!c->how.signalled)
 			info("%s: %s ended with status %d after %s",
 			    run->opt->names.joined, run->owner.command,
-			    c->status, ran);
+			    c->how.number, ran);
 		else
 			info("%s: %s was killed by signal %d (%s) after %s",
 			    run->opt->names.joined, run->owner.command,
-			    c->status, strsignal(c->status), ran);
+			    c->how.number, strsignal(c->how.number), ran);
 	}
 	if (c->lingers && !run->survivors_reported) {
 		run->survivors_reported = true;
@@ -329,7 +329,7 @@ add_pause(struct run *run, int64_t wake)
 		run->paused_ms += now - due_ms;
 }
 
-int
+struct exit_how
 supervise(struct run *run)
 {
 	const struct child *c = &run->child;
@@ -351,8 +351,8 @@ supervise(struct run *run)
 	    clock_now_ms() >= run->deadline_ms - run_margin_ms(run))
 		lose(run, 0);
 	if (run->lost && !run->opt->warn_on_loss)
-		return EXIT_LOST;
+		return exit_with(EXIT_LOST);
 	if (run->timed_out)
-		return EXIT_MAX_RUN;
-	return c->code == CLD_EXITED ? c->status : -c->status;
+		return exit_with(EXIT_MAX_RUN);
+	return c->how;
 }

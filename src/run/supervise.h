@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "base/exitcode.h"
 #include "run/state.h"
 
 /* Returns how long before D SIGKILL is sent. */
@@ -17,8 +18,8 @@ int64_t run_stop_ms(const struct run *);
 
 /*
  * Turns the loop until COMMAND, which has just started, and all of its
- * processes are gone.  Returns our exit status; -N: die of signal N.
+ * processes are gone.  Returns how we end.
  */
-int supervise(struct run *);
+struct exit_how supervise(struct run *);
 
 #endif
