@@ -199,6 +199,9 @@ read_state(struct server *s, const struct reply *a, struct lock_state *st)
 	/* A --break that a renewal reported stays known after healing. */
 	if (st->broken_by[0] == '\0')
 		memcpy(st->broken_by, s->view.broken_by, sizeof(st->broken_by));
+	/* Only the refusal that gave us the ticket has it. */
+	if (st->last_ms == 0)
+		st->last_ms = s->view.last_ms;
 	s->view = *st;
 	return 0;
 }

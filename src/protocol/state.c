@@ -70,6 +70,7 @@ read_refusal(const struct reply *a, struct lock_state *st)
 	    read_ttl(a, FIELD_BEST_PTTL, &st->best_ms) &&
 	    read_number(a, FIELD_WAITING, 0, INT_MAX, &st->waiting) &&
 	    read_us(a, FIELD_TICKET, &st->ticket_us) &&
+	    read_us(a, FIELD_LAST_RAN, &st->last_ms) &&
 	    read_number(a, FIELD_PLACE, 0, INT_MAX, &st->place);
 }
 

@@ -37,6 +37,7 @@ enum state_field {
 	FIELD_TICKET,
 	FIELD_PLACE,
 	FIELD_REASON,
+	FIELD_LAST_RAN,
 	FIELD_BROKEN,
 	FIELD_WAITERS,
 	FIELD_HOLDERS
@@ -69,6 +70,7 @@ struct lock_state {
 	bool queued;        /* its owner is still in the queue: no holder yet */
 	int waiting;        /* how many others are in the queue */
 	int place;          /* ours in the queue, from 1; 0: unknown */
+	int64_t last_ms; /* how long the last successful run took; 0: unknown */
 	char broken_by[OWNER_BY]; /* USER@HOST of a --break of ours, or "" */
 	int64_t ticket_us;        /* our ticket, or the one that we would get */
 };

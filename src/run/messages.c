@@ -222,15 +222,14 @@ place(const struct lock_state *v, char text[48])
 	return text;
 }
 
-/* Writes "behind alice@web1 (deploy.sh) for 3m12s, usually 4m". */
+/* Writes "behind alice@web1 (deploy.sh) for 3m12s, last took 4m". */
 static void
-describe_holder(const struct lock_state *v, int64_t aged_ms, int64_t usual_ms,
-    char *text, size_t size)
+describe_holder(
+    const struct lock_state *v, int64_t aged_ms, char *text, size_t size)
 {
 	char who[OWNER_WHO], what[OWNER_WHAT], age[DURATION_TEXT],
-	    usual[DURATION_TEXT];
+	    last[DURATION_TEXT];
 	int64_t now_us = v->now_us + aged_ms * 1000;
-	bool known = usual_ms >= 0;
 	const struct owner *o = &v->owner;
 
 	if (o->token[0] == '\0')
@@ -245,13 +244,13 @@ describe_holder(const struct lock_state *v, int64_t aged_ms, int64_t usual_ms,
 		snprintf(text, size, "behind %s%s@%s (%s) for %s%s%s", which(o),
 		    o->user, o->host, owner_what(what, o),
 		    duration_format(owner_age_ms(o, now_us), age),
-		    known ? ", usually " : "",
-		    known ? duration_format(usual_ms, usual) : "");
+		    v->last_ms > 0 ? ", last took " : "",
+		    v->last_ms > 0 ? duration_format(v->last_ms, last) : "");
 }
 
 char *
-describe_wait(const struct lock *l, int64_t aged_ms, int64_t usual_ms,
-    int64_t left_ms, char text[WAIT_TEXT])
+describe_wait(const struct lock *l, int64_t aged_ms, int64_t left_ms,
+    char text[WAIT_TEXT])
 {
 	const struct lock_state *v = lock_state(l);
 	char what[WAIT_TEXT - 256], where[48] = "", left[DURATION_TEXT];
@@ -265,8 +264,7 @@ describe_wait(const struct lock *l, int64_t aged_ms, int64_t usual_ms,
 	} else {
 		place(v, where);
 		if (v->taken)
-			describe_holder(
-			    v, aged_ms, usual_ms, what, sizeof(what));
+			describe_holder(v, aged_ms, what, sizeof(what));
 		else
 			snprintf(what, sizeof(what), "waiting for our turn");
 	}

@@ -25,12 +25,11 @@ void report_waiting(const struct lock *);
 
 /*
  * Writes the state of our wait: "2nd of 3, behind alice@web1 (deploy.sh) for
- * 3m12s, usually 4m; giving up in 26m". aged_ms is the age of the server's
- * reply, usual_ms how long runs take (-1: unknown), left_ms the rest of the
- * wait (CLOCK_NEVER: no limit).  Returns text.
+ * 3m12s, last took 4m; giving up in 26m". aged_ms is the age of the server's
+ * reply, left_ms the rest of the wait (CLOCK_NEVER: no limit).  Returns text.
  */
-char *describe_wait(const struct lock *, int64_t aged_ms, int64_t usual_ms,
-    int64_t left_ms, char text[WAIT_TEXT]);
+char *describe_wait(const struct lock *, int64_t aged_ms, int64_t left_ms,
+    char text[WAIT_TEXT]);
 
 /* With -v: which servers granted or released the lock, and how fast. */
 void report_acquired(const struct lock *, int64_t took_ms);

@@ -68,7 +68,7 @@ init(struct run *run, const struct options *opt, const struct signals *signals)
 		die(EXIT_OS, "%s: not run: timerfd: %s", opt->names.joined,
 		    strerror(errno));
 	init_locks(run);
-	waiting_init(&run->waiting, &run->loop, opt);
+	waiting_init(&run->waiting, opt);
 	if (signals_take(&run->signals) == -1)
 		die(EXIT_OS, "%s: not run: signalfd: %s", opt->names.joined,
 		    strerror(errno));
@@ -87,7 +87,6 @@ static void
 finish(struct run *run)
 {
 	guard_release(&run->guard);
-	waiting_release(&run->waiting);
 	locks_close(&run->locks);
 	close(run->signals.fd);
 	loop_release(&run->loop);

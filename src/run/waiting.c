@@ -12,19 +12,10 @@
 #define HOUR_MS   (60 * MINUTE_MS)
 
 void
-waiting_init(struct waiting *w, struct loop *loop, const struct options *opt)
+waiting_init(struct waiting *w, const struct options *opt)
 {
 	w->terminal =
 	    opt->wait_ms != 0 && log_notices_on_stderr() && progress_possible();
-	if (w->terminal)
-		usual_init(&w->usual, loop, opt);
-}
-
-void
-waiting_release(struct waiting *w)
-{
-	if (w->terminal)
-		usual_release(&w->usual);
 }
 
 void
@@ -73,10 +64,8 @@ draw(struct waiting *w, const struct lock *l, int64_t now)
 {
 	char text[WAIT_TEXT], line[LOCK_NAME + WAIT_TEXT];
 
-	usual_begin(&w->usual, lock_name(l));
 	snprintf(line, sizeof(line), "%s: %s", lock_name(l),
-	    describe_wait(l, state_age_ms(w, l, now),
-		usual_ms(&w->usual, lock_name(l)), left_ms(w, now), text));
+	    describe_wait(l, state_age_ms(w, l, now), left_ms(w, now), text));
 	progress_draw(line);
 	w->announced = true;
 }
@@ -85,7 +74,6 @@ draw(struct waiting *w, const struct lock *l, int64_t now)
 static int64_t
 draw_step(struct waiting *w, const struct lock *l, int64_t now)
 {
-	usual_step(&w->usual);
 	if (now >= w->draw_ms || progress_resized()) {
 		draw(w, l, now);
 		w->draw_ms = now + SECOND_MS - (now - w->begin_ms) % SECOND_MS;
@@ -106,7 +94,7 @@ report(struct waiting *w, const struct lock *l, int64_t now)
 		notice("%s: waiting for %s: %s", lock_name(l),
 		    duration_format(waited_ms, waited),
 		    describe_wait(
-			l, state_age_ms(w, l, now), -1, left_ms(w, now), text));
+			l, state_age_ms(w, l, now), left_ms(w, now), text));
 	w->announced = true;
 }
 
@@ -142,7 +130,5 @@ int64_t
 waiting_end(struct waiting *w)
 {
 	progress_erase();
-	if (w->terminal)
-		usual_end(&w->usual);
 	return w->announced ? clock_now_ms() - w->begin_ms : 0;
 }

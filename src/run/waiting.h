@@ -7,7 +7,6 @@
 
 #include "config/options.h"
 #include "lock/lock.h"
-#include "run/usual.h"
 
 struct waiting {
 	bool terminal;  /* we can draw a line there */
@@ -18,15 +17,10 @@ struct waiting {
 	int64_t draw_ms;   /* when to draw the line again */
 	int64_t state_us;  /* server's clock at the last state */
 	int64_t state_ms;  /* when that state arrived */
-	struct usual usual;
 };
 
-/*
- * Call before the first lock is requested; may block as long as the resolver
- * does. waiting_release() frees everything.
- */
-void waiting_init(struct waiting *, struct loop *, const struct options *);
-void waiting_release(struct waiting *);
+/* Call before the first lock is requested. */
+void waiting_init(struct waiting *, const struct options *);
 
 /* The wait begins at now_ms and ends at end_ms. */
 void waiting_begin(struct waiting *, int64_t now_ms, int64_t end_ms);

@@ -53,12 +53,11 @@ made_up_report(const struct lock *l)
 }
 
 char *
-made_up_wait(const struct lock *l, int64_t aged_ms, int64_t usual, int64_t left,
+made_up_wait(const struct lock *l, int64_t aged_ms, int64_t left,
     char text[WAIT_TEXT])
 {
 	(void)l;
 	(void)aged_ms;
-	(void)usual;
 	(void)left;
 	text[0] = '\0';
 	return text;

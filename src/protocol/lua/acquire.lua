@@ -271,7 +271,8 @@ if refused then
 		wake(first)
 		hurry(first)
 	end
-	if heartbeat > 0 and ticket == 0 and not over then
+	local newcomer = heartbeat > 0 and ticket == 0 and not over
+	if newcomer then
 		join()
 		local failed = lacks_right()
 		if failed then
@@ -288,6 +289,7 @@ if refused then
 	reply[WAITING] = waiting - (ticket_here and 1 or 0)
 	reply[TICKET] = tonumber(ticket_here or next_ticket())
 	reply[PLACE], reply[REASON] = place, BUSY
+	reply[LAST_RAN] = newcomer and select(3, last_success()) or nil
 	return over and reply or skipped(reply, 'busy')
 end
 if only then

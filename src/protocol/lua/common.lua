@@ -18,7 +18,8 @@
 --	slots	the number of slots, as long as a run holds one
 --	taken	an index of more than FEW slots, see slots.lua
 --	none	a key that never exists, see lacks_right()
---	success	the last run that succeeded: its value up to the command
+--	success	the last run that succeeded: its value up to the command, and how
+--		long it ran: " ran=MS"
 -- ARGV: our id, our token, the mode ("exclusive", "shared" or "slots"), the
 -- capacity (the number of slots; 1 in the other modes), and the requested slot
 -- (0: any).
@@ -44,11 +45,14 @@ local shared, call = mode == 'shared', redis.call
 --	REASON		of the refusal: BUSY, USED_OTHERWISE (VALUE is then of a
 --			run in another mode) or RAN_LATELY (VALUE is then the
 --			last success)
+--	LAST_RAN	how long the last run that succeeded ran, in ms; only in
+--			the refusal that gives a ticket
 --	BROKEN		of a lost lock: "by=USER@HOST", if --break took it
 --	WAITERS		for --status: their values
 --	HOLDERS		for --status: their values, each with its PTTL
 local FENCE, AHEAD, VALUE, READERS = 2, 3, 6, 8
-local QUEUED, WAITING, TICKET, PLACE, REASON, BROKEN, WAITERS, HOLDERS = 11, 12, 13, 14, 15, 16, 17, 18
+local QUEUED, WAITING, TICKET, PLACE, REASON = 11, 12, 13, 14, 15
+local LAST_RAN, BROKEN, WAITERS, HOLDERS = 16, 17, 18, 19
 local PTTL_NONE, PTTL_FREE = -1, -2
 local BUSY, USED_OTHERWISE, RAN_LATELY = 0, 1, 2
 

@@ -62,6 +62,6 @@ end
 local function loss()
 	local reply = refusal()
 	reply[QUEUED], reply[WAITING], reply[TICKET], reply[PLACE] = 0, 0, 0, 0
-	reply[REASON], reply[BROKEN] = BUSY, breaker()
+	reply[REASON], reply[LAST_RAN], reply[BROKEN] = BUSY, 0, breaker()
 	return reply
 end

@@ -34,6 +34,6 @@ for n, its in ipairs(values) do
 	end
 end
 reply[FENCE], reply[QUEUED], reply[WAITING], reply[TICKET] = fence(), 0, n, 0
-reply[PLACE], reply[REASON], reply[BROKEN] = 0, BUSY, false
+reply[PLACE], reply[REASON], reply[LAST_RAN], reply[BROKEN] = 0, BUSY, 0, false
 reply[WAITERS], reply[HOLDERS] = waiting, holders
 return reply

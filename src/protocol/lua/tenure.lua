@@ -84,12 +84,13 @@ local function granted(its, proposal, raises, start, ahead)
 	return {1, last, ahead, slot, now_us()}
 end
 
--- Returns the value of the last run that succeeded, and when it began.
+-- Returns the value of the last run that succeeded, when it began, and how long
+-- it ran.
 local function last_success()
 	local its = redis.pcall('GET', KEYS[2] .. 'success')
 	local since_ms = type(its) == 'string' and tonumber(its:match('^redlock%-run/2 token=%S+ try=%d+ since=(%d+) '))
 	if since_ms then
-		return its, since_ms
+		return its, since_ms, tonumber(its:match(' ran=(%d+)$'))
 	end
 end
 
@@ -116,7 +117,7 @@ local function record_success(its, ending)
 		end
 	end
 	local success = (its:match('^.- command=%S*') or its):gsub('since=%d+', string.format('since=%.0f', start_ms), 1)
-	redis.pcall('SET', KEYS[2] .. 'success', success, 'PX', THIRTY_DAYS_MS)
+	redis.pcall('SET', KEYS[2] .. 'success', success .. ' ran=' .. ran_ms, 'PX', THIRTY_DAYS_MS)
 end
 
 -- Sets length, of the queue including dead waiters; and others, whether a run
