@@ -118,7 +118,8 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 		break;
 	case VOTE_PENDING:
 		/* A failure before the release is no longer relevant. */
-		if (ending && s->in_flight.kind == REQUEST_RELEASE)
+		if (ending && s->in_flight.kind == REQUEST_RELEASE &&
+		    s->in_flight.give_up_ms != CLOCK_NEVER)
 			why = "no answer yet";
 		break;
 	case VOTE_UNAVAILABLE:

@@ -44,17 +44,18 @@ struct lease {
 
 	/* The present wish. */
 	enum { PHASE_ACQUIRE, PHASE_HOLD, PHASE_RELEASE } phase;
-	int slot;                  /* 0: any */
-	int64_t ticket;            /* our place in the queue; 0: none yet */
-	int64_t fence;             /* of this tenure; 0: none yet */
-	bool contest;              /* several candidates split the votes */
-	bool no_quorum;            /* too few servers can be reached */
-	bool replicating;          /* only the replicas' votes are missing */
-	bool held;                 /* the outcome was LOCK_HELD */
-	int64_t waited_ms;         /* until that outcome */
-	bool started;              /* the run has all its locks */
-	bool again;                /* the release ends only this attempt */
-	int64_t cooldown_ms;       /* release: keep the lock for that long */
+	int slot;                /* 0: any */
+	int64_t ticket;          /* our place in the queue; 0: none yet */
+	int64_t fence;           /* of this tenure; 0: none yet */
+	bool contest;            /* several candidates split the votes */
+	bool no_quorum;          /* too few servers can be reached */
+	bool replicating;        /* only the replicas' votes are missing */
+	bool held;               /* the outcome was LOCK_HELD */
+	int64_t waited_ms;       /* until that outcome */
+	bool started;            /* the run has all its locks */
+	bool again;              /* the release ends only this attempt */
+	bool insists;            /* a release that is not answered goes twice */
+	int64_t cooldown_end_ms; /* release: keep the lock until then */
 	char end_record[LOCK_END]; /* how the run ended; empty: not yet */
 	const char *skipped; /* why the run was refused; NULL: it was not */
 

@@ -48,6 +48,21 @@ refresh_cb(void *arg, struct server *s)
 		l->lease.slot = l->servers[0].slot;
 }
 
+/*
+ * A server that we kept waiting, or that gets its release once more, has a whole
+ * node timeout from then on.
+ */
+static void
+extend_for(struct lock *l, const struct server *s)
+{
+	int64_t end_ms = s->in_flight.excused_ms;
+
+	if (l->lease.phase == PHASE_RELEASE && s->release.second_ms != 0)
+		end_ms = s->release.second_ms + l->lease.node_timeout_ms;
+	if (end_ms > l->phase_end_ms)
+		l->phase_end_ms = end_ms;
+}
+
 int64_t
 lock_step(struct lock *l)
 {
@@ -59,9 +74,8 @@ lock_step(struct lock *l)
 		t = server_step(s, now);
 		if (t < wake)
 			wake = t;
-		if (l->lease.phase != PHASE_HOLD &&
-		    s->in_flight.excused_ms > l->phase_end_ms)
-			l->phase_end_ms = s->in_flight.excused_ms;
+		if (l->lease.phase != PHASE_HOLD)
+			extend_for(l, s);
 	}
 	return wake;
 }
@@ -293,7 +307,8 @@ lock_begin_release(struct lock *l, int64_t cooldown_ms, const char *end_record)
 	int64_t now = clock_now_ms();
 
 	l->lease.phase = PHASE_RELEASE;
-	l->lease.cooldown_ms = cooldown_ms;
+	l->lease.insists = l->lease.held && !l->lease.again && !l->cancelled;
+	l->lease.cooldown_end_ms = now + cooldown_ms;
 	l->release.begun_ms = now;
 	l->phase_end_ms = now + l->lease.node_timeout_ms;
 	if (l->cancelled && l->lease.node_timeout_ms > CANCEL_MS)

@@ -85,7 +85,7 @@ int64_t locks_step(struct locks *);
 
 /*
  * Releases all locks, or leaves them in cooldown for cooldown_ms, and waits for
- * the result, at most one node timeout.  Returns the worst result;
+ * the result, at most two node timeouts.  Returns the worst result;
  * locks_about() is its lock. end_record is for lock_begin_release().
  */
 enum lock_release_result

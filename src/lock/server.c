@@ -180,9 +180,9 @@ static bool
 excused(struct server *s)
 {
 	if (s->in_flight.excused_ms != 0 ||
-	    s->conn.link.active_ms < s->in_flight.give_up_ms)
+	    s->conn.link->active_ms < s->in_flight.give_up_ms)
 		return false;
-	s->in_flight.give_up_ms = answer_end_ms(s, s->conn.link.active_ms);
+	s->in_flight.give_up_ms = answer_end_ms(s, s->conn.link->active_ms);
 	s->in_flight.excused_ms = s->in_flight.give_up_ms;
 	return true;
 }
@@ -199,9 +199,16 @@ server_unanswered(struct server *s)
 		conn_close(&s->conn, NULL);
 		return;
 	}
-	snprintf(why, sizeof(why), "no answer within %s",
-	    duration_format(l->node_timeout_ms, text));
+	snprintf(why, sizeof(why), "no answer within %s%s",
+	    duration_format(l->node_timeout_ms, text),
+	    s->release.second_ms != 0 ? ", not on a second connection either" :
+					"");
 	note_failure(s, why);
+	if (s->in_flight.kind == REQUEST_RELEASE) {
+		/* It may still be executed, behind an acquire. */
+		s->in_flight.give_up_ms = CLOCK_NEVER;
+		return;
+	}
 	if (s->in_flight.kind == REQUEST_ACQUIRE && conn_connected(&s->conn)) {
 		/*
 		 * The acquire may still be executed, so its release must follow
@@ -358,7 +365,7 @@ check_connection(struct server *s, int64_t now)
 {
 	conn_sweep(&s->conn);
 	if (s->link.opened && s->conn.state != CONN_DOWN &&
-	    loop_seen_ms(s->conn.link.loop) >= s->in_flight.give_up_ms &&
+	    loop_seen_ms(s->conn.link->loop) >= s->in_flight.give_up_ms &&
 	    !excused(s))
 		server_unanswered(s);
 	if (s->link.opened && s->conn.state == CONN_DOWN) {
@@ -367,16 +374,58 @@ check_connection(struct server *s, int64_t now)
 	}
 }
 
+/*
+ * Returns when to send the release on a second connection, because the first may
+ * be one that a firewall has forgotten.  Never if an acquire has no reply there:
+ * the release must not overtake it.
+ */
+static int64_t
+second_release_ms(const struct server *s)
+{
+	return s->lease->insists && s->release.second_ms == 0 &&
+		s->in_flight.kind == REQUEST_RELEASE &&
+		s->in_flight.acquire == 0 && conn_connected(&s->conn) ?
+	    s->in_flight.give_up_ms - s->lease->node_timeout_ms / 2 :
+	    CLOCK_NEVER;
+}
+
+static void
+begin_second_release(struct server *s, int64_t now)
+{
+	info("%s: %s: no answer to the release yet; sending it on a second "
+	     "connection too",
+	    s->lease->name, s->conn.address.text);
+	s->release.first = s->in_flight.sequence;
+	s->release.second_ms = now;
+	s->in_flight.kind = REQUEST_NONE;
+	s->in_flight.give_up_ms = CLOCK_NEVER;
+	s->link.opened = false;
+	s->pace.next_ms = now;
+	conn_set_aside(&s->conn);
+}
+
+/* Returns when to look after the request in flight, at the latest. */
+static int64_t
+look_after_ms(const struct server *s)
+{
+	int64_t second_ms = second_release_ms(s);
+
+	return second_ms < s->in_flight.give_up_ms ? second_ms :
+						     s->in_flight.give_up_ms;
+}
+
 int64_t
 server_step(struct server *s, int64_t now)
 {
 	struct next_request r;
 
+	if (loop_seen_ms(s->conn.link->loop) >= second_release_ms(s))
+		begin_second_release(s, now);
 	check_connection(s, now);
 	s->refresh_cb(s->arg, s);
 	r = server_next_request(s, now);
 	if (s->in_flight.kind != REQUEST_NONE || r.kind == REQUEST_NONE)
-		return s->link.opened ? s->in_flight.give_up_ms : CLOCK_NEVER;
+		return s->link.opened ? look_after_ms(s) : CLOCK_NEVER;
 	if (now < r.due_ms)
 		return r.due_ms;
 	if (s->conn.state == CONN_DOWN) {
@@ -398,7 +447,7 @@ server_step(struct server *s, int64_t now)
 		s->in_flight.give_up_ms = s->pace.next_ms;
 	else if (conn_connected(&s->conn))
 		s->in_flight.give_up_ms = answer_end_ms(s, now);
-	return s->in_flight.give_up_ms;
+	return look_after_ms(s);
 }
 
 bool
@@ -416,7 +465,8 @@ server_begin_release(struct server *s, int64_t now)
 	s->in_flight.kind = REQUEST_NONE;
 	s->in_flight.give_up_ms = CLOCK_NEVER;
 	s->pace.next_ms = now;
-	s->release.sent = 0;
+	s->release.sent = s->release.first = 0;
+	s->release.second_ms = 0;
 	s->release.vote = VOTE_PENDING;
 	if (first_releases(s))
 		return false;

@@ -300,13 +300,18 @@ release_answered(struct server *s, const struct reply *a)
 	struct lock_state st;
 
 	/* Without COMMAND, or only in the queue, there is nothing to lose. */
-	if (s->release.sent > 1 || s->key.state == KEY_NONE || !s->lease->held)
+	if (s->key.state == KEY_NONE || !s->lease->held)
 		s->release.vote = VOTE_GRANTED;
 	else if (read_state(s, a, &st) == -1)
 		server_malformed(s, a);
 	else if (st.granted)
 		s->release.vote = VOTE_GRANTED;
-	else {
+	else if (s->release.sent > 1) {
+		/* One before it may have come in time, or none. */
+		s->release.vote = VOTE_UNAVAILABLE;
+		snprintf(s->why, sizeof(s->why),
+		    "the release had to be sent again, and the lock was gone");
+	} else {
 		s->release.vote = VOTE_REFUSED;
 		s->valid_ms = 0;
 	}
@@ -363,6 +368,16 @@ server_reply_cb(void *arg, const struct reply *a)
 	enum request_kind kind = s->in_flight.kind;
 	int64_t took_ms = clock_now_ms() - a->sent_ms;
 
+	if (a->tag == s->in_flight.acquire)
+		s->in_flight.acquire = 0;
+	if (a->tag == s->release.first && a->kind == REPLY_OK &&
+	    s->lease->phase == PHASE_RELEASE &&
+	    s->release.vote == VOTE_PENDING) {
+		s->in_flight.kind = REQUEST_NONE;
+		s->in_flight.give_up_ms = CLOCK_NEVER;
+		release_answered(s, a);
+		return;
+	}
 	if (kind == REQUEST_NONE || a->tag != s->in_flight.sequence ||
 	    a->kind == REPLY_LOST)
 		return; /* server_down() sees to a lost connection */

@@ -83,6 +83,15 @@ record_skip(
 		snprintf(holder, LOCK_VALUE + 1, "%.*s", (int)v->len, v->value);
 }
 
+/* Returns what is left of the cooldown. */
+static int64_t
+cooldown_ms(const struct lease *l)
+{
+	int64_t now = clock_now_ms();
+
+	return l->cooldown_end_ms > now ? l->cooldown_end_ms - now : 0;
+}
+
 /*
  * Counts the attempt up, because a value is never used again once its release
  * is sent: the release may be executed late, on a connection that we gave up.
@@ -99,7 +108,7 @@ server_send_release(struct server *s, bool leave)
 		end, l->started || skipped ? l->details : "", fence, proposal,
 		holder };
 
-	snprintf(rest, sizeof(rest), "%" PRId64, l->cooldown_ms);
+	snprintf(rest, sizeof(rest), "%" PRId64, cooldown_ms(l));
 	snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
 	snprintf(proposal, sizeof(proposal), "%" PRId64, clock_wall_us());
 	if (l->end_record[0] != '\0')
@@ -193,7 +202,10 @@ send_acquire(struct server *s)
 		record(l, "", start);
 		s->recorded = true;
 	}
-	return send_script(s, "acquire", 10, args);
+	if (send_script(s, "acquire", 10, args) == -1)
+		return -1;
+	s->in_flight.acquire = s->in_flight.sequence;
+	return 0;
 }
 
 /*

@@ -55,6 +55,7 @@ struct server {
 	struct {
 		enum request_kind kind;
 		int sequence;       /* the number of the last request */
+		int acquire;        /* of an acquire without a reply; 0: none */
 		int64_t give_up_ms; /* when it counts as unanswered */
 		/*
 		 * Its later limit, after a pause of this process; 0: no such
@@ -121,7 +122,9 @@ struct server {
 	enum vote vote;     /* on acquire or renewal */
 	struct {
 		enum vote vote;
-		int sent;          /* how many times */
+		int sent;  /* how many times */
+		int first; /* its number on the connection set aside; or 0 */
+		int64_t second_ms; /* when that was set aside; 0: not yet */
 		int64_t behind_ms; /* when the request before it was sent */
 	} release;
 	char why[CONN_WHY];     /* of the last failure */

@@ -54,7 +54,7 @@ static void
 link_closed_cb(void *arg)
 {
 	struct conn *c = arg;
-	const struct link *l = &c->link;
+	const struct link *l = c->link;
 
 	c->established = l->established && !c->handshake.at_sentinel;
 	set_why(c, l->failure, l->why);
@@ -84,10 +84,10 @@ continue_handshake(struct conn *c)
 	struct handshake_request r;
 
 	if (handshake_next(&c->handshake, &r))
-		link_send(&c->link, r.tag, r.argc, r.argv, false);
+		link_send(c->link, r.tag, r.argc, r.argv, false);
 	if (c->handshake.state == HANDSHAKE_DONE) {
 		c->state = CONN_READY;
-		redirect_resend(&c->redirect, &c->link);
+		redirect_resend(&c->redirect, c->link);
 	}
 }
 
@@ -106,7 +106,7 @@ take_handshake_reply(struct conn *c, const struct reply *reply)
 		redirect_to(&c->redirect, &h->master);
 		break;
 	case HANDSHAKE_FAILED:
-		link_abort(&c->link, h->failure, h->why);
+		link_abort(c->link, h->failure, h->why);
 		break;
 	}
 }
@@ -142,7 +142,7 @@ take_reply(struct conn *c, struct pending_request *r, const struct reply *reply)
 	}
 	c->reply_cb(c->arg, reply);
 	if (demoted(c, reply))
-		link_abort(&c->link, reply->kind, reply->text);
+		link_abort(c->link, reply->kind, reply->text);
 }
 
 static void
@@ -157,7 +157,24 @@ link_reply_cb(void *arg, struct pending_request *r, const struct reply *reply)
 	else if (reply->tag != REDIRECT_ASKING)
 		take_handshake_reply(c, reply);
 	else if (reply->kind == REPLY_DENIED)
-		link_abort(&c->link, reply->kind, reply->text);
+		link_abort(c->link, reply->kind, reply->text);
+}
+
+/* A reply on the connection that was set aside; only the owner's count. */
+static void
+aside_reply_cb(void *arg, struct pending_request *r, const struct reply *reply)
+{
+	struct conn *c = arg;
+
+	(void)r;
+	if (reply->tag >= 0)
+		c->reply_cb(c->arg, reply);
+}
+
+static void
+aside_closed_cb(void *arg)
+{
+	(void)arg;
 }
 
 /*
@@ -182,7 +199,7 @@ static void
 connect_to(struct conn *c, const struct target *to)
 {
 	c->handshake.password = password_of(c, to);
-	if (link_open(&c->link, c->address.path, to, c->address.tls) == -1) {
+	if (link_open(c->link, c->address.path, to, c->address.tls) == -1) {
 		c->again = errno == EAGAIN;
 		link_closed_cb(c);
 		return;
@@ -214,7 +231,8 @@ conn_init(struct conn *c, struct loop *loop, const struct address *address,
 	c->address = *address;
 	c->reply_cb = reply_cb;
 	c->arg = arg;
-	link_init(&c->link, loop, link_reply_cb, link_closed_cb, c);
+	c->link = &c->links[0];
+	link_init(c->link, loop, link_reply_cb, link_closed_cb, c);
 	topology_init(&c->topology, loop, &c->address, found_cb, c);
 	set_why(c, REPLY_LOST, "not connected yet");
 }
@@ -294,13 +312,13 @@ conn_redirect(struct conn *c, const struct endpoint *to)
 bool
 conn_connected(const struct conn *c)
 {
-	return !c->handshake.at_sentinel && link_connected(&c->link);
+	return !c->handshake.at_sentinel && link_connected(c->link);
 }
 
 int64_t
 conn_unanswered_ms(const struct conn *c)
 {
-	return pending_since_ms(&c->link.pending);
+	return pending_since_ms(&c->link->pending);
 }
 
 /* Why a server that requires a password got none; NULL: none was set. */
@@ -362,8 +380,8 @@ conn_close(struct conn *c, const char *why)
 	if (c->state == CONN_DOWN)
 		return;
 	topology_cancel(&c->topology);
-	if (c->link.ac != NULL) {
-		link_close(&c->link, why);
+	if (c->link->ac != NULL) {
+		link_close(c->link, why);
 		link_closed_cb(c);
 		return;
 	}
@@ -375,13 +393,34 @@ conn_close(struct conn *c, const char *why)
 }
 
 void
+conn_set_aside(struct conn *c)
+{
+	c->links[0].reply_cb = aside_reply_cb;
+	c->links[0].closed_cb = aside_closed_cb;
+	c->link = &c->links[1];
+	link_init(c->link, c->links[0].loop, link_reply_cb, link_closed_cb, c);
+	c->link->replied = c->links[0].replied;
+	set_why(c, REPLY_LOST, "not connected yet");
+	down(c);
+}
+
+/* Whether a connection was set aside. */
+static bool
+has_aside(const struct conn *c)
+{
+	return c->link != &c->links[0];
+}
+
+void
 conn_sweep(struct conn *c)
 {
-	link_sweep(&c->link);
-	if (!c->redirect.due || !pending_empty(&c->link.pending))
+	if (has_aside(c))
+		link_sweep(&c->links[0]);
+	link_sweep(c->link);
+	if (!c->redirect.due || !pending_empty(&c->link->pending))
 		return;
 	c->redirect.due = false;
-	link_close(&c->link, NULL);
+	link_close(c->link, NULL);
 	c->established = c->no_script = false;
 	begin_handshake(c, false);
 	follow_redirect(c);
@@ -390,13 +429,17 @@ conn_sweep(struct conn *c)
 void
 conn_finish(struct conn *c)
 {
+	if (has_aside(c) && link_connected(&c->links[0]))
+		link_finish(&c->links[0]);
 	if (conn_connected(c))
-		link_finish(&c->link);
+		link_finish(c->link);
 }
 
 void
 conn_release(struct conn *c)
 {
+	if (has_aside(c))
+		link_close(&c->links[0], NULL);
 	conn_close(c, NULL);
 	topology_release(&c->topology);
 }
@@ -405,7 +448,7 @@ int
 conn_command(struct conn *c, int tag, int argc, const char *const argv[])
 {
 	return c->state != CONN_READY ? -1 :
-					link_send(&c->link, tag, argc, argv,
+					link_send(c->link, tag, argc, argv,
 					    c->address.kind == ADDRESS_CLUSTER);
 }
 

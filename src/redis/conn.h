@@ -53,9 +53,10 @@ struct conn {
 	struct endpoint at; /* the server that we are connected to */
 	struct redirect redirect; /* the last redirection */
 
-	struct link link;
-	bool established; /* the server accepted the last connection */
-	bool good;        /* and has replied to a request */
+	struct link *link;    /* the present one */
+	struct link links[2]; /* the first may be set aside */
+	bool established;     /* the server accepted the last connection */
+	bool good;            /* and has replied to a request */
 	struct handshake handshake;
 	struct server_info info;
 	bool no_script;  /* the server has forgotten the script */
@@ -117,7 +118,14 @@ void conn_close(struct conn *, const char *why);
  */
 void conn_finish(struct conn *);
 
-/* Closes the connection and frees what conn_resolve() allocated. */
+/*
+ * Leaves a ready connection open for the replies to come, which reply_cb still
+ * gets, and makes the state CONN_DOWN: conn_open() then opens another one
+ * beside it.  Once in the life of a struct conn.
+ */
+void conn_set_aside(struct conn *);
+
+/* Closes the connections and frees what conn_resolve() allocated. */
 void conn_release(struct conn *);
 
 /*

@@ -241,10 +241,25 @@ watch(struct link *l, redisAsyncContext *ac)
 	return -1;
 }
 
+/*
+ * Sends small requests at once.  Probes an idle connection, so that a firewall
+ * or a NAT keeps it, and so that we notice when one has forgotten it.
+ */
+static void
+tune_tcp(int fd)
+{
+	const int on = 1, idle_s = 20, pause_s = 5, probes = 3;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &pause_s, sizeof(pause_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+}
+
 int
 link_open(struct link *l, const char *path, const struct target *to, bool tls)
 {
-	const int on = 1;
 	enum tls_trouble trouble;
 	char why[TLS_WHY];
 	redisAsyncContext *ac;
@@ -267,7 +282,7 @@ link_open(struct link *l, const char *path, const struct target *to, bool tls)
 	}
 	fcntl(ac->c.fd, F_SETFD, FD_CLOEXEC);
 	if (path[0] == '\0')
-		setsockopt(ac->c.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+		tune_tcp(ac->c.fd);
 	if (tls &&
 	    (l->ssl = tls_start(&ac->c, to->name, &trouble, why)) == NULL) {
 		set_why(l, tls_kind(trouble), why);

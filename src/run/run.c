@@ -302,7 +302,7 @@ released(struct run *run, enum lock_release_result result, struct exit_how how)
 	case RELEASE_UNANSWERED:
 		if (run->lost)
 			break;
-		warn("%s: cannot release the lock: %s; it ends with its "
+		warn("%s: release not confirmed: %s; the lock ends with its "
 		     "lease, in at most %s%s",
 		    lock_name(l), lock_why(l, why),
 		    duration_format(run->opt->settings.ttl_ms, text),

@@ -45,7 +45,8 @@ faults_write_helpers() {
 
 	# rude.py LISTEN SERVER MODE: a server whose replies follow the file MODE,
 	# which it reads for each reply; "pass" passes on the reply of SERVER.
-	# With "late" the requests on the first connection have to wait.
+	# With "late" the requests on the first connection have to wait; with
+	# "deaf" its replies are dropped.
 	cat >"$BATS_FILE_TMPDIR/rude.py" <<-'END'
 		import os, socket, sys, threading, time
 		listen, server, mode_file = sys.argv[1:]
@@ -64,7 +65,9 @@ faults_write_helpers() {
 		    return open(mode_file).read().rstrip("\n").partition(" ")
 		def answer(c, data):
 		    how, _, text = mode()
-		    if how in ("pass", "late"):
+		    if how == "deaf" and c is oldest:
+		        return
+		    if how in ("pass", "late", "deaf"):
 		        c.sendall(data)
 		    elif how == "next":         # is the one that is cut
 		        set_mode("cut")
@@ -121,7 +124,8 @@ faults_write_helpers() {
 		l.bind(listen + ".new")
 		l.listen(64)
 		os.rename(listen + ".new", listen)
-		serve(l.accept()[0], True)
+		oldest = l.accept()[0]
+		serve(oldest, True)
 		while True:
 		    serve(l.accept()[0], False)
 	END

@@ -397,6 +397,39 @@ end,$one waited=7 ran=3 ended=exited status=0" ]
 lost,${one/try=1/try=0} ran=3 ended=lost signal=9" ]
 }
 
+@test "history: a release that is executed twice records one end, and replies the same" {
+	local ending=' ran=3 ended=exited status=0'
+
+	for limit in 1 0 2; do
+		redis flushall
+		acquire me 1 1000 0 0 1 ' waited=7'
+		[ "$(release me '' 0 1 "$ending" "$details" | first)" = 1 ]
+		acquire you 1
+		[ "$(release me '' 0 1 "$ending" "$details" | first)" = 1 ]
+		[ "$(written | grep -c ended=)" = 1 ]
+		[ "$(renew you 1 1000 | first)" = 1 ]
+	done
+	limit=1
+	# in a cooldown, which the second release does not prolong
+	redis flushall
+	acquire me 1 1000 0 0 1 ' waited=7'
+	release me '' 5000 1 "$ending" "$details"
+	[ "$(release me '' 60000 1 "$ending" "$details" | first)" = 1 ]
+	[ "$(written | grep -c ended=)" = 1 ]
+	(($(redis pttl "$lock") <= 5000))
+}
+
+@test "history: of two releases that both come after the lease has ended, one records the loss" {
+	acquire me 1 1000 0 0 1 ' waited=7'
+	redis del "$lock"
+	for _ in 1 2; do
+		[ "$(release me '' 0 1 ' ran=3 ended=exited status=0' "$details" | first)" = 0 ]
+	done
+	[ "$(written)" = "start,$one waited=7
+lost,${one/try=1/try=0} ran=3 ended=exited status=0" ]
+	[ "$(redis exists '{redlock:a}:~success')" = 0 ]
+}
+
 @test "history: shared locks, hand-overs and cooldowns are recorded as well" {
 	limit=0 acquire me 1 1000 0 0 1 ' waited=1'
 	limit=0 release me '' 0 1 ' ended=exited' "$details"

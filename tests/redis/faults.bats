@@ -356,6 +356,61 @@ refused_logins() {
 ## A server that cannot answer has no vote, and is never "busy"
 
 # bats test_tags=quick
+## A connection that a firewall has forgotten
+
+# ended_once: the history of the lock "a" has one run that ended.
+ended_once() {
+	[ "$(redis xrange '{redlock:a}:~runs' - + | grep -c ' ended=')" = 1 ]
+}
+
+@test "a release without an answer is sent on a second connection as well" {
+	rude redis pass
+	hold a -t 1h --node-timeout 1s -r "$rude_url"
+	rude_mode late
+	let_go
+	[ ! -s "$bg_err" ]
+	quiet_end
+	ended_once
+	run -0 redlock --history a --max-age 1h
+	run -75 redlock -k a --once-per 1h -- true
+	# The first one arrives at last, while another run holds the lock.
+	hold a
+	rude_mode pass
+	rude_drained
+	held a
+	let_go
+	[ "$(redis xrange '{redlock:a}:~runs' - + | grep -c ' ended=')" = 2 ]
+}
+
+# rude_drained: all that came on the first connection has been executed.
+rude_drained() {
+	eventually no_client_but_ours
+}
+
+no_client_but_ours() {
+	[ "$(redis client list type normal | grep -c 'cmd=eval')" = 1 ]
+}
+
+@test "a release whose answer is lost is sent again, and reported as done" {
+	rude redis pass
+	hold a -v -t 1h --node-timeout 1s -r "$rude_url"
+	rude_mode deaf
+	let_go
+	grep -q 'released in' "$bg_err"
+	quiet_end
+	ended_once
+}
+
+@test "an idle connection is probed after twenty seconds" {
+	hold a -t 1h -r "$tcp"
+	# The third word of timers is 02 for such a probe, in hundredths.
+	run -0 awk -v port="$(printf ':%04X' "$redis_port")" \
+	    'substr($3, 9) == port && $4 == "01" { print $6 }' /proc/net/tcp
+	[[ $output == 02:* ]]
+	((16#${output#02:} > 0 && 16#${output#02:} <= 2000))
+	let_go
+}
+
 @test "a server out of memory has no vote" {
 	redis config set maxmemory 1
 	refused_with 69

@@ -84,11 +84,16 @@ struct made_up {
 	int unsent;     /* so many requests find no memory */
 	int connection; /* how many there have been */
 	int npending;
-	struct {
+	struct awaited {
 		int tag;
 		enum request_kind kind;
 		int64_t sent_ms;
 	} pending[PENDING_MAX];
+	struct {
+		int connection; /* one that was set aside; 0: none */
+		int npending;
+		struct awaited pending[PENDING_MAX];
+	} aside;
 	int64_t executed_ms; /* nothing on this connection before that */
 	int64_t answered_ms;
 	/* Its INFO now, and as sent on this connection. */
@@ -113,6 +118,7 @@ struct made_up {
 	int64_t rival_ms;          /* until when the rival counts on it */
 	int64_t given_back_ms;     /* when we gave it its vote back */
 	bool reached;              /* it could be told so at the end */
+	bool ended;                /* it has executed our release */
 	bool succeeds;             /* the run of the predecessor */
 	int64_t success_ms;        /* when the last success began; 0: none */
 };
@@ -296,18 +302,24 @@ informed(struct made_up *m)
 }
 
 static void
-answer(struct made_up *m, enum reply_kind kind, const char *error,
-    const struct made_reply *reply)
+answer_first(struct made_up *m, struct awaited pending[], int *n,
+    enum reply_kind kind, const char *error, const struct made_reply *reply)
 {
 	struct reply a = { .kind = kind,
-		.tag = m->pending[0].tag,
-		.sent_ms = m->pending[0].sent_ms,
+		.tag = pending[0].tag,
+		.sent_ms = pending[0].sent_ms,
 		.text = error,
 		.value = reply };
 
-	memmove(m->pending, m->pending + 1,
-	    (size_t)--m->npending * sizeof(m->pending[0]));
+	memmove(pending, pending + 1, (size_t)-- * n * sizeof(pending[0]));
 	m->conn->reply_cb(m->conn->arg, &a);
+}
+
+static void
+answer(struct made_up *m, enum reply_kind kind, const char *error,
+    const struct made_reply *reply)
+{
+	answer_first(m, m->pending, &m->npending, kind, error, reply);
 }
 
 static int64_t
@@ -482,6 +494,19 @@ answered(struct made_up *m, const struct event *e)
 	if (m == world.liar)
 		lie(m, &r);
 	answer(m, REPLY_OK, NULL, &r);
+}
+
+/* A reply on the connection that was set aside. */
+static void
+answered_aside(struct made_up *m, const struct event *e)
+{
+	struct made_reply r = e->reply;
+
+	if (!world.model)
+		r = reply_in_words(m, &e->step, requests[e->request].kind);
+	answer_first(m, m->aside.pending, &m->aside.npending,
+	    e->step.word == ERROR ? REPLY_ERROR : REPLY_OK,
+	    e->step.word == ERROR ? "LOADING it loads" : NULL, &r);
 }
 
 static void
@@ -701,8 +726,11 @@ execute(struct made_up *m, const struct request *r)
 	case REQUEST_NONE:
 		if (r->args[1][0] == '1')
 			m->us.ticket_us = 0;
+		if (!ours && m->ended && r->args[3][0] != '\0')
+			return granted(m, r->kind, 0, false);
 		if (!ours)
 			break;
+		m->ended = r->args[3][0] != '\0';
 		execute_release(r, key);
 		return granted(m, r->kind, 0, false);
 	}
@@ -768,6 +796,14 @@ executed(struct made_up *m, const struct event *e)
 		at_ms += chance(15);
 		if (reply.text != NULL)
 			reply.text = lasting_text(e->server, reply.text);
+	}
+	if (e->connection == m->aside.connection) {
+		answer = happens(at_ms, REPLY, e->server);
+		answer->connection = e->connection;
+		answer->request = e->request;
+		answer->step = e->step;
+		answer->reply = reply;
+		return;
 	}
 	if (e->connection != m->connection)
 		return;
@@ -970,6 +1006,9 @@ happen(const struct event *e)
 	case REPLY:
 		if (current && m->npending > 0)
 			answered(m, e);
+		else if (e->connection == m->aside.connection &&
+		    m->aside.npending > 0)
+			answered_aside(m, e);
 		break;
 	case DROP:
 		dropped(m, e, false);
@@ -1096,6 +1135,7 @@ conn_init(struct conn *n, struct loop *loop, const struct address *address,
 	memset(n, 0, sizeof(*n));
 	(void)loop;
 	n->address = *address;
+	n->link = &n->links[0];
 	n->reply_cb = reply_cb;
 	n->arg = arg;
 	made_up(n)->conn = n;
@@ -1176,6 +1216,20 @@ conn_close(struct conn *n, const char *why)
 {
 	if (n->state != CONN_DOWN)
 		go_down(made_up(n), why != NULL ? why : "closed");
+}
+
+void
+conn_set_aside(struct conn *n)
+{
+	struct made_up *m = made_up(n);
+
+	if (n->state != CONN_READY || m->aside.connection != 0)
+		tap_fail("a connection is set aside that cannot be");
+	m->aside.connection = m->connection;
+	m->aside.npending = m->npending;
+	memcpy(m->aside.pending, m->pending, sizeof(m->pending));
+	m->npending = 0;
+	n->state = CONN_DOWN;
 }
 
 void

@@ -613,6 +613,14 @@ cancelled(void)
 	lock_close(&world.lock);
 }
 
+/* The n-th server answers with the n-th of the plans. */
+static void
+plan(const char *const plans[])
+{
+	for (int i = 0; i < world.lock.lease.nservers; i++)
+		world.servers[i].plan = plans[i];
+}
+
 static void
 releases(void)
 {
@@ -653,11 +661,23 @@ release_not_ours(void)
 static void
 release_repeated(void)
 {
+	char why[LOCK_WHY];
+
 	begin(1, 1000, 100);
-	world.servers[0].plan = "yes lost+5 no";
+	world.servers[0].plan = "yes lost+5 yes";
 	SAME_INT(acquire(), LOCK_HELD);
 	SAME_INT(released(0), RELEASE_DONE);
 	SAME_TEXT(sent(0), "acquire@0/1 release@0/1 release@5/2");
+	lock_close(&world.lock);
+
+	/* The server cannot tell whether the first one was executed. */
+	begin(1, 1000, 100);
+	world.servers[0].plan = "yes lost+5 no";
+	SAME_INT(acquire(), LOCK_HELD);
+	SAME_INT(released(0), RELEASE_UNANSWERED);
+	SAME_INT(now(), 5);
+	SAME_TEXT(lock_why(&world.lock, why),
+	    "server0: the release had to be sent again, and the lock was gone");
 	lock_close(&world.lock);
 
 	begin(1, 1000, 100);
@@ -673,15 +693,19 @@ release_repeated(void)
 static void
 release_unanswered(void)
 {
-	static const char *const plans[] = { "yes silent", "yes error",
-		"yes denied", "yes garbage", "yes yes+101", "yes lost+5" };
+	static const struct {
+		const char *plan;
+		int64_t end_ms;
+	} rows[] = { { "yes error", 0 }, { "yes denied", 0 },
+		{ "yes garbage", 0 }, { "yes lost+5", 100 },
+		{ "yes silent", 150 }, { "yes yes+151 yes+101", 150 } };
 
-	for (size_t i = 0; i < sizeof(plans) / sizeof(plans[0]); i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		begin(1, 1000, 100);
-		world.servers[0].plan = plans[i];
+		world.servers[0].plan = rows[i].plan;
 		SAME_INT(acquire(), LOCK_HELD);
 		SAME_INT(released(0), RELEASE_UNANSWERED);
-		CHECK(now() <= 100);
+		SAME_INT(now(), rows[i].end_ms);
 		lock_close(&world.lock);
 	}
 	begin(1, 1000, 100);
@@ -696,6 +720,77 @@ release_unanswered(void)
 	world.servers[0].plan = "yes yes+2900";
 	SAME_INT(acquire(), LOCK_HELD);
 	SAME_INT(released(0), RELEASE_DONE);
+	lock_close(&world.lock);
+}
+
+/*
+ * The server's connections are forgotten on the way at that moment, and new ones
+ * work, or not: the release goes on a second one, and the first answer counts.
+ */
+static void
+release_twice(void)
+{
+	static const struct {
+		const char *plan, *connects, *sent;
+		int64_t end_ms;
+	} rows[] = {
+		{ "yes silent yes+7", "now",
+		    "acquire@0/1 release@0/1 release@50/2", 57 },
+		{ "yes yes+60 yes+20", "now",
+		    "acquire@0/1 release@0/1 release@50/2", 60 },
+		{ "yes yes+120 silent", "now",
+		    "acquire@0/1 release@0/1 release@50/2", 120 },
+		{ "yes yes+60", "now never", "acquire@0/1 release@0/1", 60 },
+		{ "yes silent error+30", "now refused now",
+		    "acquire@0/1 release@0/1 release@50/3", 80 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		enum lock_release_result want =
+		    strstr(rows[i].plan, "error") != NULL ? RELEASE_UNANSWERED :
+							    RELEASE_DONE;
+
+		begin(1, 1000, 100);
+		world.servers[0].plan = rows[i].plan;
+		world.servers[0].connects = rows[i].connects;
+		SAME_INT(acquire(), LOCK_HELD);
+		SAME_INT(released(700), want);
+		SAME_INT(now(), rows[i].end_ms);
+		SAME_TEXT(sent(0), rows[i].sent);
+		/* A cooldown does not begin anew with the second. */
+		if (count(0, RELEASE) > 1 && i < 3)
+			SAME_TEXT(nth(0, 2)->args[0], "650");
+		lock_close(&world.lock);
+	}
+}
+
+/* In none of these cases does a second release go out. */
+static void
+release_once(void)
+{
+	/* A lock that was not held. */
+	begin(1, 1000, 100);
+	world.servers[0].plan = "no silent";
+	CHECK(acquire_until(START + 50) != LOCK_HELD);
+	SAME_INT(count(0, RELEASE), 1);
+	lock_close(&world.lock);
+
+	/* After a signal. */
+	begin(1, 1000, 100);
+	world.servers[0].plan = "yes silent";
+	SAME_INT(acquire(), LOCK_HELD);
+	lock_cancel(&world.lock);
+	SAME_INT(released(0), RELEASE_UNANSWERED);
+	SAME_INT(count(0, RELEASE), 1);
+	lock_close(&world.lock);
+
+	/* Behind an acquire without a reply, which it would overtake. */
+	begin(3, 1000, 100);
+	plan((const char *const[]){ "yes", "yes silent", "silent" });
+	SAME_INT(acquire(), LOCK_HELD);
+	SAME_INT(released(0), RELEASE_UNANSWERED);
+	SAME_TEXT(sent(1), "acquire@0/1 release@0/1 release@50/2");
+	SAME_TEXT(sent(2), "acquire@0/1 release@0/1");
 	lock_close(&world.lock);
 }
 
@@ -715,7 +810,9 @@ release_paced(void)
 				"lost+1 lost+1 lost+1 lost+1 yes silent";
 	SAME_INT(acquire(), LOCK_HELD);
 	SAME_INT(released(0), RELEASE_UNANSWERED);
-	SAME_TEXT(lock_why(&world.lock, why), "server0: no answer yet");
+	SAME_TEXT(lock_why(&world.lock, why),
+	    "server0: no answer within 1s, not on a second connection "
+	    "either");
 	lock_close(&world.lock);
 }
 
@@ -737,14 +834,6 @@ unresolved(void)
 	CHECK(strstr(lock_why(&world.lock, why), "server0: Name not known"));
 	CHECK(strstr(why, "; server2: the same"));
 	lock_close(&world.lock);
-}
-
-/* The n-th server answers with the n-th of the plans. */
-static void
-plan(const char *const plans[])
-{
-	for (int i = 0; i < world.lock.lease.nservers; i++)
-		world.servers[i].plan = plans[i];
 }
 
 /* Once each, where there is a run: how it starts, and how it ends. */
@@ -1774,7 +1863,7 @@ release_of_many(void)
 
 	begin(5, 1000, 100);
 	plan((const char *const[]){ "yes yes silent", "yes yes yes+20",
-	    "yes yes lost+30 free+5", "yes yes error", "yes yes yes+50" });
+	    "yes yes lost+30 yes+5", "yes yes error", "yes yes yes+50" });
 	SAME_INT(acquire(), LOCK_HELD);
 	hold(1);
 	SAME_INT(released(0), RELEASE_DONE);
@@ -1787,7 +1876,8 @@ release_of_many(void)
 	SAME_INT(acquire(), LOCK_HELD);
 	hold(1);
 	SAME_INT(released(0), RELEASE_UNANSWERED);
-	SAME_INT(now(), 251);
+	SAME_INT(now(), 376);
+	SAME_INT(count(0, RELEASE), 2);
 	SAME_INT(count(1, RELEASE), 1);
 	lock_close(&world.lock);
 }
@@ -1983,9 +2073,15 @@ static const struct tap_test tests[] = {
 	{ "a release tells that the lock was not ours", release_not_ours },
 	{ "a release is repeated when its connection was lost",
 	    release_repeated },
-	{ "a release waits no longer than one node timeout",
+	{ "a release waits for one and a half node timeouts at most",
 	    release_unanswered },
-	{ "a release that was sent late and not answered is said to be so",
+	{ "a release without an answer goes on a second connection, and the "
+	  "first answer counts",
+	    release_twice },
+	{ "no second release without the lock, after a signal or past an "
+	  "acquire without an answer",
+	    release_once },
+	{ "a release that was sent late and has no answer is reported",
 	    release_paced },
 	{ "a minority of servers without an address is no obstacle",
 	    unresolved },

@@ -3,6 +3,8 @@
 -- skipped, or ""; the rest of the value; our fence; our proposal for the next
 -- fence in us; and the holder's value if the run was skipped.
 -- Replies with a grant up to GRANTED, or a refusal.
+-- It may be sent twice, on two connections, and executed in any order: the second
+-- one finds the end in the history, records nothing, and replies like the first.
 -- In cooldown the value no longer begins with our id, so that a late renewal
 -- cannot prolong it.
 local cooldown, leaving, only = tonumber(ARGV[6]), ARGV[7] == '1', ARGV[8] == '1'
@@ -55,6 +57,17 @@ if ours then
 else
 	go()
 end
+-- Returns the end of our run in the history: "end", or "lost" if the lock was no
+-- longer ours then.
+local function known_end()
+	for _, entry in ipairs(redis.pcall('XREVRANGE', KEYS[2] .. 'runs', '+', '-', 'COUNT', 200)) do
+		local what, its = unpack(entry[2])
+		if (what == 'end' or what == 'lost') and its:sub(1, #id) == id then
+			return what
+		end
+	end
+end
+local known = ended and not ours and known_end()
 if ours and unconfirmed and ended then
 	record('start', mine, ending:match('^ waited=%d+') or '')
 end
@@ -62,11 +75,13 @@ if ours and ended then
 	record('end', mine, ending)
 	record_success(mine, ending)
 elseif ended then
-	record('lost', value_of(id .. '0 ', details), ending)
+	if not known then
+		record('lost', value_of(id .. '0 ', details), ending)
+	end
 elseif ours and only then
 	forget_start()
 end
 if ending ~= '' and not ended then
 	record_skip(id .. '0 ', details, ending, ARGV[13])
 end
-return ours and {1} or loss()
+return (ours or known == 'end') and {1} or loss()
