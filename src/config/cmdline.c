@@ -148,7 +148,7 @@ take_letters(struct options *opt, struct given *g, char **words)
 static void
 refuse_url(const char *word, const char *what)
 {
-	if (strstr(word, "://") != NULL || address_has_password(word))
+	if (strstr(word, "://") != NULL || address_has_password(word, false))
 		usage_error("'%s' is a URL, not a %s; use -r for a server",
 		    quotable(word), what);
 }

@@ -62,7 +62,7 @@ check_name(const char *name)
 		usage_error("-k: a name has 1 to %d bytes, '%.64s%s' has %zu",
 		    LOCK_NAME, quotable(name), len > 64 ? "..." : "", len);
 	/* It would be shown wherever the lock is. */
-	if (address_has_password(name))
+	if (address_has_password(name, false))
 		usage_error("-k: '%s' is a URL with a password, not a lock; "
 			    "use -r for a server",
 		    quotable(name));

@@ -19,6 +19,7 @@
 void
 servers_add(struct servers *servers, const char *origin, const char *url)
 {
+	char masked[ADDRESS_TEXT];
 	struct address *a;
 	const char *why;
 
@@ -28,13 +29,14 @@ servers_add(struct servers *servers, const char *origin, const char *url)
 	    (size_t)servers->n + 1, sizeof(*servers->address));
 	a = &servers->address[servers->n];
 	why = address_parse(a, url);
+	address_mask_server(masked, sizeof(masked), url);
 	if (why != NULL)
-		usage_error("%s: '%s' %s", origin, quotable(url), why);
+		usage_error("%s: '%s' %s", origin, masked, why);
 	for (int i = 0; i < servers->n; i++)
 		if (address_same(a, &servers->address[i]))
 			usage_error("%s: '%s' is named twice; each server has "
 				    "one vote",
-			    origin, quotable(url));
+			    origin, masked);
 	servers->own_password[servers->n] = a->password != NULL;
 	servers->origin[servers->n++] = origin;
 }
@@ -96,7 +98,8 @@ tls_setting(const struct settings *settings, enum setting_key key)
 	struct setting s = settings_find(settings, key);
 
 	if (s.value != NULL &&
-	    (strstr(s.value, "://") != NULL || address_has_password(s.value)))
+	    (strstr(s.value, "://") != NULL ||
+		address_has_password(s.value, false)))
 		usage_error("%s: '%s' is a URL, not a file or a host name",
 		    s.name, quotable(s.value));
 	return s.value;

@@ -150,7 +150,7 @@ is_secret(const struct conffile *c, int i)
 	    strcmp(name, keys[SETTING_SENTINEL_PASSWORD].line) == 0)
 		return true;
 	return strcmp(name, keys[SETTING_REDIS].line) == 0 &&
-	    address_has_password(c->settings[i].value);
+	    address_has_password(c->settings[i].value, true);
 }
 
 static size_t

@@ -340,53 +340,120 @@ address_same(const struct address *a, const struct address *b)
 	return true;
 }
 
+/* Whether the word is a URL of ours, or was meant as one. */
+static bool
+is_ours(const char *word, const struct userinfo *u)
+{
+	const char *redis = strcasestr(word, "redis");
+	const char *socket = strcasestr(word, "unix");
+
+	return u->scheme &&
+	    ((redis != NULL && redis < u->begin) ||
+		(socket != NULL && socket < u->begin));
+}
+
 /*
- * Finds the secret in a word that may be a URL: its password, or a user that
- * stands alone, which redis-cli takes for a password.  Returns its start, with
- * its length and whether it is a password; NULL if there is none.
+ * Finds the text in a list of hosts that follows a ':' and is no port: a
+ * password of a URL that lacks its '@' or has it encoded.
  */
 static const char *
-find_secret(const char *word, size_t *len, bool *password)
+find_no_port(const char *hosts)
+{
+	const char *end = hosts + strcspn(hosts, "/?"), *p, *close;
+
+	for (p = hosts; p < end; p++) {
+		close = *p == '[' ? memchr(p, ']', (size_t)(end - p)) : NULL;
+		if (close != NULL)
+			p = close;
+		else if (*p == ':' && p[1] != '\0' &&
+		    number(p + 1, strcspn(p + 1, ",/?"), 65535) <= 0)
+			return p + 1;
+	}
+	return NULL;
+}
+
+/* Finds the first value behind a '?', other than the number of a database. */
+static const char *
+find_value(const char *rest)
+{
+	const char *value = strchr(rest, '?');
+	size_t digits;
+
+	if (value == NULL)
+		return NULL;
+	value++;
+	if (strncmp(value, "db=", 3) == 0) {
+		digits = strspn(value + 3, "0123456789");
+		if (value[3 + digits] == '\0')
+			return NULL;
+		if (value[3 + digits] == '&')
+			value += 3 + digits + 1;
+	}
+	return value[strcspn(value, "=")] == '=' ?
+	    value + strcspn(value, "=") + 1 :
+	    value;
+}
+
+/* Returns the earlier of two places in one text, each of which may be NULL. */
+static const char *
+earlier(const char *a, const char *b)
+{
+	return b != NULL && (a == NULL || b < a) ? b : a;
+}
+
+/*
+ * Finds a secret that lasts until the end of the word: one without its host, or
+ * behind a '?'.
+ */
+static const char *
+find_open_secret(const char *word, const struct userinfo *u, bool server)
+{
+	const char *rest = u->end != NULL ? u->end + 1 : u->begin;
+	const char *query = strchr(word, '?'), *secret = NULL;
+
+	if (u->end == NULL && u->scheme && *u->begin == ':')
+		secret = u->begin + 1;
+	if (query != NULL && (query = strstr(query, "password=")) != NULL)
+		secret = earlier(secret, query + strlen("password="));
+	if (server || is_ours(word, u))
+		secret = earlier(
+		    secret, earlier(find_no_port(rest), find_value(rest)));
+	return secret;
+}
+
+/*
+ * Finds the secret in a word that may be a URL, or must be one if it names a
+ * server: its password, or a user that stands alone, which redis-cli takes for
+ * a password.  Returns its start, with its length and whether it is a password;
+ * NULL if there is none.
+ */
+static const char *
+find_secret(const char *word, bool server, size_t *len, bool *password)
 {
 	const struct userinfo u = find_userinfo(word);
 	const char *secret = u.colon != NULL ? u.colon + 1 : NULL;
 	const char *end = u.end;
-	const char *query = strchr(word, '?');
+	const char *open = find_open_secret(word, &u, server);
 
-	*password = true;
-	if (end == NULL && u.scheme && *u.begin == ':') {
-		secret = u.begin + 1; /* the host is missing */
-		end = secret + strlen(secret);
-	}
-	if (query != NULL && (query = strstr(query, "password=")) != NULL) {
-		query += strlen("password=");
-		end = query + strlen(query);
-		if (secret == NULL || query < secret)
-			secret = query;
-	}
+	*password = secret != NULL || open != NULL;
 	if (secret == NULL && end != NULL && end > u.begin && *u.begin != '/' &&
-	    (u.scheme ||
-		memchr(u.begin, '/', (size_t)(end - u.begin)) == NULL)) {
-		*password = false;
+	    (u.scheme || memchr(u.begin, '/', (size_t)(end - u.begin)) == NULL))
 		secret = u.begin;
+	if (open != NULL) {
+		secret = earlier(secret, open);
+		end = open + strlen(open);
 	}
 	if (secret != NULL)
 		*len = (size_t)(end - secret);
 	return secret;
 }
 
-char *
-address_mask_server(char *dst, size_t size, const char *word)
-{
-	return address_mask(dst, size, word);
-}
-
-char *
-address_mask(char *dst, size_t size, const char *word)
+static char *
+mask(char *dst, size_t size, const char *word, bool server)
 {
 	size_t len;
 	bool password;
-	const char *secret = find_secret(word, &len, &password);
+	const char *secret = find_secret(word, server, &len, &password);
 
 	if (secret == NULL)
 		snprintf(dst, size, "%s", word);
@@ -394,6 +461,18 @@ address_mask(char *dst, size_t size, const char *word)
 		snprintf(dst, size, "%.*s***%s", (int)(secret - word), word,
 		    secret + len);
 	return dst;
+}
+
+char *
+address_mask(char *dst, size_t size, const char *word)
+{
+	return mask(dst, size, word, false);
+}
+
+char *
+address_mask_server(char *dst, size_t size, const char *word)
+{
+	return mask(dst, size, word, true);
 }
 
 const char *
@@ -405,12 +484,12 @@ quotable(const char *word)
 }
 
 bool
-address_has_password(const char *url)
+address_has_password(const char *word, bool server)
 {
 	size_t len;
 	bool password;
 
-	return find_secret(url, &len, &password) != NULL && password;
+	return find_secret(word, server, &len, &password) != NULL && password;
 }
 
 void
@@ -418,7 +497,7 @@ address_wipe(char *url)
 {
 	size_t len;
 	bool password;
-	const char *secret = find_secret(url, &len, &password);
+	const char *secret = find_secret(url, false, &len, &password);
 
 	if (secret != NULL && password)
 		memset(url + (secret - url), '*', len);
@@ -429,7 +508,7 @@ address_cut(char *url)
 {
 	size_t len;
 	bool password;
-	const char *secret = find_secret(url, &len, &password);
+	const char *secret = find_secret(url, false, &len, &password);
 	char *from;
 
 	if (secret == NULL || !password || secret == url || secret[-1] != ':')

@@ -81,13 +81,12 @@ bool address_same(const struct address *, const struct address *);
 /*
  * Copies a word that may be a URL to dst.  A password becomes "***", and so
  * does a user that stands alone (redis://user@host), because redis-cli takes it
- * for a password.
+ * for a password.  In a URL of ours that is malformed, this is everything from
+ * a ':' that no port follows, and every value behind a '?'.
  */
 char *address_mask(char *dst, size_t size, const char *word);
 
-/*
- * The same for a word that must be a server, also where it lacks a scheme.
- */
+/* The same for a word that must be a server, also without a scheme. */
 char *address_mask_server(char *dst, size_t size, const char *word);
 
 /*
@@ -97,10 +96,10 @@ char *address_mask_server(char *dst, size_t size, const char *word);
 const char *quotable(const char *word);
 
 /*
- * Whether the word is a URL with a password; a user that stands alone does not
- * count.
+ * Whether the word is a URL with a password; or, if it must be a server, has one
+ * in whatever form.  A user that stands alone does not count.
  */
-bool address_has_password(const char *url);
+bool address_has_password(const char *word, bool server);
 
 /* Overwrites the password inside url, if there is one. */
 void address_wipe(char *url);

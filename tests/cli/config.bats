@@ -138,7 +138,7 @@ conf_lease() {
 	conf "ttl 5ms"
 	conf_wrong "$PWD/conf:1: ttl: '5ms' is too short"
 	conf "redis $here" "redis redis://:s3cret@h:x"
-	conf_wrong "$PWD/conf:2: redis: 'redis://:***@h:x' has a bad port number"
+	conf_wrong "$PWD/conf:2: redis: 'redis://:***' has a bad port number"
 	conf "redis $here" "redis $here"
 	conf_wrong "$PWD/conf:2: redis: '$here' is named twice"
 	conf "prefix a:~b"

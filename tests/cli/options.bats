@@ -521,19 +521,25 @@ password() {
 }
 
 @test "a malformed URL is a usage error that quotes it" {
-	local bad
+	local bad masked
 
-	for bad in '' redis:// http://a redis://a:0 redis://a:65536 redis://a:x \
-	    redis://a:1/x redis://a:1/-1 redis://a:1/1x a: a:x a:99999 :1 \
-	    unix:// unix://?db=1 "unix:///a?db=" "unix:///a?db=x" \
-	    "unix:///a?db=-1" "unix:///a?base=1" redis://a:99999999999999 \
-	    redis://a/99999999999999999999 'redis://[::1:1' ftp://a:1; do
-		usage_error "$bad" -k a -r "$bad" -- true
+	for bad in '' redis:// http://a redis://a:1/x redis://a:1/-1 \
+	    redis://a:1/1x a: :1 unix:// unix://?db=1 ftp://a:1 \
+	    redis://a/99999999999999999999; do
+		usage_error "'$bad'" -k a -r "$bad" -- true
+	done
+	# What is no port or number may be a password.
+	for bad in redis://a:0 redis://a:65536 redis://a:x a:x a:99999 \
+	    redis://a:99999999999999 'redis://[::1:1' "unix:///a?db=x" \
+	    "unix:///a?db=-1" "unix:///a?base=1"; do
+		masked=${bad%"${bad##*[:=]}"}
+		[[ $bad != *'['* ]] || masked='redis://[:'
+		usage_error "'$masked***'" -k a -r "$bad" -- true
 	done
 }
 
 @test "a message about a URL leaves out its password" {
-	usage_error 'a:99999' -k a -r redis://me:s3cret@a:99999 -- true
+	usage_error "'redis://me:***'" -k a -r redis://me:s3cret@a:99999 -- true
 	[[ $stderr != *s3cret* ]]
 	usage_error 'a:1/x' -k a -r redis://:s3cret@a:1/x -- true
 	[[ $stderr != *s3cret* ]]

@@ -181,14 +181,14 @@ file_wrong() {
 }
 
 @test "a malformed line of the password file is quoted without its password" {
-	file_wrong "pw:2: 'h:x ***' has a bad port number" '# x' 'h:x s3cret'
+	file_wrong "pw:2: 'h:*** ***' has a bad port number" '# x' 'h:x s3cret'
 	file_wrong "pw:1: the line is empty" ''
 	file_wrong "pw:1: the line is empty" '' 's3cret'
 	file_wrong "pw:3: the line follows a password that stands alone" \
 	    s3cret '' s3cret
 	file_wrong "pw:2: the line has no blank" 'h s3cret' 's3cret'
 	file_wrong "pw:1: the line has no blank" 's3cret '
-	file_wrong "pw:1: '[::1 ***' has a '[' without its ']'" '[::1 s3cret'
+	file_wrong "pw:1: '[:*** ***' has a '[' without its ']'" '[::1 s3cret'
 	file_wrong "pw:1: 'redis://h ***' is a URL" 'redis://h s3cret'
 	file_wrong "pw:2: 'H:1 ***' is for a host and port that have a line" \
 	    'h:1 s3cret' 'H:1 s3cret'

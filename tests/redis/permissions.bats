@@ -403,6 +403,38 @@ running() {
 	not seen said
 }
 
+@test "no usage error shows the password of a URL without its host" {
+	local url mode
+	local urls=(redis://user:s3cret rediss://default:s3cret/0
+	    redis://u:s3cret%40h 'redis://h:6379?auth=s3cret'
+	    'redis://h/0?pass=s3cret' 'redis://u:pa#s3cret' u:s3cret
+	    'h?auth=s3cret')
+
+	unset REDLOCK_REDIS
+	: >said
+	for url in "${urls[@]}"; do
+		echo "redis $url" >conf
+		for mode in 600 644; do
+			chmod "$mode" conf
+			run -64 redlock --config "$PWD/conf" -k a -- true
+			echo "$output" >>said
+			run -64 redlock --config "$PWD/conf" --show-config
+			echo "$output" >>said
+		done
+		# Whatever its form, it is a password, and others can read it.
+		[[ $output == *"conf:1: redis: the file has a password"* ]]
+		run -64 redlock -r "$url" -k a -- true
+		echo "$output" >>said
+		REDLOCK_REDIS=$url run -64 redlock -k a -- true
+		echo "$output" >>said
+		REDLOCK_REDIS=$url run -64 redlock --show-config
+		echo "$output" >>said
+	done
+	cat said
+	[ "$(wc -l <said)" -eq $((7 * 8)) ]
+	not seen said
+}
+
 @test "a user without a password is masked in messages: redis-cli takes it for one" {
 	local url="redis://s3cret@$tcp"
 

@@ -601,7 +601,7 @@ wipes(const char *url, const char *want, bool password)
 	    strspn(buf + before, "*") != hidden ||
 	    strcmp(buf + before + hidden, stars == NULL ? "" : stars + 3) != 0)
 		tap_fail("'%s' is wiped to '%s'", url, buf);
-	CHECK(address_has_password(url) == (stars != NULL));
+	CHECK(address_has_password(url, false) == (stars != NULL));
 	free(buf);
 }
 
@@ -661,6 +661,57 @@ masking(void)
 	masks("redis://:secret/0", "redis://:***");
 }
 
+/* Malformed, so nothing but its form tells what the password is. */
+static void
+masking_malformed(void)
+{
+	masks("redis://user:s3cret", "redis://user:***");
+	masks("rediss://default:s3cret/0", "rediss://default:***");
+	masks("redis://u:s3cret%40h", "redis://u:***");
+	masks("redis://h:6379?auth=s3cret", "redis://h:6379?auth=***");
+	masks("redis://h/0?pass=s3cret", "redis://h/0?pass=***");
+	masks("redis://u:pa#s3cret", "redis://u:***");
+	masks("redis://h:6379#s3cret", "redis://h:***");
+	masks("redis://u:p@h:6379?auth=s3cret", "redis://u:***");
+	masks("redis://h?s3cret", "redis://h?***");
+	masks("redis://h?db=1&x=s3cret", "redis://h?db=1&x=***");
+	masks("redis://h?a=b&x=s3cret", "redis://h?a=***");
+	masks("redis://u:/s3cret", "redis://u:***");
+	masks("redis://u:65536", "redis://u:***");
+	masks("redis://u@h:s3cret", "redis://***");
+	masks("redis://[::1]:s3cret", "redis://[::1]:***");
+	masks("redis+sentinel://h:1,i:s3cret/m", "redis+sentinel://h:1,i:***");
+	masks("Redis://u:s3cret", "Redis://u:***");
+	masks("unix:///s?auth=s3cret", "unix:///s?auth=***");
+	masks("--redis-redis://u:s3cret", "--redis-redis://u:***");
+}
+
+static void
+shows_server(const char *url, const char *want)
+{
+	char buf[ADDRESS_TEXT];
+
+	address_mask_server(buf, sizeof(buf), url);
+	if (strcmp(buf, want) != 0)
+		tap_fail("'%s' is shown as '%s', not '%s'", url, buf, want);
+	CHECK(address_has_password(url, true) == (strcmp(url, want) != 0));
+}
+
+/* The same words elsewhere are names of locks, or URLs of other things. */
+static void
+masking_servers(void)
+{
+	shows_server("u:s3cret", "u:***");
+	shows_server("h?auth=s3cret", "h?auth=***");
+	shows_server("/s?auth=s3cret", "/s?auth=***");
+	shows_server("http://u:s3cret", "http://u:***");
+	shows_server("h:6379", "h:6379");
+	shows_server("[::1]:6379", "[::1]:6379");
+	shows_server("/run/a:b?db=3", "/run/a:b?db=3");
+	shows("deploy:prod", "deploy:prod");
+	shows("https://ci.example:x/job?id=7", "https://ci.example:x/job?id=7");
+}
+
 /* A user without a colon: redis-cli takes it for a password. */
 static void
 masking_users(void)
@@ -702,6 +753,7 @@ cutting(void)
 	cuts("redis://:secret@h", "redis://h");
 	cuts("-rredis://:se@cr:et@h", "-rredis://h");
 	cuts("--redis=rediss://u:secret@h", "--redis=rediss://u@h");
+	cuts("redis://u:a?b#c@h", "redis://u@h");
 	cuts("redis://u@h", NULL);
 	cuts("redis://h:1", NULL);
 	cuts("redis://h/0?password=secret", NULL);
@@ -771,6 +823,10 @@ static const struct tap_test tests[] = {
 	{ "the address is shown as a URL that means the same", text_is_a_url },
 	{ "the address is shown without its password", text_has_no_password },
 	{ "a URL as it was typed is shown with its password masked", masking },
+	{ "in a malformed URL of ours all that may be a password is masked",
+	    masking_malformed },
+	{ "a word that must be a server is masked without a scheme, too",
+	    masking_servers },
 	{ "a URL with a user alone is shown with that masked", masking_users },
 	{ "a URL without a password is shown as it is", not_masked },
 	{ "a password is cut out of a URL, and of nothing else", cutting },
