@@ -3,19 +3,16 @@
  * no file.  It ignores only blank lines and comments.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/exitcode.h"
 #include "base/line.h"
 #include "base/log.h"
-#include "base/xalloc.h"
 #include "config/conffile.h"
-#include "redis/url.h"
+#include "config/file.h"
 
 static const char blanks[] = " \t";
 
@@ -77,41 +74,6 @@ conffile_parse(struct conffile *c, char *text, size_t len)
 	return NULL;
 }
 
-const char *
-conffile_distrust(const struct stat *st)
-{
-	if (S_ISCHR(st->st_mode))
-		return NULL;
-	if (st->st_uid != 0 && st->st_uid != geteuid())
-		return "belongs neither to root nor to you; chown it";
-	if (st->st_mode & (S_IWGRP | S_IWOTH))
-		return "is writable by others than its owner; chmod go-w it";
-	return NULL;
-}
-
-ssize_t
-conffile_read(const char *path, char *buf, size_t size, struct stat *st)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t used = 0;
-	ssize_t n = -1;
-	int saved;
-
-	if (fd == -1)
-		return -1;
-	if (fstat(fd, st) == 0)
-		/* A pipe may deliver the text in pieces. */
-		while ((n = read(fd, buf + used, size - 1 - used)) > 0)
-			used += (size_t)n;
-	saved = errno;
-	close(fd);
-	errno = saved;
-	if (n == -1)
-		return -1;
-	buf[used] = '\0';
-	return (ssize_t)used;
-}
-
 /* Writes the place of the i-th setting, for messages. */
 static char *
 place(const struct conffile *c, int i)
@@ -129,29 +91,12 @@ conffile_load(struct conffile *c, const char *named)
 {
 	const char *wrong;
 	struct stat st;
-	ssize_t len;
 
-	c->text = xmalloc(CONFFILE_SIZE + 2);
-	len = conffile_read(c->path, c->text, CONFFILE_SIZE + 2, &st);
-	if (len == -1) {
-		int error = errno;
-
-		/* A dangling link is a mistake, not an absent file. */
-		if (error == ENOENT && named == NULL &&
-		    lstat(c->path, &st) == -1)
-			return;
-		usage_error("%s%s'%s' cannot be read: %s",
-		    named != NULL ? named : "", named != NULL ? ": " : "",
-		    quotable(c->path), strerror(error));
-	}
+	c->text = file_read(FILE_SETTINGS, named, c->path, &c->len, &st);
+	if (c->text == NULL)
+		return;
 	c->others = (st.st_mode & S_IROTH) != 0;
-	wrong = conffile_distrust(&st);
-	if (wrong != NULL)
-		usage_error("'%s' %s", c->path, wrong);
-	if (len > CONFFILE_SIZE)
-		usage_error(
-		    "'%s' is larger than %d KB", c->path, CONFFILE_SIZE / 1024);
-	wrong = conffile_parse(c, c->text, (size_t)len);
+	wrong = conffile_parse(c, c->text, c->len);
 	if (wrong != NULL)
 		usage_error("%s:%d: the line %s", c->path, c->line, wrong);
 	for (int i = 0; i < c->n; i++)
@@ -174,7 +119,8 @@ conffile_release(struct conffile *c)
 {
 	for (int i = 0; i < c->n; i++)
 		free(c->settings[i].where);
-	free(c->text);
+	if (c->text != NULL)
+		file_free(c->text, c->len);
 	c->text = NULL;
 	c->n = 0;
 }

@@ -7,17 +7,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/stat.h>
-#include <sys/types.h>
 
 #define CONFFILE_DEFAULT  "/etc/redlock-run.conf"
-#define CONFFILE_SIZE     65536 /* bytes of a file, at most */
-#define CONFFILE_LINE     4096  /* of a line */
-#define CONFFILE_SETTINGS 64    /* at most */
+#define CONFFILE_LINE     4096 /* of a line */
+#define CONFFILE_SETTINGS 64   /* at most */
 
 struct conffile {
 	const char *path; /* of the file, which need not exist */
 	char *text; /* its bytes, cut into words; conffile_release() frees it */
+	size_t len; /* of text */
 	struct {
 		const char *name;
 		const char *value; /* may be empty */
@@ -35,22 +33,6 @@ struct conffile {
  * sentence ("has a control character in it").  Reads no file.
  */
 const char *conffile_parse(struct conffile *c, char *text, size_t len);
-
-/*
- * Reads at most size - 1 bytes of the file at path, which may be a pipe, and
- * adds a NUL. *st describes the file.  Returns the number of bytes, or -1 with
- * errno.
- */
-ssize_t
-conffile_read(const char *path, char *buf, size_t size, struct stat *st);
-
-/*
- * Checks that no other user can have written the file, by the rule of
- * ssh_config(5).  Returns NULL if it can be trusted, or the end of a sentence
- * ("belongs to neither root nor you; ...").  A device such as /dev/null is
- * trusted, since its content does not depend on its owner.
- */
-const char *conffile_distrust(const struct stat *st);
 
 /*
  * Reads c->path into *c. The file may be absent, unless the user named it, as

@@ -3,17 +3,14 @@
  * place allows.  Otherwise -r or REDLOCK_REDIS could lead the site's password
  * to any host, or send it in clear.
  */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/log.h"
 #include "base/secret.h"
-#include "base/xalloc.h"
 #include "config/credentials.h"
+#include "config/file.h"
 
 #define LINE_TEXT (ADDRESS_HOST + 16)
 
@@ -49,28 +46,17 @@ keep_word(struct setting word)
 	return secret_keep(word.value, strlen(word.value));
 }
 
-/* Reads the password file, which may be a pipe. */
 static void
-read_file(struct passwords *p, struct setting file)
+read_passwords(struct passwords *p, struct setting file)
 {
-	char *text = xmalloc(CONFFILE_SIZE + 2);
 	const char *wrong, *path = quotable(file.value);
 	struct stat st;
-	ssize_t len;
+	size_t len;
+	char *text =
+	    file_read(FILE_PASSWORDS, file.name, file.value, &len, &st);
 
-	len = conffile_read(file.value, text, CONFFILE_SIZE + 2, &st);
-	if (len == -1)
-		usage_error("%s: '%s' cannot be read: %s", file.name, path,
-		    strerror(errno));
-	if (st.st_mode & S_IROTH)
-		usage_error("%s: '%s' is readable by others; chmod 600 it",
-		    file.name, path);
-	if (len > CONFFILE_SIZE)
-		usage_error("%s: '%s' is larger than %d KB", file.name, path,
-		    CONFFILE_SIZE / 1024);
-	wrong = passwords_parse(p, text, (size_t)len);
-	explicit_bzero(text, (size_t)len);
-	free(text);
+	wrong = passwords_parse(p, text, len);
+	file_free(text, len);
 	if (wrong != NULL && p->shown[0] != '\0')
 		usage_error("%s:%d: '%s' %s", path, p->line, p->shown, wrong);
 	else if (wrong != NULL)
@@ -268,7 +254,7 @@ find_source(struct servers *servers, const struct settings *s)
 	credentials_find(s, &file, &word);
 	src.from = file.value != NULL ? file : word;
 	if (file.value != NULL) {
-		read_file(&servers->passwords, file);
+		read_passwords(&servers->passwords, file);
 		src.single = servers->passwords.single;
 	} else if (word.value != NULL)
 		src.single = keep_word(word);

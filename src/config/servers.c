@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/xalloc.h"
+#include "config/file.h"
 #include "config/servers.h"
 #include "redis/tls.h"
 
@@ -120,7 +121,15 @@ load_tls(const struct servers *servers, const struct settings *s)
 
 	for (int i = 0; i < servers->n; i++)
 		wanted = wanted || servers->address[i].tls;
-	if (wanted && tls_load(&files, why) == -1)
+	if (!wanted)
+		return;
+	if (files.ca != NULL)
+		file_check(FILE_AUTHORITY,
+		    settings_find(s, SETTING_TLS_CA).name, files.ca);
+	if (files.key != NULL)
+		file_check(FILE_KEY, settings_find(s, SETTING_TLS_KEY).name,
+		    files.key);
+	if (tls_load(&files, why) == -1)
 		usage_error("%s", why);
 }
 

@@ -91,8 +91,6 @@ use_files(SSL_CTX *ctx, const struct tls_files *f, char why[TLS_WHY])
 			openssl_why(why, "the CA store", "of the system");
 			return false;
 		}
-	} else if (!readable("the CA file", f->ca, why)) {
-		return false;
 	} else if (SSL_CTX_load_verify_locations(ctx, f->ca, NULL) != 1) {
 		openssl_why(why, "the CA file", f->ca);
 		return false;
@@ -104,8 +102,7 @@ use_files(SSL_CTX *ctx, const struct tls_files *f, char why[TLS_WHY])
 	}
 	if (f->cert == NULL)
 		return true;
-	if (!readable("the certificate", f->cert, why) ||
-	    !readable("the private key", f->key, why))
+	if (!readable("the certificate", f->cert, why))
 		return false;
 	if (SSL_CTX_use_certificate_chain_file(ctx, f->cert) != 1) {
 		openssl_why(why, "the certificate", f->cert);

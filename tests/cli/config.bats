@@ -258,6 +258,52 @@ conf_lease() {
 	says "'conf' belongs neither to root nor to you"
 }
 
+# file_wrong OPTION TEXT: TEXT is wrong with "file", which the OPTION names.
+file_wrong() {
+	local url=redis://h
+	[[ $1 != --tls-* ]] || url=rediss://h
+	conf_wrong "$1: 'file' $2" -r "$url" "$1" file
+}
+
+@test "the password file, the TLS key and the CA are checked as the configuration file is" {
+	local option mode
+	conf ''
+	for option in --config --password-file --tls-key --tls-ca; do
+		echo s3cret >file
+		for mode in 620 602 660; do
+			chmod "$mode" file
+			file_wrong "$option" 'is writable by others than its owner; chmod go-w it'
+		done
+		rm file
+		file_wrong "$option" 'cannot be read: No such file'
+	done
+	for option in --password-file --tls-key; do
+		echo s3cret >file
+		for mode in 604 644; do
+			chmod "$mode" file
+			file_wrong "$option" 'is readable by others; chmod 600 it'
+		done
+	done
+	printf 's3cret\0s3cret' >file
+	chmod 640 file
+	for option in --tls-key --tls-ca; do
+		file_wrong "$option" 'contains a NUL byte'
+	done
+	conf_wrong 'file:1: the line contains a NUL byte' -r h \
+	    --password-file file
+	((EUID == 0)) || return 0
+	chown 65534 file
+	for option in --config --password-file --tls-key --tls-ca; do
+		file_wrong "$option" 'belongs neither to root nor to you; chown it'
+	done
+	# Everybody may read the authorities.
+	printf s3cret >file
+	chown 0 file
+	chmod 644 file
+	run -64 redlock -r rediss://h --tls-ca file -k a -- true
+	[[ $output != *'readable by others'* ]]
+}
+
 @test "the default of --config is /etc/redlock-run.conf" {
 	host_make
 	unset REDLOCK_CONFIG

@@ -6,7 +6,7 @@
 #include "tap.h"
 
 static struct conffile file;
-static char text[CONFFILE_SIZE];
+static char text[FILE_SIZE];
 
 /* Parses len bytes.  Returns the mistake, or NULL. */
 static const char *
@@ -94,7 +94,7 @@ bad(void)
 static void
 limits(void)
 {
-	static char lines[CONFFILE_SIZE];
+	static char lines[FILE_SIZE];
 	size_t len = 0;
 
 	memset(lines, 'x', CONFFILE_LINE);
