@@ -341,6 +341,7 @@ static void
 judge_service(
     struct findings *v, const struct probe *p, const struct options *opt)
 {
+	const uint32_t unknown = p->unknown & ~RIGHT_BIT(RIGHT_EVAL);
 	char names[ACL_TEXT];
 
 	if (p->loading)
@@ -353,11 +354,15 @@ judge_service(
 		    "the server refuses requests (%s); fix that first",
 		    p->unable);
 	judge_rights(v, p, opt);
-	if (p->unknown != 0)
+	if (p->unknown & RIGHT_BIT(RIGHT_EVAL))
+		add(v, LEVEL_BAD,
+		    "this server does not run scripts (EVAL is renamed or "
+		    "disabled in its configuration); restore EVAL");
+	if (unknown != 0)
 		add(v, LEVEL_BAD,
 		    "the server does not know %s (renamed or disabled in "
 		    "its configuration); restore these commands",
-		    acl_names(names, p->unknown));
+		    acl_names(names, unknown));
 }
 
 static void

@@ -71,7 +71,9 @@ probe_tried(struct probe *p, int i, int pattern, enum reply_kind kind,
 		p->denied_patterns |= pattern;
 	else if (kind == REPLY_ERROR &&
 	    strncmp(error, "ERR unknown command", 19) == 0)
-		p->unknown |= bit;
+		p->unknown |= strcmp(rights[i].words[0], "EVAL") == 0 ?
+		    RIGHT_BIT(RIGHT_EVAL) :
+		    bit;
 	else if (kind == REPLY_ERROR && strncmp(error, "ERR ", 4) != 0 &&
 	    p->unable[0] == '\0')
 		snprintf(p->unable, sizeof(p->unable), "%s", error);

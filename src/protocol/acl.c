@@ -34,7 +34,7 @@ static const char no_digest[] =
 static const char unknown_digest[] = "0000000000000000000000000000000000000000";
 
 const struct right rights[RIGHTS] = {
-	{ "eval", { "EVAL", "return 0", "1", "KEY" }, NULL },
+	[RIGHT_EVAL] = { "eval", { "EVAL", "return 0", "1", "KEY" }, NULL },
 	{ "evalsha", { "EVALSHA", unknown_digest, "?" }, no_digest },
 	{ "info", { "INFO", "server" }, NULL },
 	{ "scan", { "SCAN", "?" }, no_list },

@@ -29,6 +29,8 @@ struct right {
 	const char *without;
 };
 
+enum { RIGHT_EVAL = 0 }; /* others may be tried by a script */
+
 /* A set of commands is a number with their bits. */
 extern const struct right rights[RIGHTS];
 

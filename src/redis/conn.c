@@ -341,6 +341,7 @@ conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
 						     "node";
 	const char *host = c->at.host;
 	char full[CONN_WHY];
+	bool plain = c->address.kind == ADDRESS_SERVER;
 	bool v6 = strchr(host, ':') != NULL;
 	size_t len;
 
@@ -348,9 +349,17 @@ conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
 		snprintf(full, sizeof(full),
 		    "the server requires a password, but %s", why_withheld(c));
 		why = full;
+	} else if (error_lacks_eval(why)) {
+		snprintf(full, sizeof(full),
+		    "this server does not run scripts (EVAL is renamed or "
+		    "disabled%s)",
+		    plain ? "; for a Sentinel use "
+			    "redis+sentinel://host:port/master" :
+			    "");
+		why = full;
 	}
 	buf[0] = '\0';
-	if (c->address.kind != ADDRESS_SERVER) {
+	if (!plain) {
 		if (c->at.port != 0)
 			snprintf(buf, CONN_WHY, "%s %s%.100s%s:%d: ", who,
 			    v6 ? "[" : "", host, v6 ? "]" : "", c->at.port);
@@ -361,12 +370,6 @@ conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
 	} else if (strncmp(why, "MOVED ", 6) == 0)
 		snprintf(buf, CONN_WHY,
 		    "%.150s (use a redis+cluster:// URL for a cluster)", why);
-	else if (strncmp(why, "ERR unknown command ", 20) == 0 &&
-	    strstr(why, "EVAL") != NULL)
-		snprintf(buf, CONN_WHY,
-		    "%.26s (use redis+sentinel://host:port/master for a "
-		    "Sentinel)",
-		    why);
 	else
 		snprintf(buf, CONN_WHY, "%s", why);
 	return buf;

@@ -103,6 +103,14 @@ error_forgot_script(const char *error)
 	return strncmp(error, "NOSCRIPT", 8) == 0;
 }
 
+/* Redis quotes the command in one of two ways. */
+bool
+error_lacks_eval(const char *error)
+{
+	return strncmp(error, "ERR unknown command 'EVAL'", 26) == 0 ||
+	    strncmp(error, "ERR unknown command `EVAL`", 26) == 0;
+}
+
 bool
 error_wants_eval(const struct reply *r)
 {

@@ -37,4 +37,7 @@ bool error_denies_command(const char *error);
 bool error_wants_eval(const struct reply *);
 bool error_forgot_script(const char *error);
 
+/* Whether the server does not know EVAL, so that it runs no scripts at all. */
+bool error_lacks_eval(const char *error);
+
 #endif

@@ -340,10 +340,26 @@ allow_as_told() {
 }
 
 @test "--check: a server with a renamed command is not fit" {
-	redis_start renamed --rename-command EVAL ''
+	redis_start renamed --rename-command PEXPIRE ''
 	check 69 -r "unix://$BATS_FILE_TMPDIR/renamed.sock"
 	redis_kill renamed
-	finds 'NOT OK' 'the server does not know eval'
+	finds 'NOT OK' 'the server does not know pexpire'
+}
+
+@test "a run and --check name a server that does not run scripts" {
+	local url=unix://$BATS_FILE_TMPDIR/renamed.sock
+
+	redis_start renamed --rename-command EVAL ''
+	check 69 -r "$url"
+	finds 'NOT OK' 'this server does not run scripts (EVAL is renamed or disabled'
+	[ "$(grep -c 'NOT OK:' <<<"$output")" -eq 1 ]
+	not grep -qi lpush <<<"$output"
+	run -69 --separate-stderr redlock -r "$url" -k a -- touch started
+	says "a: not run: $url: this server does not run scripts (EVAL is renamed or disabled"
+	run -69 --separate-stderr redlock -r "$url" --status -k a
+	says "$url: this server does not run scripts ("
+	redis_kill renamed
+	[ ! -e started ]
 }
 
 @test "--check: garbage is not fit, and reaches no terminal" {

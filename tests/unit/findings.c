@@ -188,9 +188,14 @@ services(void)
 	ONLY(0, LEVEL_BAD, "the server refuses requests (MISCONF no disk)");
 
 	fit(1);
-	all[0].unknown = UINT32_C(1);
+	all[0].unknown = RIGHT_BIT(RIGHT_EVAL);
 	judge();
-	ONLY(0, LEVEL_BAD, "the server does not know eval (");
+	ONLY(0, LEVEL_BAD, "this server does not run scripts (");
+
+	fit(1);
+	all[0].unknown = RIGHT_BIT(RIGHT_EVAL) | RIGHT_BIT(RIGHT_EVAL + 2);
+	judge();
+	SAME_INT(found[0].n, 2); /* the other command is found as well */
 
 	fit(1);
 	all[0].failure = REPLY_LOST;
@@ -463,6 +468,10 @@ attempts(void)
 	probe_tried(&p, 2, PATTERN_LOCK, REPLY_ERROR,
 	    "ERR unknown command `SCAN`, with args beginning with: ");
 	SAME_INT(p.unknown, 1 << 2);
+	/* LPUSH is tried by a script, so nothing is known about it. */
+	probe_tried(&p, 18, PATTERN_LOCK, REPLY_ERROR,
+	    "ERR unknown command 'EVAL', with args beginning with: ");
+	SAME_INT(p.unknown, 1 << RIGHT_EVAL | 1 << 2);
 	probe_tried(&p, 11, PATTERN_LOCK, REPLY_ERROR, "OOM command not");
 	probe_tried(&p, 12, PATTERN_LOCK, REPLY_ERROR, "MISCONF Redis");
 	SAME_TEXT(p.unable, "OOM command not");
