@@ -194,7 +194,7 @@ print_suggestion(const struct options *opt, const struct server_view *o,
  * hold the lock.
  */
 static int
-suggest_all(const struct options *opt, const struct status *st)
+suggest_all(const struct options *opt, struct status *st)
 {
 	const struct lock_info *l = &st->locks[0];
 	int failures, suggestions = 0, result;
@@ -217,7 +217,7 @@ suggest_all(const struct options *opt, const struct status *st)
 			print_suggestion(opt, l->sample, &l->holders[j]);
 			suggestions++;
 		}
-	result = query_report(&st->query, &failures);
+	result = query_report(&st->query, false, &failures);
 	if (result != 0)
 		return result;
 	if (l->state == STATE_FREE)
@@ -284,10 +284,10 @@ is_foreign(const struct holder *h, const char *token)
  * Returns the exit status.
  */
 static int
-refuse(const struct options *opt, const struct status *st)
+refuse(const struct options *opt, struct status *st)
 {
 	const struct lock_info *l = &st->locks[0];
-	int failures, result = query_report(&st->query, &failures);
+	int failures, result = query_report(&st->query, false, &failures);
 	char text[HOLDING], others[48] = "";
 
 	for (size_t i = 0; i < l->nholders; i++)
@@ -343,7 +343,7 @@ revoke_lock(const struct options *opt, struct status *st)
 		status_read(st); /* the run ended or was revoked meanwhile */
 		return refuse(opt, st);
 	}
-	result = query_report(&st->query, &failures);
+	result = query_report(&st->query, false, &failures);
 	if (r.revoked == 0)
 		warn("%s: no server could take it away from %s", name, who);
 	else if (result != 0)

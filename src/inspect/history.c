@@ -30,14 +30,14 @@ report_unknown(const struct history *h)
 }
 
 static int
-print_list(const struct history *h)
+print_list(struct history *h)
 {
 	const struct options *opt = h->query.opt;
 	struct run_list list;
 	int result, failures;
 
 	run_list_select(&list, h);
-	result = query_report(&h->query, &failures);
+	result = query_report(&h->query, true, &failures);
 	if (opt->json)
 		history_json(stdout, h, &list);
 	else if (failures < h->query.nservers) /* a minority may have runs */

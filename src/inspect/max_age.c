@@ -7,6 +7,8 @@
 #include "base/escape.h"
 #include "base/exitcode.h"
 #include "inspect/max_age.h"
+#include "inspect/probe.h"
+#include "redis/error.h"
 
 #define REST 48
 #define LINE (4 * (QUERY_WHY + OWNER_FIELD))
@@ -49,21 +51,27 @@ describe_rest(
 
 /* Reports the first server that has failed.  Returns the exit status. */
 static int
-report_unreachable(const struct query *q, const char *name)
+report_unreachable(struct query *q, const char *name)
 {
-	char why[QUERY_WHY], safe[LINE];
-	const struct query_server *s = q->servers;
+	char why[QUERY_WHY], rule[ACL_TEXT], text[QUERY_WHY + ACL_TEXT + 24];
+	char safe[4 * sizeof(text)];
+	int i = 0;
 
-	while (s->failure == REPLY_OK)
-		s++;
-	query_server_why(s, why);
+	while (q->servers[i].failure == REPLY_OK)
+		i++;
+	query_server_why(&q->servers[i], why);
+	if (error_denies(why))
+		snprintf(text, sizeof(text), "%s; the user needs %s", why,
+		    probe_missing(q, i, rule));
+	else
+		snprintf(text, sizeof(text), "%s", why);
 	printf("%s: too few servers answer: %s\n", name,
-	    escape_text(safe, sizeof(safe), why, strlen(why)));
+	    escape_text(safe, sizeof(safe), text, strlen(text)));
 	return query_status(q);
 }
 
 int
-max_age_check(const struct history *h)
+max_age_check(struct history *h)
 {
 	const struct options *opt = h->query.opt;
 	const struct lock_runs *l = &h->locks[0];

@@ -10,6 +10,6 @@
  * within --max-age, EXIT_TOO_OLD if not, EXIT_UNREACHABLE or EXIT_REFUSED if no
  * majority replied.
  */
-int max_age_check(const struct history *);
+int max_age_check(struct history *);
 
 #endif

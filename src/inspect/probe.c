@@ -156,6 +156,28 @@ time_replied(struct query_server *s, size_t i, const struct reply *a)
 	return --p->left > 0;
 }
 
+/* Returns the n-th of these commands. */
+static int
+nth_right(uint32_t commands, size_t n)
+{
+	int i = 0;
+
+	while (!(commands & RIGHT_BIT(i)) || n-- > 0)
+		i++;
+	return i;
+}
+
+/* Returns how many there are. */
+static size_t
+count_rights(uint32_t commands)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < RIGHTS; i++)
+		n += (commands & RIGHT_BIT(i)) != 0;
+	return n;
+}
+
 /*
  * Tries each right with the key of a lock and with an auxiliary key.  No lock
  * can have ":~" in its name, so neither key exists.
@@ -163,7 +185,8 @@ time_replied(struct query_server *s, size_t i, const struct reply *a)
 static int
 send_right(struct query_server *s, size_t i)
 {
-	const struct right *r = &rights[i / 2];
+	const struct right *r =
+	    &rights[nth_right(probe_of(s)->tries, i / 2)];
 	const char *argv[RIGHT_WORDS];
 	char name[64], key[LOCK_KEY], aux[LOCK_KEY], fence[LOCK_KEY + 8];
 	int argc = 0;
@@ -183,7 +206,9 @@ send_right(struct query_server *s, size_t i)
 static bool
 right_replied(struct query_server *s, size_t i, const struct reply *a)
 {
-	probe_tried(probe_of(s), (int)i / 2,
+	struct probe *p = probe_of(s);
+
+	probe_tried(p, nth_right(p->tries, i / 2),
 	    i % 2 == 0 ? PATTERN_LOCK : PATTERN_BESIDE, a->kind,
 	    a->kind == REPLY_OK ? "" : a->text);
 	return false;
@@ -199,7 +224,8 @@ probe_servers(struct probe *probes, struct query *q)
 			    .uptime_ms = -1,
 			    .rtt_us = -1,
 			    .offset_us = PROBE_UNKNOWN,
-			    .left = SAMPLES };
+			    .left = SAMPLES,
+			    .tries = RIGHTS_ALL };
 	}
 	query_send(q, 1, send_info, info_replied);
 	query_send(q, 1, send_time, time_replied);
@@ -212,4 +238,45 @@ probe_servers(struct probe *probes, struct query *q)
 		snprintf(p->why, sizeof(p->why), "%s",
 		    p->silent[0] != '\0' ? p->silent : s->why);
 	}
+}
+
+/* Repeats the rights that only ask on server i, and leaves the others alone. */
+static void
+try_asking(struct query *q, int i, struct probe *probes)
+{
+	enum reply_kind failures[LOCK_SERVERS];
+	char why[CONN_WHY];
+	void *arg = q->arg;
+
+	snprintf(why, sizeof(why), "%s", q->servers[i].why);
+	for (int j = 0; j < q->nservers; j++) {
+		failures[j] = q->servers[j].failure;
+		q->servers[j].failure = REPLY_LOST;
+	}
+	query_server_retry(&q->servers[i]);
+	q->arg = probes;
+	query_send(q, 2 * count_rights(probes[i].tries), send_right,
+	    right_replied);
+	q->arg = arg;
+	probes[i].failure = q->servers[i].failure;
+	snprintf(q->servers[i].why, sizeof(why), "%s", why);
+	for (int j = 0; j < q->nservers; j++)
+		q->servers[j].failure = failures[j];
+}
+
+char *
+probe_missing(struct query *q, int i, char rule[ACL_TEXT])
+{
+	const uint32_t asking = acl_asking(RIGHTS_ALL);
+	struct probe probes[LOCK_SERVERS] = { 0 };
+	struct probe *p = &probes[i];
+	const char *prefix = q->opt->settings.prefix;
+	int patterns;
+
+	p->tries = asking & ~acl_idle(asking);
+	try_asking(q, i, probes);
+	patterns = p->tried_patterns ? p->denied_patterns : PATTERN_ALL;
+	if (p->failure != REPLY_OK || (p->denied == 0 && patterns == 0))
+		return acl_part(rule, prefix, PATTERN_ALL, asking);
+	return acl_part(rule, prefix, patterns, p->denied);
 }

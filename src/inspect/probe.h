@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "inspect/query.h"
+#include "protocol/acl.h"
 #include "redis/conn.h"
 
 #define PROBE_WORD    40
@@ -43,6 +44,7 @@ struct probe {
 	int denied_patterns; /* PATTERN_LOCK, PATTERN_BESIDE */
 	bool tried_patterns; /* a command with a key was permitted */
 	char unable[CONN_WHY]; /* why it serves no commands now, or empty */
+	uint32_t tries;        /* RIGHT_BIT() of commands to be tried */
 	int left;              /* TIME requests still to be sent */
 	int64_t sent_us;
 	int64_t sent_wall_us;
@@ -60,5 +62,12 @@ bool probe_read_info(struct probe *, const char *info);
 /* Records the reply to a trial of right i with a key that fits the pattern. */
 void probe_tried(
     struct probe *, int i, int pattern, enum reply_kind, const char *error);
+
+/*
+ * Writes what the user of server i lacks of the key patterns and commands that
+ * modes need which only ask, as words for ACL SETUSER; all of them if that
+ * cannot be found out.  Sends requests.  Returns rule.
+ */
+char *probe_missing(struct query *, int i, char rule[ACL_TEXT]);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "config/advice.h"
 #include "base/xalloc.h"
+#include "inspect/probe.h"
 #include "inspect/query.h"
 #include "protocol/acl.h"
 #include "protocol/key.h"
@@ -202,7 +203,7 @@ query_status(const struct query *q)
 }
 
 int
-query_report(const struct query *q, int *failures)
+query_report(struct query *q, bool asks, int *failures)
 {
 	char why[QUERY_WHY], rule[ACL_TEXT], password[ADVICE_PASSWORD];
 
@@ -216,7 +217,8 @@ query_report(const struct query *q, int *failures)
 			password, q->opt->settings.file.path, s->why));
 		if (error_denies(s->why))
 			warn("%s: the user needs %s", s->conn.address.text,
-			    acl_text(rule, q->opt->settings.prefix));
+			    asks ? probe_missing(q, i, rule) :
+				   acl_text(rule, q->opt->settings.prefix));
 	}
 	*failures = q->nservers - query_working(q);
 	return query_status(q);
@@ -250,17 +252,20 @@ query_init(struct query *q, const struct options *opt)
 }
 
 void
+query_server_retry(struct query_server *s)
+{
+	/* Replies still in flight belong to an earlier round. */
+	if (s->failure != REPLY_OK)
+		conn_close(&s->conn, NULL);
+	s->failure = REPLY_OK;
+	s->conn.untried = s->conn.nips > 0 ? s->conn.nips : 1;
+}
+
+void
 query_retry(struct query *q)
 {
-	for (int i = 0; i < q->nservers; i++) {
-		struct query_server *s = &q->servers[i];
-
-		/* Replies still in flight belong to an earlier round. */
-		if (s->failure != REPLY_OK)
-			conn_close(&s->conn, NULL);
-		s->failure = REPLY_OK;
-		s->conn.untried = s->conn.nips > 0 ? s->conn.nips : 1;
-	}
+	for (int i = 0; i < q->nservers; i++)
+		query_server_retry(&q->servers[i]);
 }
 
 void

@@ -96,6 +96,7 @@ void query_send(struct query *, size_t n, query_send_cb *, query_reply_cb *);
  * connection.  Must not be called in callbacks.
  */
 void query_retry(struct query *);
+void query_server_retry(struct query_server *);
 
 /*
  * Adds a lock to the list; name is copied. from is the server whose SCAN found
@@ -132,8 +133,10 @@ int query_status(const struct query *);
 
 /*
  * Prints a message for each server that has failed and stores their number in
- * *failures.  Returns query_status().
+ * *failures.  If the user lacks a permission, tells which: for a mode that only
+ * asks the missing ones, for others all that a run needs.  Returns
+ * query_status().
  */
-int query_report(const struct query *, int *failures);
+int query_report(struct query *, bool asks, int *failures);
 
 #endif

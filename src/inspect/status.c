@@ -16,7 +16,7 @@ status_run(const struct options *opt)
 
 	status_init(&st, opt);
 	status_read(&st);
-	result = query_report(&st.query, &failures);
+	result = query_report(&st.query, true, &failures);
 	if (opt->json)
 		status_json(stdout, &st);
 	else if (!opt->quiet &&

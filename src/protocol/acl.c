@@ -34,36 +34,36 @@ static const char no_digest[] =
 static const char unknown_digest[] = "0000000000000000000000000000000000000000";
 
 const struct right rights[RIGHTS] = {
-	[RIGHT_EVAL] = { "eval", { "EVAL", "return 0", "1", "KEY" }, NULL },
-	{ "evalsha", { "EVALSHA", unknown_digest, "?" }, no_digest },
-	{ "info", { "INFO", "server" }, NULL },
-	{ "scan", { "SCAN", "?" }, no_list },
-	{ "select", { "SELECT", "?" }, no_need },
-	{ "time", { "TIME" }, NULL },
-	{ "exists", { "EXISTS", "KEY" }, NULL },
-	{ "del", { "DEL", "KEY" }, NULL },
-	{ "pexpire", { "PEXPIRE", "KEY", "?" }, NULL },
-	{ "pttl", { "PTTL", "KEY" }, NULL },
-	{ "get", { "GET", "KEY" }, NULL },
-	{ "mget", { "MGET", "KEY" }, NULL },
-	{ "type", { "TYPE", "KEY" }, no_type },
-	{ "set", { "SET", "KEY", "", "?" }, NULL },
-	{ "hget", { "HGET", "KEY", "" }, NULL },
-	{ "hgetall", { "HGETALL", "KEY" }, NULL },
-	{ "hset", { "HSET", "KEY", "", "", "?" }, NULL },
-	{ "hdel", { "HDEL", "KEY", "" }, NULL },
-	{ "lpush", { "EVAL", lpush, "1", "KEY" }, NULL },
-	{ "blpop", { "BLPOP", "KEY", "?" }, NULL },
-	{ "zadd", { "ZADD", "KEY", "?", "" }, NULL },
-	{ "zcard", { "ZCARD", "KEY" }, NULL },
-	{ "zrange", { "ZRANGE", "KEY", "0", "0" }, NULL },
-	{ "zrem", { "ZREM", "KEY", "" }, NULL },
-	{ "zscore", { "ZSCORE", "KEY", "" }, NULL },
-	{ "xadd", { "XADD", "KEY", "?", "", "" }, no_history },
+	[RIGHT_EVAL] = { "eval", { "EVAL", "return 0", "1", "KEY" }, NULL, true },
+	{ "evalsha", { "EVALSHA", unknown_digest, "?" }, no_digest, false },
+	{ "info", { "INFO", "server" }, NULL, false },
+	{ "scan", { "SCAN", "?" }, no_list, true },
+	{ "select", { "SELECT", "?" }, no_need, true },
+	{ "time", { "TIME" }, NULL, true },
+	{ "exists", { "EXISTS", "KEY" }, NULL, true },
+	{ "del", { "DEL", "KEY" }, NULL, false },
+	{ "pexpire", { "PEXPIRE", "KEY", "?" }, NULL, false },
+	{ "pttl", { "PTTL", "KEY" }, NULL, true },
+	{ "get", { "GET", "KEY" }, NULL, true },
+	{ "mget", { "MGET", "KEY" }, NULL, true },
+	{ "type", { "TYPE", "KEY" }, no_type, true },
+	{ "set", { "SET", "KEY", "", "?" }, NULL, false },
+	{ "hget", { "HGET", "KEY", "" }, NULL, true },
+	{ "hgetall", { "HGETALL", "KEY" }, NULL, true },
+	{ "hset", { "HSET", "KEY", "", "", "?" }, NULL, false },
+	{ "hdel", { "HDEL", "KEY", "" }, NULL, false },
+	{ "lpush", { "EVAL", lpush, "1", "KEY" }, NULL, false },
+	{ "blpop", { "BLPOP", "KEY", "?" }, NULL, false },
+	{ "zadd", { "ZADD", "KEY", "?", "" }, NULL, false },
+	{ "zcard", { "ZCARD", "KEY" }, NULL, true },
+	{ "zrange", { "ZRANGE", "KEY", "0", "0" }, NULL, true },
+	{ "zrem", { "ZREM", "KEY", "" }, NULL, false },
+	{ "zscore", { "ZSCORE", "KEY", "" }, NULL, true },
+	{ "xadd", { "XADD", "KEY", "?", "", "" }, no_history, false },
 	{ "xrevrange", { "XREVRANGE", "KEY", "+", "-", "COUNT", "1" },
-	    no_history },
-	{ "xdel", { "XDEL", "KEY", "?" }, no_xdel },
-	{ "wait", { "WAIT", "?", "?" }, no_replicas },
+	    no_history, true },
+	{ "xdel", { "XDEL", "KEY", "?" }, no_xdel, false },
+	{ "wait", { "WAIT", "?", "?" }, no_replicas, false },
 };
 
 /*
@@ -142,6 +142,15 @@ acl_needed(uint32_t commands)
 {
 	for (int i = 0; i < RIGHTS; i++)
 		if (rights[i].without != NULL)
+			commands &= ~RIGHT_BIT(i);
+	return commands;
+}
+
+uint32_t
+acl_asking(uint32_t commands)
+{
+	for (int i = 0; i < RIGHTS; i++)
+		if (!rights[i].asks)
 			commands &= ~RIGHT_BIT(i);
 	return commands;
 }

@@ -27,6 +27,7 @@ struct right {
 	 * impossible.
 	 */
 	const char *without;
+	bool asks; /* --status, --history and --metrics need it */
 };
 
 enum { RIGHT_EVAL = 0 }; /* others may be tried by a script */
@@ -54,10 +55,11 @@ char *acl_part(
 char *acl_names(char dst[ACL_TEXT], uint32_t commands);
 
 /*
- * Return the commands without which locks are impossible; without which nothing
- * is missing.
+ * Return the commands without which locks are impossible; that modes need which
+ * only ask; without which nothing is missing.
  */
 uint32_t acl_needed(uint32_t commands);
+uint32_t acl_asking(uint32_t commands);
 uint32_t acl_idle(uint32_t commands);
 
 #endif

@@ -271,6 +271,100 @@ nobody_kept_out() {
 	[[ -z $(redis keys '*') ]]
 }
 
+## A user that only asks
+
+# asking: the words of the manual's rule for it, in one line.
+asking() {
+	readme_block 'ACL SETUSER monitor' | grep -o "[~+][^' ]*" | xargs
+}
+
+# monitor ARG...: redlock-run as that user.
+monitor() {
+	REDISCLI_AUTH=x redlock -r "redis://monitor@$tcp" "$@"
+}
+
+# asks: all that it can ask; its statuses go to $statuses, its words to "said".
+asks() {
+	local got how
+
+	statuses=()
+	redis acl log reset
+	rm -f said
+	for how in '--status' '--status -k s -k n -k t' '--history --all' \
+	    '--history -k a' '--history -k a --max-age 1h' --metrics; do
+		got=0
+		# shellcheck disable=SC2086
+		monitor $how >>said 2>&1 || got=$?
+		statuses+=("$got")
+	done
+}
+
+@test "the manual's rule for a user that only asks is enough, and each of its commands is needed" {
+	local rule word
+
+	read -ra rule <<<"$(asking)"
+	redis acl setuser monitor reset on nopass "${rule[@]}"
+	redlock -k a -- true
+	hold n --slots 2
+	redlock -k s -s -w 1m -- sh -c 'touch inside; until [ -e let-go ]; do
+		sleep 0.05; done' 3>&- 4>&- &
+	eventually test -e inside
+	redlock -k n --slots 2 -- sh -c 'touch also; until [ -e let-go ]; do
+		sleep 0.05; done' 3>&- 4>&- &
+	eventually test -e also
+	redlock -k n --slots 2 -w 1m -- true 3>&- 4>&- &
+	eventually eval '[ "$(redis zcard "{redlock:n}:~queue")" = 1 ]'
+	redis hset redlock:t f x
+	asks
+	cat said
+	[ "${statuses[*]}" = '0 0 0 0 0 0' ]
+	[ -z "$(denied)" ]
+	grep -q '^n .*2/2 slots' said
+	for word in "${rule[@]}"; do
+		[[ $word == +* ]] || continue
+		redis acl setuser monitor "-${word#+}"
+		asks
+		redis acl setuser monitor "$word"
+		echo "without $word: ${statuses[*]}"
+		cat said
+		[ "$(denied)" = "${word#+}" ]
+		# The message has what is missing, and no more.
+		[[ $word != +type ]] || continue
+		grep -q "the user needs $word\$" said
+		[ -z "$(grep 'the user needs ' said | grep -v " needs $word\$")" ]
+	done
+	let_go
+	wait
+	redis acl deluser monitor
+}
+
+@test "--status names only the permissions that are missing of those for asking" {
+	redis acl setuser monitor reset on nopass
+	run -77 --separate-stderr monitor --status
+	says "the user needs $(asking)"
+	redis acl setuser monitor '~redlock:*' +@all -hget -mget -del -set
+	run -77 --separate-stderr monitor --status -k a
+	says 'the user needs ~{redlock:* +mget +hget'
+	run -77 monitor --history -k a --max-age 1h
+	[[ $output == *'; the user needs ~{redlock:* +mget +hget' ]]
+	redis acl deluser monitor
+}
+
+@test "the user that only asks can take and break no lock" {
+	local rule token
+
+	read -ra rule <<<"$(asking)"
+	redis acl setuser monitor reset on nopass "${rule[@]}"
+	run -77 --separate-stderr monitor -k a -- touch started
+	says "the user needs $(permissions redlock:)"
+	hold a
+	token=$(redis get redlock:a | grep -o 'token=[^ ]*')
+	run -77 monitor --break -k a --token "${token#*=}"
+	let_go
+	[ ! -e started ]
+	redis acl deluser monitor
+}
+
 ## Passwords
 
 # seen FILE...: a file has the password in it.
