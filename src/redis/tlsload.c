@@ -59,15 +59,16 @@ find_guarded(const char *path, uid_t owner, char real[PATH_MAX])
 }
 
 /*
- * Finds the module of this program: in ../lib/redlock-run or beside the
- * program, if only users who can change the program can write there, or else
- * where `make install` puts it.  Returns false with why.
+ * Finds the module of this program: in ../lib/redlock-run, beside the program,
+ * or where `make install` puts it, if only users who can change the program can
+ * write there.  Returns false with why.
  */
 static bool
 find_module(
     const char *program, uid_t owner, char real[PATH_MAX], char why[TLS_WHY])
 {
-	static const char *const places[] = { "/../lib/redlock-run/", "/" };
+	static const char *const places[] = { "/../lib/redlock-run/", "/",
+		TLS_DIR };
 	const char *slash = strrchr(program, '/');
 	char path[PATH_MAX + 64];
 
@@ -75,9 +76,9 @@ find_module(
 	    "rediss:// needs " MODULE ", which is missing from this "
 	    "installation; to build it, install hiredis 1.0 or later with "
 	    "its SSL library (Debian 13: libhiredis-dev and libssl-dev)");
-	for (size_t i = 0; i < 2 && slash != NULL; i++) {
+	for (size_t i = slash == NULL ? 2 : 0; i < 3; i++) {
 		snprintf(path, sizeof(path), "%.*s%s" MODULE,
-		    (int)(slash - program), program, places[i]);
+		    i < 2 ? (int)(slash - program) : 0, program, places[i]);
 		switch (find_guarded(path, owner, real)) {
 		case 1:
 			return true;
@@ -89,7 +90,7 @@ find_module(
 			    path);
 		}
 	}
-	return realpath(TLS_DIR MODULE, real) != NULL;
+	return false;
 }
 
 /* Finds the module of the running program. */

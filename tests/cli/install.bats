@@ -253,6 +253,19 @@ loads_none() {
 	chmod 777 elsewhere
 	run -64 elsewhere/redlock-run -k a -r rediss://127.0.0.1:1 -- true
 	[[ $output == *'undefined symbol: redlock_tls'* ]]
+	# Not if others could have put it there.
+	for part in redlock-run/redlock-run-tls.so redlock-run .; do
+		chmod o+w "prefix/lib/$part"
+		run -64 elsewhere/redlock-run -k a -r rediss://127.0.0.1:1 -- true
+		[[ $output == *'users other than root and the owner'* ]]
+		chmod o-w "prefix/lib/$part"
+	done
+	# Nor if that is where ../lib leads, and was refused.
+	mkdir prefix/bin
+	cp elsewhere/redlock-run prefix/bin
+	chmod o+w prefix/lib/redlock-run
+	run -64 prefix/bin/redlock-run -k a -r rediss://127.0.0.1:1 -- true
+	[[ $output == *'users other than root and the owner'* ]]
 }
 
 @test "make install puts the zsh completion into ZSH_DIR" {
