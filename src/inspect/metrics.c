@@ -193,6 +193,12 @@ print_servers(const struct metrics *m)
 		printf("redlock_server_up{server=\"%s\"} %d\n",
 		    escape_label(label, q->servers[i].conn.address.text),
 		    q->servers[i].failure == REPLY_OK);
+	print_head("redlock_server_locks_listed",
+	    "Whether the server listed its locks and their history.");
+	for (int i = 0; i < q->nservers; i++)
+		printf("redlock_server_locks_listed{server=\"%s\"} %d\n",
+		    escape_label(label, q->servers[i].conn.address.text),
+		    m->history.query.servers[i].failure == REPLY_OK);
 	print_head("redlock_server_round_trip_seconds",
 	    "The time from a request to its reply.");
 	for (int i = 0; i < q->nservers; i++)
@@ -292,6 +298,15 @@ read_locks(struct metrics *m)
 	status_read_listed(&m->status);
 }
 
+/* A server that is down has its gauge; one that is up explains itself. */
+static void
+report_unlisted(struct metrics *m)
+{
+	for (int i = 0; i < m->history.query.nservers; i++)
+		if (m->status.query.servers[i].failure == REPLY_OK)
+			query_server_report(&m->history.query.servers[i], true);
+}
+
 int
 metrics_run(const struct options *opt)
 {
@@ -303,6 +318,7 @@ metrics_run(const struct options *opt)
 	history_read(&m.history);
 	read_servers(&m);
 	read_locks(&m);
+	report_unlisted(&m);
 	print_servers(&m);
 	if (query_status(&m.history.query) == 0 &&
 	    query_status(&m.status.query) == 0)

@@ -202,24 +202,27 @@ query_status(const struct query *q)
 	return EXIT_UNREACHABLE;
 }
 
+void
+query_server_report(struct query_server *s, bool asks)
+{
+	struct query *q = s->query;
+	char why[QUERY_WHY], rule[ACL_TEXT], password[ADVICE_PASSWORD];
+
+	if (s->failure == REPLY_OK)
+		return;
+	warn("%s%s", query_server_why(s, why),
+	    advice_password(password, q->opt->settings.file.path, s->why));
+	if (error_denies(s->why))
+		warn("%s: the user needs %s", s->conn.address.text,
+		    asks ? probe_missing(q, (int)(s - q->servers), rule) :
+			   acl_text(rule, q->opt->settings.prefix));
+}
+
 int
 query_report(struct query *q, bool asks, int *failures)
 {
-	char why[QUERY_WHY], rule[ACL_TEXT], password[ADVICE_PASSWORD];
-
-	for (int i = 0; i < q->nservers; i++) {
-		const struct query_server *s = &q->servers[i];
-
-		if (s->failure == REPLY_OK)
-			continue;
-		warn("%s%s", query_server_why(s, why),
-		    advice_password(
-			password, q->opt->settings.file.path, s->why));
-		if (error_denies(s->why))
-			warn("%s: the user needs %s", s->conn.address.text,
-			    asks ? probe_missing(q, i, rule) :
-				   acl_text(rule, q->opt->settings.prefix));
-	}
+	for (int i = 0; i < q->nservers; i++)
+		query_server_report(&q->servers[i], asks);
 	*failures = q->nservers - query_working(q);
 	return query_status(q);
 }

@@ -21,7 +21,7 @@ struct query;
 /* The progress of a server's SCAN; used by scan.c. */
 struct scan {
 	char cursor[24];
-	size_t names;             /* found so far */
+	size_t names;             /* found so far; some may be repeated */
 	struct endpoint *masters; /* of a cluster */
 	int nmasters;
 	int master; /* the one being scanned */
@@ -132,11 +132,12 @@ int query_working(const struct query *);
 int query_status(const struct query *);
 
 /*
- * Prints a message for each server that has failed and stores their number in
- * *failures.  If the user lacks a permission, tells which: for a mode that only
- * asks the missing ones, for others all that a run needs.  Returns
- * query_status().
+ * Prints a message if the server has failed.  If the user lacks a permission,
+ * it names, for a mode that only asks, those that are missing; for others all
+ * that a run needs.  query_report() does so for each server, stores in
+ * *failures how many have failed, and returns query_status().
  */
+void query_server_report(struct query_server *, bool asks);
 int query_report(struct query *, bool asks, int *failures);
 
 #endif

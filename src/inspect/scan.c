@@ -109,17 +109,74 @@ send_scan(struct query_server *s, size_t i)
 	return conn_command(&s->conn, (int)i, 6, argv);
 }
 
+/* Compares names, and those of one name by their servers. */
+static int
+compare_locks(const void *a, const void *b)
+{
+	const struct query_lock *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order != 0 ? order :
+	    x->from != y->from ? (x->from < y->from ? -1 : 1) :
+				 0;
+}
+
 /*
- * Fails a server whose SCAN takes too long or finds too much.  Returns whether
- * it did not.
+ * Sorts the locks and merges duplicates: SCAN may repeat keys, a lock has
+ * several keys, and unless each server's locks are counted it may be on several
+ * servers.
+ */
+static void
+merge_locks(struct query *q, bool each_server)
+{
+	struct query_lock *all = q->locks;
+	size_t n = 0;
+
+	if (q->nlocks == 0)
+		return;
+	qsort(all, q->nlocks, sizeof(*all), compare_locks);
+	for (size_t i = 1; i < q->nlocks; i++) {
+		if (strcmp(all[n].name, all[i].name) != 0 ||
+		    (each_server && all[n].from != all[i].from)) {
+			all[++n] = all[i];
+			continue;
+		}
+		if (all[i].slots > all[n].slots)
+			all[n].slots = all[i].slots;
+		free(all[i].name);
+	}
+	q->nlocks = n + 1;
+}
+
+/*
+ * Whether the server lists more locks than we take.  Merges them only when it
+ * has twice as many keys, or all, because sorting takes time.
  */
 static bool
-scan_bounded(struct query_server *s)
+lists_too_many(struct query_server *s, bool all)
+{
+	struct query *q = s->query;
+
+	if (s->scan.names <= (all ? NAMES_MAX : 2 * NAMES_MAX))
+		return false;
+	merge_locks(q, true);
+	s->scan.names = 0;
+	for (size_t i = 0; i < q->nlocks; i++)
+		s->scan.names += q->locks[i].from == s;
+	return s->scan.names > NAMES_MAX;
+}
+
+/*
+ * Fails a server whose SCAN takes too long or finds too much; all is whether it
+ * has ended.  Returns whether it did not.
+ */
+static bool
+scan_bounded(struct query_server *s, bool all)
 {
 	const struct query *q = s->query;
 	char text[DURATION_TEXT], why[CONN_WHY];
 
-	if (s->scan.names > NAMES_MAX)
+	if (lists_too_many(s, all))
 		snprintf(why, sizeof(why),
 		    "it lists more than %d locks; name some with -k",
 		    NAMES_MAX);
@@ -150,6 +207,7 @@ scan_replied(struct query_server *s, size_t i, const struct reply *a)
 {
 	const char *cursor = reply_string(a, 0, NULL), *key;
 	const struct reply keys = reply_sub(a, 1);
+	bool all;
 	size_t len;
 
 	(void)i;
@@ -169,9 +227,10 @@ scan_replied(struct query_server *s, size_t i, const struct reply *a)
 		if (key != NULL && strlen(key) == len)
 			found_key(s, key);
 	}
-	if (!scan_bounded(s))
-		return false;
-	return strcmp(cursor, "0") != 0 || ++s->scan.master < s->scan.nmasters;
+	if (strcmp(cursor, "0") == 0)
+		s->scan.master++;
+	all = strcmp(cursor, "0") == 0 && s->scan.master >= s->scan.nmasters;
+	return scan_bounded(s, all) && !all;
 }
 
 /*
@@ -190,38 +249,6 @@ drop_failed(struct query *q)
 			free(q->locks[i].name);
 	}
 	q->nlocks = n;
-}
-
-static int
-compare_locks(const void *a, const void *b)
-{
-	return strcmp(((const struct query_lock *)a)->name,
-	    ((const struct query_lock *)b)->name);
-}
-
-/*
- * Sorts the locks and merges duplicates: SCAN may repeat keys, and a lock may
- * be on several servers and have several slots.
- */
-static void
-sort_locks(struct query *q)
-{
-	struct query_lock *all = q->locks;
-	size_t n = 0;
-
-	if (q->nlocks == 0)
-		return;
-	qsort(all, q->nlocks, sizeof(*all), compare_locks);
-	for (size_t i = 1; i < q->nlocks; i++) {
-		if (strcmp(all[n].name, all[i].name) != 0) {
-			all[++n] = all[i];
-			continue;
-		}
-		if (all[i].slots > all[n].slots)
-			all[n].slots = all[i].slots;
-		free(all[i].name);
-	}
-	q->nlocks = n + 1;
 }
 
 void
@@ -247,5 +274,5 @@ scan_locks(struct query *q, const char *const wanted[])
 		return; /* sorted and unique already */
 	query_send(q, 1, send_scan, scan_replied);
 	drop_failed(q);
-	sort_locks(q);
+	merge_locks(q, false);
 }

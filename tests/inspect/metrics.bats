@@ -151,3 +151,61 @@ about() {
 	grep -q '^redlock_server_up{.*} 1$' <<<"$output"
 	grep -q 'lock="good"' <<<"$output"
 }
+
+# locks FROM TO [SERVER]: these locks exist, with values of another program.
+locks() {
+	seq -f 'SET redlock:%.0f x' "$1" "$2" |
+		redis-cli --user admin --pass x --no-auth-warning \
+		    -s "$BATS_FILE_TMPDIR/${3:-redis}.sock" --pipe 3>&- |
+		grep -q 'errors: 0'
+}
+
+@test "--metrics: a server with more than 100000 locks is up, but lists none, and says so" {
+	local url=unix://$BATS_FILE_TMPDIR/redis.sock
+
+	locks 1 100001
+	metrics
+	[ "$status" -eq 0 ]
+	[ "$stderr" = "redlock-run: $url: it lists more than 100000 locks; name some with -k" ]
+	[ "$(gauge server_up "$url")" = 1 ]
+	[ "$(gauge server_locks_listed "$url")" = 0 ]
+	not grep '^redlock_lock_' <<<"$output"
+	metrics -k 7
+	[ -z "$stderr" ]
+	[ "$(gauge server_locks_listed "$url")" = 1 ]
+	[ "$(gauge lock_holders 7)" = 1 ]
+}
+
+@test "exactly 100000 locks are not too many, and the slots of a lock count once" {
+	local url=unix://$BATS_FILE_TMPDIR/mute.sock
+
+	# It lists its locks, but does not run the scripts that read them.
+	redis_start mute --rename-command EVAL ''
+	locks 1 100000 mute
+	run -69 --separate-stderr redlock --status -r "$url"
+	says 'this server does not run scripts'
+	locks 100001 100001 mute
+	run -69 --separate-stderr redlock --status -r "$url"
+	says 'it lists more than 100000 locks'
+	redis_kill mute
+	seq 2 1000 | awk '{ for (n = 1; n <= 101; n++)
+		print "SET {redlock:" n "}:~" $1 " x" }' |
+		redis-cli --user admin --pass x --no-auth-warning \
+		    -s "$BATS_FILE_TMPDIR/redis.sock" --pipe 3>&- |
+		grep -q 'errors: 0'
+	metrics
+	[ -z "$stderr" ]
+	[ "$(grep -c '^redlock_lock_holders{' <<<"$output")" -eq 101 ]
+}
+
+@test "--metrics: a server whose user lacks a permission is up, and names it" {
+	local url=unix://$BATS_FILE_TMPDIR/redis.sock
+
+	redis acl setuser default -scan
+	metrics
+	redis acl setuser default +scan
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"$url: the user needs +scan" ]]
+	[ "$(gauge server_up "$url")" = 1 ]
+	[ "$(gauge server_locks_listed "$url")" = 0 ]
+}
