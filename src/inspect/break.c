@@ -15,6 +15,7 @@
 #include "base/xalloc.h"
 #include "inspect/break.h"
 #include "inspect/lockinfo.h"
+#include "inspect/report.h"
 #include "inspect/query.h"
 #include "protocol/key.h"
 #include "protocol/owner.h"
@@ -217,7 +218,7 @@ suggest_all(const struct options *opt, struct status *st)
 			print_suggestion(opt, l->sample, &l->holders[j]);
 			suggestions++;
 		}
-	result = query_report(&st->query, false, &failures);
+	result = report_servers(&st->query, false, &failures);
 	if (result != 0)
 		return result;
 	if (l->state == STATE_FREE)
@@ -287,7 +288,7 @@ static int
 refuse(const struct options *opt, struct status *st)
 {
 	const struct lock_info *l = &st->locks[0];
-	int failures, result = query_report(&st->query, false, &failures);
+	int failures, result = report_servers(&st->query, false, &failures);
 	char text[HOLDING], others[48] = "";
 
 	for (size_t i = 0; i < l->nholders; i++)
@@ -343,7 +344,7 @@ revoke_lock(const struct options *opt, struct status *st)
 		status_read(st); /* the run ended or was revoked meanwhile */
 		return refuse(opt, st);
 	}
-	result = query_report(&st->query, false, &failures);
+	result = report_servers(&st->query, false, &failures);
 	if (r.revoked == 0)
 		warn("%s: no server could take it away from %s", name, who);
 	else if (result != 0)

@@ -8,6 +8,7 @@
 #include "inspect/history_json.h"
 #include "inspect/history_table.h"
 #include "inspect/max_age.h"
+#include "inspect/report.h"
 #include "inspect/runlog.h"
 
 /*
@@ -37,7 +38,7 @@ print_list(struct history *h)
 	int result, failures;
 
 	run_list_select(&list, h);
-	result = query_report(&h->query, true, &failures);
+	result = report_servers(&h->query, true, &failures);
 	if (opt->json)
 		history_json(stdout, h, &list);
 	else if (failures < h->query.nservers) /* a minority may have runs */

@@ -15,6 +15,7 @@
 #include "base/xalloc.h"
 #include "inspect/lockinfo.h"
 #include "inspect/metrics.h"
+#include "inspect/report.h"
 #include "inspect/run_list.h"
 #include "inspect/runlog.h"
 #include "protocol/key.h"
@@ -304,7 +305,7 @@ report_unlisted(struct metrics *m)
 {
 	for (int i = 0; i < m->history.query.nservers; i++)
 		if (m->status.query.servers[i].failure == REPLY_OK)
-			query_server_report(&m->history.query.servers[i], true);
+			report_server(&m->history.query.servers[i], true);
 }
 
 int

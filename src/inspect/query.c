@@ -11,14 +11,10 @@
 #include "base/duration.h"
 #include "base/exitcode.h"
 #include "base/log.h"
-#include "config/advice.h"
 #include "base/xalloc.h"
-#include "inspect/probe.h"
 #include "inspect/query.h"
-#include "protocol/acl.h"
 #include "protocol/key.h"
 #include "protocol/quorum.h"
-#include "redis/error.h"
 
 /*
  * A server may be faulty or hostile, so its replies of one round are limited.
@@ -200,31 +196,6 @@ query_status(const struct query *q)
 		if (q->servers[i].failure == REPLY_DENIED)
 			return EXIT_REFUSED;
 	return EXIT_UNREACHABLE;
-}
-
-void
-query_server_report(struct query_server *s, bool asks)
-{
-	struct query *q = s->query;
-	char why[QUERY_WHY], rule[ACL_TEXT], password[ADVICE_PASSWORD];
-
-	if (s->failure == REPLY_OK)
-		return;
-	warn("%s%s", query_server_why(s, why),
-	    advice_password(password, q->opt->settings.file.path, s->why));
-	if (error_denies(s->why))
-		warn("%s: the user needs %s", s->conn.address.text,
-		    asks ? probe_missing(q, (int)(s - q->servers), rule) :
-			   acl_text(rule, q->opt->settings.prefix));
-}
-
-int
-query_report(struct query *q, bool asks, int *failures)
-{
-	for (int i = 0; i < q->nservers; i++)
-		query_server_report(&q->servers[i], asks);
-	*failures = q->nservers - query_working(q);
-	return query_status(q);
 }
 
 void

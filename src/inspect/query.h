@@ -131,13 +131,4 @@ int query_working(const struct query *);
  */
 int query_status(const struct query *);
 
-/*
- * Prints a message if the server has failed.  If the user lacks a permission,
- * it names, for a mode that only asks, those that are missing; for others all
- * that a run needs.  query_report() does so for each server, stores in
- * *failures how many have failed, and returns query_status().
- */
-void query_server_report(struct query_server *, bool asks);
-int query_report(struct query *, bool asks, int *failures);
-
 #endif

@@ -4,6 +4,7 @@
 #include "base/die.h"
 #include "base/exitcode.h"
 #include "inspect/lockinfo.h"
+#include "inspect/report.h"
 #include "inspect/status.h"
 #include "inspect/status_json.h"
 #include "inspect/status_table.h"
@@ -16,7 +17,7 @@ status_run(const struct options *opt)
 
 	status_init(&st, opt);
 	status_read(&st);
-	result = query_report(&st.query, true, &failures);
+	result = report_servers(&st.query, true, &failures);
 	if (opt->json)
 		status_json(stdout, &st);
 	else if (!opt->quiet &&

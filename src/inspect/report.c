@@ -1,0 +1,34 @@
+/* Messages about servers that have failed. */
+#include <stdio.h>
+
+#include "base/log.h"
+#include "config/advice.h"
+#include "inspect/probe.h"
+#include "inspect/report.h"
+#include "protocol/acl.h"
+#include "redis/error.h"
+
+void
+report_server(struct query_server *s, bool asks)
+{
+	struct query *q = s->query;
+	char why[QUERY_WHY], rule[ACL_TEXT], password[ADVICE_PASSWORD];
+
+	if (s->failure == REPLY_OK)
+		return;
+	warn("%s%s", query_server_why(s, why),
+	    advice_password(password, q->opt->settings.file.path, s->why));
+	if (error_denies(s->why))
+		warn("%s: the user needs %s", s->conn.address.text,
+		    asks ? probe_missing(q, (int)(s - q->servers), rule) :
+			   acl_text(rule, q->opt->settings.prefix));
+}
+
+int
+report_servers(struct query *q, bool asks, int *failures)
+{
+	for (int i = 0; i < q->nservers; i++)
+		report_server(&q->servers[i], asks);
+	*failures = q->nservers - query_working(q);
+	return query_status(q);
+}
