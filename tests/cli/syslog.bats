@@ -2,18 +2,8 @@
 # Where messages go: stderr, or syslog, or the one that works.
 # shellcheck disable=SC2154,SC2016
 
-load ../lib/common
+load ../lib/one_redis
 load ../lib/host
-
-setup_file() { redis_start; }
-
-setup() {
-	redis_reset
-	cd "$BATS_TEST_TMPDIR" || exit
-}
-
-teardown() { nothing_left; }
-teardown_file() { redis_stop_all; }
 
 # listen: what comes to our host's /dev/log is in the file `log`, a line each,
 # until `listened`.

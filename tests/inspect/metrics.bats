@@ -2,17 +2,7 @@
 # --metrics: gauges for Prometheus.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
-load ../lib/common
-
-setup_file() { redis_start; }
-
-setup() {
-	redis_reset
-	cd "$BATS_TEST_TMPDIR" || return
-}
-
-teardown() { nothing_left; }
-teardown_file() { redis_stop_all; }
+load ../lib/one_redis
 
 metrics() {
 	run --separate-stderr redlock --metrics "$@"

@@ -2,17 +2,7 @@
 # --status: the table, the JSON, and the escaping of values from Redis.
 # shellcheck disable=SC2154,SC2016,SC1003,SC2030,SC2031
 
-load ../lib/common
-
-setup_file() { redis_start; }
-
-setup() {
-	redis_reset
-	cd "$BATS_TEST_TMPDIR" || return
-}
-
-teardown() { nothing_left; }
-teardown_file() { redis_stop_all; }
+load ../lib/one_redis
 
 # line NAME: the line of the table for that lock, blanks made one.
 line() {

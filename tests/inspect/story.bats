@@ -2,17 +2,7 @@
 # A job that runs every night, and what the queries show of each night.
 # shellcheck disable=SC2154,SC2016
 
-load ../lib/common
-
-setup_file() { redis_start; }
-
-setup() {
-	redis_reset
-	cd "$BATS_TEST_TMPDIR" || return
-}
-
-teardown() { nothing_left; }
-teardown_file() { redis_stop_all; }
+load ../lib/one_redis
 
 # endings ARG...: the column ENDED of --history, newest first.
 endings() {

@@ -9,6 +9,8 @@
 #	teardown() { nothing_left; }
 #	teardown_file() { redis_stop_all; }
 #
+# or, if one server is all it needs, ../lib/one_redis, which says that much.
+#
 # Nothing here knows a fixed port, or a name outside the directory that bats
 # gives the file, so any number of files can run at the same time.
 

@@ -3,9 +3,7 @@
 # variables of COMMAND.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
-load ../lib/common
-
-setup_file() { redis_start; }
+load ../lib/one_redis
 
 setup() {
 	redis_reset
@@ -13,9 +11,6 @@ setup() {
 	# A short lease is no reason for a server to be quick.
 	export REDLOCK_NODE_TIMEOUT=3s
 }
-
-teardown() { nothing_left; }
-teardown_file() { redis_stop_all; }
 
 # word NAME: the word NAME=... in the value of the lock called "a".
 word() {

@@ -2,16 +2,8 @@
 # redlock-run inside redlock-run: the same lock needs no second lease.
 # shellcheck disable=SC2154,SC2016,SC2034,SC2030,SC2031
 
-load ../lib/common
+load ../lib/one_redis
 load ../lib/process
-
-setup_file() { redis_start; }
-setup() {
-	redis_reset
-	cd "$BATS_TEST_TMPDIR" || return
-}
-teardown() { nothing_left; }
-teardown_file() { redis_stop_all; }
 
 # nested_run: it took $ms milliseconds.
 nested_run() {

@@ -3,15 +3,7 @@
 # that were given up may do it.
 # shellcheck disable=SC2154,SC2016
 
-load ../lib/common
-
-setup_file() { redis_start; }
-setup() {
-	redis_reset
-	cd "$BATS_TEST_TMPDIR" || return
-}
-teardown() { nothing_left; }
-teardown_file() { redis_stop_all; }
+load ../lib/one_redis
 
 lock=redlock:a fence='{redlock:a}:~fence'
 queue='{redlock:a}:~queue' beat='{redlock:a}:~beat' runs='{redlock:a}:~runs'

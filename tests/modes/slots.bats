@@ -3,14 +3,11 @@
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034
 # bats file_tags=long
 
-load ../lib/common
+load ../lib/one_redis
 load ../lib/servers
 load ../lib/modes
 
-setup_file() { redis_start; }
 setup() { modes_setup; }
-teardown() { nothing_left; }
-teardown_file() { redis_stop_all; }
 
 ## How many
 

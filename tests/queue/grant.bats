@@ -3,17 +3,14 @@
 # seconds, and a renewal confirms it.  These tests are about the time in between.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034
 
-load ../lib/common
+load ../lib/one_redis
 load ../lib/process
 load ../lib/queue
 
-setup_file() { redis_start; }
 setup() {
 	redis_reset
 	waiters_setup
 }
-teardown() { nothing_left; }
-teardown_file() { redis_stop_all; }
 
 # granted_to NAME: the release has passed the lock on to NAME, which is stopped.
 granted_to() {

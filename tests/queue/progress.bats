@@ -5,11 +5,9 @@
 #
 # shellcheck disable=SC2016,SC2154
 
-load ../lib/common
+load ../lib/one_redis
 load ../lib/process
 load ../lib/queue
-
-setup_file() { redis_start; }
 
 setup() {
 	redis_reset
@@ -28,8 +26,6 @@ teardown() {
 	wait "$holder"
 	nothing_left
 }
-
-teardown_file() { redis_stop_all; }
 
 # progress_dialogue: the steps on standard input, at a terminal; $wait in them
 # is a run that waits for the lock.  The dialogue ends after the last run: a

@@ -3,18 +3,13 @@
 # and their messages.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
-load ../lib/common
+load ../lib/one_redis
 load ../lib/queue
-
-setup_file() { redis_start; }
 
 setup() {
 	redis_reset
 	waiters_setup
 }
-
-teardown() { nothing_left; }
-teardown_file() { redis_stop_all; }
 
 ## The turn
 
