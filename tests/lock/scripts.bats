@@ -33,7 +33,7 @@ acquire() {
 	local slots=''
 	((${limit:-1} < 2)) || slots=" slots=$limit"
 	script_run acquire "redlock-run/2 token=$1 try=$2 " "$1" \
-	    "$details$slots" 60000 "${3:-1000}" "${4:-0}" "${5:-0}" \
+	    "$details${lengths:-}$slots" 60000 "${3:-1000}" "${4:-0}" "${5:-0}" \
 	    "${6:-0}" "${7:-}" "${8:-}" "${heals:-0}" \
 	    "${once_per:-0}"
 }
@@ -896,7 +896,7 @@ entry_prolong() {
 }
 
 @test "a refused acquire cuts a lease that its TTL does not explain, and only that does" {
-	local details="$details ttl=20000"
+	local lengths=' ttl=20000'
 	acquire me 1
 	redis pexpire "$lock" 3600000
 	limit=1000 slot=1 script_run status '' ''
@@ -915,7 +915,7 @@ entry_prolong() {
 }
 
 @test "a refused acquire cuts a cooldown to its own length, not to that of a lease" {
-	local details="$details ttl=20000 hold=30000"
+	local lengths=' ttl=20000 hold=30000'
 	acquire me 1
 	release me '1 ' 25000 1
 	redis pexpire "$lock" 89000
@@ -944,10 +944,10 @@ entry_prolong() {
 }
 
 @test "shared: a refused acquire cuts the leases and cooldowns of readers, each to its own length" {
-	local details="$details ttl=20000"
+	local lengths=' ttl=20000'
 	limit=0
 	acquire one 1
-	details="$details hold=40000" acquire two 1
+	lengths+=' hold=40000' acquire two 1
 	release two '1 ' 40000 1
 	redis hset "$readers" old "$(($(now_us) + 3600000000)) redlock-run/2 token=old try=1 since=1 pid=1"
 	redis pexpire "$lock" 3600000
@@ -983,7 +983,7 @@ entry_prolong() {
 
 @test "slots: a refused acquire cuts every slot, in whatever mode it comes" {
 	local n limit=3
-	local details="$details ttl=60000"
+	local lengths=' ttl=60000'
 	for n in 1 2 3; do
 		slot=$n acquire "t$n" 1
 	done
@@ -1074,10 +1074,10 @@ deadline() {
 }
 
 @test "index: a refused acquire cuts the slots that end last, and their entries" {
-	local details="$details ttl=20000"
 	slots_filled 1 39
+	redis set '{redlock:a}:~7' \
+	    "redlock-run/2 token=t7 try=1 since=1 $details ttl=20000 slots=40" px 3600000
 	redis pexpire '{redlock:a}:~slots' 3600000
-	redis pexpire '{redlock:a}:~7' 3600000
 	redis zadd "$taken" "$(deadline 7 3600000)" t7
 	refused new
 	lasts '{redlock:a}:~7' 10000 20000
