@@ -601,6 +601,26 @@ end,$one waited=4 ran=5 ended=exited status=0" ]
 	(($(redis hget "$beat" second | cut -d ' ' -f 1) < $(now_us) + 2000001))
 }
 
+# lasts KEY FROM TO: the key expires in so many ms.
+lasts() {
+	local ms
+	ms=$(redis pttl "$1")
+	if ((ms <= $2 || ms > $3)); then
+		echo "$1 expires in $ms ms" >&2
+		return 1
+	fi
+}
+
+# entry_lasts HASH FIELD FROM TO: so does an entry.
+entry_lasts() {
+	local ms
+	ms=$((($(redis hget "$1" "$2" | cut -d ' ' -f 1) - $(now_us)) / 1000))
+	if ((ms <= $3 || ms > $4)); then
+		echo "$2 lasts for $ms ms" >&2
+		return 1
+	fi
+}
+
 @test "releasing an attempt keeps its waiter's turn for the time of a grant" {
 	acquire you 1 1000 0 0 1
 	acquire me 1 1000 100 60000 1
@@ -622,6 +642,49 @@ end,$one waited=4 ran=5 ended=exited status=0" ]
 	script_run release 'redlock-run/2 token=me try=3 ' me 0 0 1 '' ''
 	(($(redis pttl "$lock") <= 2000 && $(redis pttl "$lock") > 0))
 	[ "$(acquire me 4 1000 0 0 1 | first)" = 1 ]
+}
+
+@test "a grant, a turn and an attempt given back last no longer than the waiter's lease" {
+	local lengths=' ttl=90000 lease=700' list='{redlock:a}:~wake:next'
+	# A grant with the wake.
+	acquire me 1
+	acquire next 1 1000 100 60000 1 '' 77
+	release me '1 ' 0 1
+	lasts "$lock" 100 700
+	entry_lasts "$beat" next 100 700
+	[[ $(redis lpop "$list") == '77 '*' 700' ]]
+	release next '1 ' 0 1
+	# One that must ask, and one that it cannot get.
+	lengths=' ttl=600'
+	acquire me 1
+	acquire next 1 1000 100 60000 1
+	release me '1 ' 0 1
+	lasts "$lock" 100 600
+	entry_lasts "$beat" next 100 600
+	# An attempt given back.
+	acquire next 1 1000 100 60000 1
+	script_run release 'redlock-run/2 token=next try=1 ' next 0 0 1 '' ''
+	lasts "$lock" 100 600
+	release next '' 0 1
+	# A turn.
+	acquire me 1
+	acquire next 1 1000 100 60000
+	redis del "$lock"
+	acquire other 1
+	entry_lasts "$beat" next 100 600
+	release next '' 0 1
+	# A beat that names neither.
+	lengths=''
+	acquire me 1
+	acquire next 1 1000 100 60000 1 '' 77
+	release me '1 ' 0 1
+	lasts "$lock" 4000 5000
+	release next '' 0 1
+	acquire me 1
+	lengths=' ttl=99 lease=x' acquire next 1 1000 100 60000
+	redis del "$lock"
+	acquire other 1
+	entry_lasts "$beat" next 1500 2000
 }
 
 @test "a delayed acquire does not put the current holder into the queue" {
@@ -864,26 +927,6 @@ commands() {
 }
 
 ## Expiries that a clock set back has made impossible
-
-# lasts KEY FROM TO: the key expires in so many ms.
-lasts() {
-	local ms
-	ms=$(redis pttl "$1")
-	if ((ms <= $2 || ms > $3)); then
-		echo "$1 expires in $ms ms" >&2
-		return 1
-	fi
-}
-
-# entry_lasts HASH FIELD FROM TO: so does an entry.
-entry_lasts() {
-	local ms
-	ms=$((($(redis hget "$1" "$2" | cut -d ' ' -f 1) - $(now_us)) / 1000))
-	if ((ms <= $3 || ms > $4)); then
-		echo "$2 lasts for $ms ms" >&2
-		return 1
-	fi
-}
 
 # entry_prolong HASH FIELD...: these entries end in an hour.
 entry_prolong() {

@@ -56,10 +56,11 @@
 #define SPENT		3
 
 /* What a grant is good for, counted from the sending of that acquire. */
-#ifdef WHOLE_GRANT
+#define MOST		(GRANT < TTL -> GRANT : TTL)
+#ifdef WHOLE_LEASE
 #define LEASE		GRANT
 #else
-#define LEASE		(GRANT < TTL -> GRANT : TTL)
+#define LEASE		MOST
 #endif
 #define LONGEST		(GRANT > TTL -> GRANT : TTL)
 

@@ -373,7 +373,7 @@ inline awaken(c)
 }
 
 #ifdef GRANTEES_CRASH
-#define MAY_CRASH	(C.phase == WAITING && C.key > 0 && C.beat > 0)
+#define MAY_CRASH	(C.phase == WAITING && C.reached)
 #else
 #define MAY_CRASH	(C.phase != IDLE)
 #endif

@@ -4,6 +4,18 @@
 #define BEFORE(c, j)	(j < c && client[j].beat > 0)
 #define EARLIER(c)	(BEFORE(c, 0) || BEFORE(c, 1))
 
+/* Neither a grant nor the time to ask is longer than the waiter's lease. */
+#ifdef WHOLE_TURN
+#define TURN		GRANT
+#else
+#define TURN		MOST
+#endif
+#ifdef WHOLE_GRANT
+#define GRANTED		GRANT
+#else
+#define GRANTED		MOST
+#endif
+
 /* An element that is in the list already stays there alone. */
 inline push(j, its_nonce, its_fence)
 {
@@ -27,7 +39,7 @@ inline push(j, its_nonce, its_fence)
 /* A waiter whose turn has come asks within the time of a grant, or is dead. */
 inline call(j)
 {
-	client[j].beat = (client[j].beat < GRANT -> client[j].beat : GRANT);
+	client[j].beat = (client[j].beat < TURN -> client[j].beat : TURN);
 	client[j].reached = 1;
 	push(j, NONE, 0)
 }
@@ -50,7 +62,7 @@ inline take(c, try, ticks)
  */
 inline grant(j)
 {
-	take(j, client[j].next, GRANT);
+	take(j, client[j].next, GRANTED);
 #if defined(NO_MARK)
 	client[j].mark = 0;
 #elif defined(MIXED)
@@ -63,7 +75,7 @@ inline grant(j)
 #elif defined(BEAT_SHORTENED)
 	client[j].beat = (client[j].beat < GRANT -> client[j].beat : GRANT);
 #else
-	client[j].beat = GRANT;
+	client[j].beat = GRANTED;
 #endif
 	client[j].reached = 1;
 #if defined(RAISED_AT_CONFIRMATION)

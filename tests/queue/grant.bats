@@ -233,6 +233,14 @@ one_before_two() {
 	eventually keys_left
 }
 
+@test "a grant lasts no longer than the lease of its waiter" {
+	hold a
+	waiter_queues 1 -t 3s
+	waiter_hand_over 1
+	((grant <= 3000)) || fail "handed over for $grant ms"
+	kill -KILL "${pid[1]}"
+}
+
 @test "a waiter in front of a server that is too young asks, and takes no grant" {
 	export REDLOCK_RESTART_GRACE=1h
 	redlock_bg -k a --restart-grace 0 -- sh -c \

@@ -840,17 +840,24 @@ wake(struct made_up *m)
 	m->blocked = 0;
 }
 
+/* A grant is no longer than the lease of its waiter. */
+static int64_t
+within_lease(int64_t ms)
+{
+	return ms < world.lock.lease.ttl_ms ? ms : world.lock.lease.ttl_ms;
+}
+
 /* The grant goes with the wake. */
 static void
 pass_on(struct made_up *m, struct holding *key)
 {
-	int64_t fence = m->fence + 1;
+	int64_t fence = m->fence + 1, ms = within_lease(HANDOVER_MS);
 
-	key->until_ms = world.now_ms + HANDOVER_MS;
-	m->us.beat_us = server_us(m) + HANDOVER_MS * 1000;
+	key->until_ms = world.now_ms + ms;
+	m->us.beat_us = server_us(m) + ms * 1000;
 	m->fence = fence > server_us(m) ? fence : server_us(m);
-	snprintf(m->element, ELEMENT, "%lld %lld %d", (long long)m->beat_nonce,
-	    (long long)m->fence, HANDOVER_MS);
+	snprintf(m->element, ELEMENT, "%lld %lld %lld",
+	    (long long)m->beat_nonce, (long long)m->fence, (long long)ms);
 }
 
 /*
@@ -872,7 +879,7 @@ handed_over(struct made_up *m)
 	if (world.lock.lease.nservers == 1 &&
 	    world.lock.lease.once_per_ms == 0) {
 		snprintf(key->value, sizeof(key->value), "%s", m->waiting_id);
-		key->until_ms = world.now_ms + GRANT_MS;
+		key->until_ms = world.now_ms + within_lease(GRANT_MS);
 		if (m->beat_nonce != 0 && chance(4) != 0)
 			pass_on(m, key);
 	}

@@ -64,9 +64,9 @@ local BUSY, USED_OTHERWISE, RAN_LATELY = 0, 1, 2
 -- mark until the waiter confirms it.  The mark decides which tenure begins, not
 -- the queue, because a stopped waiter may have left the queue by then.
 local SHARED, FOREIGN, MARK = '~shared', '?', ' unconfirmed'
+-- The length of a grant, see also within_lease(); and of one that comes with the
+-- wake, under which COMMAND starts before the waiter confirms it.
 local GRANT_MS = 2000
--- The length of a grant that comes with the wake, under which COMMAND starts
--- before the waiter confirms it.
 local HANDOVER_MS = 5000
 local THIRTY_DAYS_MS = '2592000000'
 

@@ -35,6 +35,13 @@ local function length_in(its, name)
 	return ms and ms >= 100 and ms or nil
 end
 
+-- Returns ms, or the length of the lease that a waiter asks for if that is less:
+-- nothing that a dead waiter leaves may last longer than its lease.  Its value or
+-- beat names the lease, or else the longest one that it may ask for.
+local function within_lease(its, ms)
+	return math.min(ms, length_in(its, 'lease') or length_in(its, 'ttl') or ms)
+end
+
 -- mine is the value of our token, in any slot or share.
 local mine
 local function claim(its)

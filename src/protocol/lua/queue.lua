@@ -25,8 +25,9 @@ end
 -- it sends no acquire in time.
 local function hurry(waiter)
 	local its, until_us = alive(call('HGET', beat, waiter))
-	if its and until_us > now_us() + GRANT_MS * 1e3 then
-		attempt('HSET', beat, waiter, lasting(GRANT_MS, its))
+	local ms = its and within_lease(its, GRANT_MS)
+	if its and until_us > now_us() + ms * 1e3 then
+		attempt('HSET', beat, waiter, lasting(ms, its))
 	end
 end
 
@@ -92,7 +93,7 @@ end
 -- everything else is done.
 local function grant(waiter, its, our_fence, proposal)
 	local carried = our_fence and its.nonce and its.exclusive and mode == 'exclusive'
-	local ms, element = carried and HANDOVER_MS or GRANT_MS, nil
+	local ms, element = within_lease(its.said, carried and HANDOVER_MS or GRANT_MS), nil
 	if hold(waiter, its.shares, value_of(its.id, its.details) .. MARK, ms) == true then
 		slot_of[waiter] = slot
 		attempt('HSET', beat, waiter, lasting(ms, its.said))

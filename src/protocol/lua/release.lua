@@ -13,7 +13,8 @@ local ended = ending:find(' ended=', 1, true)
 if ours and only and not leaving then
 	-- A waiter that gives back an attempt keeps its turn and asks again.
 	local ms = call('PTTL', lock)
-	ms = ms < 0 and GRANT_MS or math.min(ms, GRANT_MS)
+	local grant_ms = within_lease(mine, GRANT_MS)
+	ms = ms < 0 and grant_ms or math.min(ms, grant_ms)
 	if shared then
 		call('HSET', readers, token, lasting(ms, mine))
 	else
