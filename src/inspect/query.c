@@ -44,13 +44,21 @@ query_server_malformed(struct query_server *s)
 	query_server_fail(s, REPLY_ERROR, "malformed reply");
 }
 
+/* Several addresses share the time. */
+static void
+begin_time(struct query_server *s, int untried)
+{
+	s->end_ms =
+	    clock_now_ms() + s->query->opt->settings.node_timeout_ms / untried;
+}
+
 static void
 request_replied_cb(void *arg, const struct reply *a)
 {
 	struct query_server *s = arg;
 	struct query *q = s->query;
 
-	s->end_ms = clock_now_ms() + q->opt->settings.node_timeout_ms;
+	begin_time(s, 1);
 	if (a->kind == REPLY_LOST || s->failure != REPLY_OK)
 		return; /* query_server_step() handles it */
 	s->bytes += a->size;
@@ -76,6 +84,10 @@ query_server_step(struct query_server *s)
 	char text[DURATION_TEXT], why[CONN_WHY];
 
 	conn_sweep(&s->conn);
+	if (s->looks_up && !conn_looks_up(&s->conn)) {
+		s->looks_up = false;
+		begin_time(s, s->conn.topology.untried + 1);
+	}
 	if (s->failure != REPLY_OK || s->replied == q->requests)
 		return true;
 	if (now >= s->end_ms) {
@@ -84,14 +96,14 @@ query_server_step(struct query_server *s)
 		conn_close(&s->conn, why);
 	}
 	if (s->conn.state == CONN_DOWN) {
-		if (s->conn.untried == 0) {
+		if (s->conn.topology.untried == 0) {
 			query_server_fail(s, s->conn.failure, s->conn.why);
 			return true;
 		}
 		s->sent = s->replied;
-		s->end_ms =
-		    now + q->opt->settings.node_timeout_ms / s->conn.untried;
+		begin_time(s, s->conn.topology.untried);
 		conn_open(&s->conn);
+		s->looks_up = conn_looks_up(&s->conn);
 	}
 	if (s->conn.state != CONN_READY)
 		return false;
@@ -121,7 +133,7 @@ query_send(
 		struct query_server *s = &q->servers[i];
 
 		s->sent = s->replied = 0;
-		s->end_ms = clock_now_ms() + q->opt->settings.node_timeout_ms;
+		begin_time(s, 1);
 	}
 	for (;;) {
 		done = true;
@@ -207,21 +219,20 @@ query_init(struct query *q, const struct options *opt)
 	q->quorum = quorum_of(opt->servers.n);
 	if (loop_init(&q->loop) == -1)
 		die(EXIT_OS, "timerfd: %s", strerror(errno));
+	resolver_init(&q->resolver, &q->loop);
 	q->servers = xcalloc((size_t)opt->servers.n, sizeof(*q->servers));
 	for (int i = 0; i < opt->servers.n; i++) {
 		struct query_server *s = &q->servers[i];
 
 		s->query = q;
 		s->failure = REPLY_OK;
-		conn_init(&s->conn, &q->loop, &opt->servers.address[i],
+		conn_init(&s->conn, &q->resolver, &opt->servers.address[i],
 		    request_replied_cb, s);
 		/*
 		 * A NOSCRIPT error would arrive after other requests have
 		 * been sent, too late to repeat the request in order.
 		 */
 		s->conn.no_evalsha = true;
-		if (conn_resolve(&s->conn) == -1)
-			query_server_fail(s, REPLY_LOST, s->conn.why);
 	}
 }
 
@@ -232,7 +243,7 @@ query_server_retry(struct query_server *s)
 	if (s->failure != REPLY_OK)
 		conn_close(&s->conn, NULL);
 	s->failure = REPLY_OK;
-	s->conn.untried = s->conn.nips > 0 ? s->conn.nips : 1;
+	topology_begin_round(&s->conn.topology);
 }
 
 void
@@ -250,6 +261,7 @@ query_release(struct query *q)
 		free(q->servers[i].scan.masters);
 	}
 	query_forget_locks(q);
+	resolver_release(&q->resolver);
 	free(q->servers);
 	loop_release(&q->loop);
 }

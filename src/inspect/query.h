@@ -33,6 +33,7 @@ struct query_server {
 	struct conn conn;
 	size_t sent; /* requests of this round */
 	size_t replied;
+	bool looks_up;           /* its connection waits for a lookup */
 	int64_t end_ms;          /* it fails if it is silent until then */
 	enum reply_kind failure; /* REPLY_OK: no failure yet */
 	char why[CONN_WHY];      /* why it has failed */
@@ -61,6 +62,7 @@ query_reply_cb(struct query_server *, size_t i, const struct reply *);
 struct query {
 	const struct options *opt;
 	struct loop loop;
+	struct resolver resolver;
 	struct query_server *servers;
 	int nservers;
 	int quorum;
@@ -77,8 +79,7 @@ struct query {
 };
 
 /*
- * Prepares the servers of opt, which must outlive the query.  Resolves names,
- * which may block.  Exits with EXIT_OS if the operating system refuses.
+ * Prepares the servers of opt, which must outlive the query.  Exits with EXIT_OS if the operating system refuses.
  * query_release() frees everything.
  */
 void query_init(struct query *, const struct options *opt);

@@ -81,14 +81,15 @@ lock_step(struct lock *l)
 }
 
 int
-lock_init(struct lock *l, struct loop *loop, const struct lock_config *config)
+lock_init(
+    struct lock *l, struct resolver *resolver, const struct lock_config *config)
 {
 	memset(l, 0, sizeof(*l));
 	l->lease.nservers = config->naddresses;
 	l->servers = calloc((size_t)l->lease.nservers, sizeof(*l->servers));
 	if (l->servers == NULL)
 		return -1;
-	l->loop = loop;
+	l->loop = resolver->loop;
 	l->lease.proposal_us = &l->proposal_us;
 	l->lease.name = config->name;
 	l->lease.quorum = quorum_of(l->lease.nservers);
@@ -101,7 +102,7 @@ lock_init(struct lock *l, struct loop *loop, const struct lock_config *config)
 	l->lease.once_per_ms = config->once_per_ms;
 	lock_keys(l->lease.key, l->lease.aux, config->prefix, config->name);
 	for (int i = 0; i < l->lease.nservers; i++)
-		server_init(&l->servers[i], &l->lease, loop,
+		server_init(&l->servers[i], &l->lease, resolver,
 		    &config->addresses[i], refresh_cb, l);
 	return 0;
 }
@@ -173,22 +174,6 @@ bool
 lock_was_slow(const struct lock *l)
 {
 	return l->slow;
-}
-
-int
-lock_resolve(struct lock *l)
-{
-	int resolved = 0;
-
-	for (int i = 0; i < l->lease.nservers; i++) {
-		struct server *s = &l->servers[i];
-
-		if (conn_resolve(&s->conn) == 0)
-			resolved++;
-		else
-			server_failed(s, VOTE_UNAVAILABLE, s->conn.why);
-	}
-	return resolved >= l->lease.quorum ? 0 : -1;
 }
 
 void

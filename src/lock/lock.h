@@ -91,10 +91,10 @@ struct lock_config {
 };
 
 /*
- * Prepares l, which stays in place.  Returns 0, or -1 with errno. lock_close()
- * frees everything.
+ * Prepares l, which stays in place, and begins to look up the servers' names.
+ * Returns 0, or -1 with errno. lock_close() frees everything.
  */
-int lock_init(struct lock *, struct loop *, const struct lock_config *);
+int lock_init(struct lock *, struct resolver *, const struct lock_config *);
 
 /* Return the parameters that lock_init() received. */
 const char *lock_name(const struct lock *);
@@ -107,12 +107,6 @@ int64_t lock_once_per_ms(const struct lock *);
  * several.
  */
 const char *lock_only_server(const struct lock *);
-
-/*
- * Resolves every server's addresses; may block as long as a resolver does.
- * Returns 0, or -1 if fewer than a quorum have one; see lock_why().
- */
-int lock_resolve(struct lock *);
 
 /*
  * Begins to connect, so that connecting overlaps with the caller's

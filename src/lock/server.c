@@ -25,8 +25,8 @@
 #define BURST     16  /* requests allowed without a pause */
 
 void
-server_init(struct server *s, const struct lease *lease, struct loop *loop,
-    const struct address *address,
+server_init(struct server *s, const struct lease *lease,
+    struct resolver *resolver, const struct address *address,
     void (*refresh_cb)(void *arg, struct server *), void *arg)
 {
 	s->lease = lease;
@@ -35,7 +35,7 @@ server_init(struct server *s, const struct lease *lease, struct loop *loop,
 	s->slowest_ms = -1;
 	s->in_flight.give_up_ms = CLOCK_NEVER;
 	s->try = 1;
-	conn_init(&s->conn, loop, address, server_reply_cb, s);
+	conn_init(&s->conn, resolver, address, server_reply_cb, s);
 	s->conn.ask_info = lease->nservers > 1 || lease->grace_ms > 0;
 }
 
@@ -268,7 +268,7 @@ server_down(struct server *s, int64_t now)
 	 * An acquire that was interrupted is repeated soon, unless we wait: the
 	 * server may be down for long, and we must know that we cannot win.
 	 */
-	if (s->link.reopen || n->untried > 0) {
+	if (s->link.reopen || n->topology.untried > 0) {
 		s->link.reopen = false;
 		s->pace.next_ms = now;
 	} else if (l->phase == PHASE_HOLD)
@@ -285,20 +285,41 @@ server_down(struct server *s, int64_t now)
 	}
 }
 
+/*
+ * Returns until when to wait for a connection begun now; several addresses
+ * share the time.
+ */
+static int64_t
+connected_end_ms(const struct server *s, int untried, int64_t now)
+{
+	int64_t limit_ms = answer_end_ms(s, now) - now;
+
+	return now + limit_ms / (untried > 1 ? untried : 1);
+}
+
 void
 server_open(struct server *s, int64_t now)
 {
-	int64_t limit = answer_end_ms(s, now) - now;
-
 	s->grant.nonce = 0; /* the nonce holds only for one connection */
-	/* Several addresses share the time. */
 	s->in_flight.give_up_ms =
-	    now + limit / (s->conn.untried > 1 ? s->conn.untried : 1);
+	    connected_end_ms(s, s->conn.topology.untried, now);
 	s->link.opened = true;
 	s->link.opened_ms = now;
 	s->link.replied = false;
 	s->in_flight.excused_ms = s->in_flight.first_sent_ms = 0;
 	conn_open(&s->conn);
+	s->link.looks_up = conn_looks_up(&s->conn);
+}
+
+/* The lookup and the connection have a node timeout each. */
+static void
+note_lookup_end(struct server *s, int64_t now)
+{
+	if (!s->link.looks_up || conn_looks_up(&s->conn))
+		return;
+	s->link.looks_up = false;
+	s->in_flight.give_up_ms =
+	    connected_end_ms(s, s->conn.topology.untried + 1, now);
 }
 
 /*
@@ -364,6 +385,7 @@ static void
 check_connection(struct server *s, int64_t now)
 {
 	conn_sweep(&s->conn);
+	note_lookup_end(s, now);
 	if (s->link.opened && s->conn.state != CONN_DOWN &&
 	    loop_seen_ms(s->conn.link->loop) >= s->in_flight.give_up_ms &&
 	    !excused(s))

@@ -48,6 +48,7 @@ struct server {
 	struct conn conn;
 	struct {
 		bool opened;  /* and not yet found closed */
+		bool looks_up; /* it waits for a lookup */
 		bool replied; /* it has carried a reply */
 		bool reopen;  /* one has worked: reopen at once */
 		int64_t opened_ms;

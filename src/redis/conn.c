@@ -128,7 +128,7 @@ static void
 take_reply(struct conn *c, struct pending_request *r, const struct reply *reply)
 {
 	if (reply->kind == REPLY_OK) {
-		c->untried = c->nips;
+		topology_begin_round(&c->topology);
 		c->good = true;
 	} else if (reply->kind != REPLY_LOST &&
 	    redirect_take(&c->redirect, r, reply->text, c->at.host)) {
@@ -208,14 +208,24 @@ connect_to(struct conn *c, const struct target *to)
 	continue_handshake(c);
 }
 
-/* Takes the target that topology_redirect() had to look up, or the error. */
+/* Records the address behind the URL that is tried. */
+static void
+set_at(struct conn *c, const struct target *to)
+{
+	snprintf(c->at.host, sizeof(c->at.host), "%s", to->ip);
+	c->at.port = to->port;
+}
+
+/* Takes the target that had to be looked up, or the error. */
 static void
 found_cb(void *arg, const struct target *to, const char *why)
 {
 	struct conn *c = arg;
 
 	if (to != NULL) {
-		c->untried += to->more;
+		c->topology.untried += to->more;
+		if (c->at.port == 0)
+			set_at(c, to);
 		connect_to(c, to);
 		return;
 	}
@@ -224,31 +234,17 @@ found_cb(void *arg, const struct target *to, const char *why)
 }
 
 void
-conn_init(struct conn *c, struct loop *loop, const struct address *address,
-    conn_reply_cb *reply_cb, void *arg)
+conn_init(struct conn *c, struct resolver *resolver,
+    const struct address *address, conn_reply_cb *reply_cb, void *arg)
 {
 	memset(c, 0, sizeof(*c));
 	c->address = *address;
 	c->reply_cb = reply_cb;
 	c->arg = arg;
 	c->link = &c->links[0];
-	link_init(c->link, loop, link_reply_cb, link_closed_cb, c);
-	topology_init(&c->topology, loop, &c->address, found_cb, c);
+	link_init(c->link, resolver->loop, link_reply_cb, link_closed_cb, c);
+	topology_init(&c->topology, resolver, &c->address, found_cb, c);
 	set_why(c, REPLY_LOST, "not connected yet");
-}
-
-int
-conn_resolve(struct conn *c)
-{
-	char why[RESOLVE_WHY];
-
-	c->nips = c->untried = 1;
-	if (c->address.path[0] != '\0')
-		return 0;
-	if (topology_resolve(&c->topology, why) == -1)
-		set_why(c, REPLY_LOST, why);
-	c->nips = c->untried = c->topology.nips;
-	return c->nips > 0 ? 0 : -1;
 }
 
 /* Connects to the server that a redirection names. */
@@ -280,23 +276,29 @@ conn_open(struct conn *c)
 
 	c->why[0] = '\0';
 	c->again = c->established = c->good = c->no_script = false;
-	if (c->untried > 0)
-		c->untried--;
 	begin_handshake(c, c->address.kind == ADDRESS_SENTINEL);
 	if (known) {
 		follow_redirect(c);
 		return;
 	}
-	if (c->address.path[0] == '\0' &&
-	    topology_next(&c->topology, &target, why) == -1) {
-		set_why(c, REPLY_LOST, why);
-		c->at.port = 0;
+	if (c->address.path[0] != '\0') {
+		c->topology.untried = 0;
+		connect_to(c, &target);
 		return;
 	}
-	c->nips = c->topology.nips > 0 ? c->topology.nips : 1;
-	snprintf(c->at.host, sizeof(c->at.host), "%s", target.ip);
-	c->at.port = target.port;
-	connect_to(c, &target);
+	c->at.port = 0;
+	switch (topology_next(&c->topology, &target, why)) {
+	case 1:
+		set_at(c, &target);
+		connect_to(c, &target);
+		break;
+	case 0:
+		c->state = CONN_HANDSHAKE;
+		break;
+	case -1:
+		set_why(c, REPLY_LOST, why);
+		break;
+	}
 }
 
 bool
@@ -307,6 +309,12 @@ conn_redirect(struct conn *c, const struct endpoint *to)
 	redirect_to(&c->redirect, to);
 	c->state = CONN_HANDSHAKE;
 	return false;
+}
+
+bool
+conn_looks_up(const struct conn *c)
+{
+	return c->topology.awaits == AWAITS_HOST;
 }
 
 bool
@@ -378,7 +386,7 @@ conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
 void
 conn_close(struct conn *c, const char *why)
 {
-	bool awaited = c->topology.awaited;
+	const char *name = topology_awaited(&c->topology);
 
 	if (c->state == CONN_DOWN)
 		return;
@@ -389,9 +397,9 @@ conn_close(struct conn *c, const char *why)
 		return;
 	}
 	set_why(c, REPLY_LOST, why != NULL ? why : "closed");
-	if (why != NULL && awaited)
+	if (why != NULL && name != NULL)
 		snprintf(c->why, sizeof(c->why),
-		    "%.60s from the resolver about %.150s", why, c->at.host);
+		    "%.60s from the resolver about %.150s", why, name);
 	down(c);
 }
 

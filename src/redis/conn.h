@@ -48,8 +48,6 @@ struct conn {
 	bool again;              /* it failed, but another try may succeed */
 
 	struct topology topology;
-	int nips;           /* addresses of the URL's hosts */
-	int untried;        /* addresses not tried since the last success */
 	struct endpoint at; /* the server that we are connected to */
 	struct redirect redirect; /* the last redirection */
 
@@ -64,19 +62,11 @@ struct conn {
 };
 
 /*
- * Fills memory that the caller owns. loop_turn() calls reply_cb(arg, ...) once
- * for each request.
+ * Fills memory that the caller owns, and begins to look up the hosts' names.
+ * The resolver's loop_turn() calls reply_cb(arg, ...) once for each request.
  */
-void conn_init(struct conn *, struct loop *, const struct address *,
+void conn_init(struct conn *, struct resolver *, const struct address *,
     conn_reply_cb *, void *arg);
-
-/*
- * Looks up the hosts' addresses.  May block for as long as a resolver does, so
- * call it before anything that depends on time.  Returns 0, or -1 with
- * conn->why.  When a connection is opened later, a thread looks the names up
- * again.
- */
-int conn_resolve(struct conn *);
 
 /*
  * Begins a connection to the next of the addresses, and follows its
@@ -92,6 +82,9 @@ void conn_open(struct conn *);
  * reached.
  */
 bool conn_redirect(struct conn *, const struct endpoint *to);
+
+/* Whether it waits for the address of one of the URL's hosts. */
+bool conn_looks_up(const struct conn *);
 
 /* Whether the server has accepted the connection. */
 bool conn_connected(const struct conn *);
@@ -125,7 +118,7 @@ void conn_finish(struct conn *);
  */
 void conn_set_aside(struct conn *);
 
-/* Closes the connections and frees what conn_resolve() allocated. */
+/* Closes the connections and frees what conn_init() allocated. */
 void conn_release(struct conn *);
 
 /*

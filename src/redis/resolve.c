@@ -2,7 +2,8 @@
  * Only getaddrinfo(3) resolves names as this host is configured to, and it
  * blocks, so it runs in a thread.  A lookup has two owners, the thread and the
  * resolver, and the last one frees it, so nothing ever waits for a thread that
- * hangs.  The thread inherits a mask that blocks all signals.
+ * hangs.  The thread inherits a mask that blocks all signals.  A lookup that
+ * hangs is not begun a second time, or threads would pile up.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,13 +21,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "redis/resolve.h"
 #include "redis/url.h"
 
+/* The names of all URLs, and some to which servers redirect. */
+#define LOOKUPS_MAX 512
+
 struct lookup {
+	struct lookup *next; /* the resolver's */
+	struct resolver *resolver;
+	struct loop_watch watch;
 	char host[ADDRESS_HOST];
-	struct resolved result;
-	int fd; /* readable when it is done */
+	struct resolved result; /* the thread's, until fd is readable */
+	int fd;
 	atomic_int owners;
 };
 
@@ -39,21 +47,16 @@ resolve_is_address(const char *host)
 	    inet_pton(AF_INET6, host, buf) == 1;
 }
 
-void
-resolve_now(const char *host, struct resolved *r)
+/* Resolves host, which may block. */
+static void
+resolve(const char *host, struct resolved *r)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *list, *ai;
 	int error;
 
-	memset(r, 0, sizeof(*r));
-	if (resolve_is_address(host)) {
-		snprintf(r->ips[0], sizeof(r->ips[0]), "%.63s", host);
-		r->n = 1;
-		return;
-	}
 	if ((error = getaddrinfo(host, NULL, &hints, &list)) != 0) {
-		snprintf(r->why, sizeof(r->why), "%s: %s", host,
+		snprintf(r->why, sizeof(r->why), "%.80s: %s", host,
 		    error == EAI_SYSTEM ? strerror(errno) :
 					  gai_strerror(error));
 		return;
@@ -64,7 +67,7 @@ resolve_now(const char *host, struct resolved *r)
 			r->n++;
 	freeaddrinfo(list);
 	if (r->n == 0)
-		snprintf(r->why, sizeof(r->why), "%s: no address", host);
+		snprintf(r->why, sizeof(r->why), "%.80s: no address", host);
 }
 
 static void
@@ -82,37 +85,74 @@ lookup_run(void *arg)
 	const uint64_t one = 1;
 	struct lookup *l = arg;
 
-	resolve_now(l->host, &l->result);
+	resolve(l->host, &l->result);
 	(void)!write(l->fd, &one, sizeof(one));
 	lookup_drop(l);
 	return NULL;
 }
 
+/* Takes the lookup from the list; the caller is its owner then. */
+static void
+unlist(struct lookup *l)
+{
+	struct resolver *r = l->resolver;
+	struct lookup **at = &r->lookups;
+
+	while (*at != l)
+		at = &(*at)->next;
+	*at = l->next;
+	r->nlookups--;
+	loop_remove(r->loop, &l->watch);
+}
+
 static void
 lookup_cb(void *arg, short revents)
 {
-	struct resolver *r = arg;
-	struct lookup *l = r->lookup;
+	struct lookup *l = arg;
+	struct resolver_user *u, *next;
 
 	(void)revents;
-	loop_remove(r->loop, &r->watch);
-	r->lookup = NULL;
-	r->done_cb(r->arg, l->host, &l->result);
+	unlist(l);
+	for (u = l->resolver->users; u != NULL; u = next) {
+		next = u->next;
+		u->done_cb(u->arg, l->host, &l->result);
+	}
 	lookup_drop(l);
 }
 
 void
-resolver_init(struct resolver *r, struct loop *loop,
-    void (*done_cb)(void *arg, const char *host, const struct resolved *),
-    void *arg)
+resolver_init(struct resolver *r, struct loop *loop)
 {
-	memset(r, 0, sizeof(*r));
-	r->loop = loop;
-	r->done_cb = done_cb;
-	r->arg = arg;
-	r->watch = (struct loop_watch){
-		.fd = -1, .events = POLLIN, .ready_cb = lookup_cb, .arg = r
-	};
+	*r = (struct resolver){ .loop = loop };
+}
+
+void
+resolver_release(struct resolver *r)
+{
+	struct lookup *l;
+
+	while ((l = r->lookups) != NULL) {
+		unlist(l);
+		lookup_drop(l);
+	}
+}
+
+void
+resolver_add(struct resolver *r, struct resolver_user *u)
+{
+	u->next = r->users;
+	r->users = u;
+}
+
+void
+resolver_remove(struct resolver *r, struct resolver_user *u)
+{
+	for (struct resolver_user **at = &r->users; *at != NULL;
+	     at = &(*at)->next)
+		if (*at == u) {
+			*at = u->next;
+			return;
+		}
 }
 
 /* Starts a detached thread with all signals blocked. */
@@ -134,38 +174,60 @@ start_thread(struct lookup *l)
 	return error;
 }
 
-int
-resolver_start(struct resolver *r, const char *host)
+static struct lookup *
+lookup_new(struct resolver *r, const char *host)
 {
 	struct lookup *l = calloc(1, sizeof(*l));
 
 	if (l == NULL)
-		return -1;
-	snprintf(l->host, sizeof(l->host), "%s", host);
+		return NULL;
+	l->resolver = r;
 	l->owners = 2;
+	l->result.began_ms = clock_now_ms();
 	l->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (l->fd == -1) {
 		free(l);
+		return NULL;
+	}
+	snprintf(l->host, sizeof(l->host), "%s", host);
+	l->watch = (struct loop_watch){
+		.fd = l->fd, .events = POLLIN, .ready_cb = lookup_cb, .arg = l
+	};
+	return l;
+}
+
+int
+resolver_start(struct resolver *r, const char *host)
+{
+	struct lookup *l;
+
+	if (resolver_busy(r, host))
+		return 0;
+	if (r->nlookups == LOOKUPS_MAX) {
+		errno = EAGAIN;
 		return -1;
 	}
-	r->watch.fd = l->fd;
-	if (loop_add(r->loop, &r->watch) == -1 ||
+	l = lookup_new(r, host);
+	if (l == NULL)
+		return -1;
+	if (loop_add(r->loop, &l->watch) == -1 ||
 	    (errno = start_thread(l)) != 0) {
-		loop_remove(r->loop, &r->watch);
+		loop_remove(r->loop, &l->watch);
 		close(l->fd);
 		free(l);
 		return -1;
 	}
-	r->lookup = l;
+	l->next = r->lookups;
+	r->lookups = l;
+	r->nlookups++;
 	return 0;
 }
 
-void
-resolver_cancel(struct resolver *r)
+bool
+resolver_busy(const struct resolver *r, const char *host)
 {
-	if (r->lookup == NULL)
-		return;
-	loop_remove(r->loop, &r->watch);
-	lookup_drop(r->lookup);
-	r->lookup = NULL;
+	for (const struct lookup *l = r->lookups; l != NULL; l = l->next)
+		if (strcmp(l->host, host) == 0)
+			return true;
+	return false;
 }

@@ -1,11 +1,13 @@
 /*
- * Resolves names to addresses: at once, which may block, or in a thread while
- * the loop turns.
+ * Resolves the names of a run to addresses, in threads while the loop turns.
+ * All connections of the run share the lookups: of each name at most one is
+ * under way.
  */
 #ifndef RESOLVE_H
 #define RESOLVE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/loop.h"
 
@@ -17,36 +19,50 @@ struct resolved {
 	char ips[RESOLVE_IPS][RESOLVE_IP]; /* in the resolver's order */
 	int n;                             /* 0: none, see why */
 	char why[RESOLVE_WHY];             /* why n is 0 */
+	int64_t began_ms;                  /* when the lookup began */
 };
 
-struct lookup; /* shared with the thread */
+/* One that wants to know the results of lookups. */
+struct resolver_user {
+	struct resolver_user *next;
+	void (*done_cb)(void *arg, const char *host, const struct resolved *);
+	void *arg;
+};
+
+struct lookup; /* shared with its thread */
 
 struct resolver {
 	struct loop *loop;
-	struct loop_watch watch;
-	struct lookup *lookup; /* NULL: none under way */
-	void (*done_cb)(void *arg, const char *host, const struct resolved *);
-	void *arg;
+	struct lookup *lookups; /* under way */
+	int nlookups;
+	struct resolver_user *users;
 };
 
 /* Whether host is an IP address, which needs no resolver. */
 bool resolve_is_address(const char *host);
 
-/* Resolves host, which may block.  An IP address resolves to itself. */
-void resolve_now(const char *host, struct resolved *);
-
-/* Fills memory that the caller owns, with no lookup under way. */
-void resolver_init(struct resolver *, struct loop *,
-    void (*done_cb)(void *arg, const char *host, const struct resolved *),
-    void *arg);
+/*
+ * resolver_init() fills memory that the caller owns. resolver_release() drops
+ * the lookups under way; their threads end by themselves.
+ */
+void resolver_init(struct resolver *, struct loop *);
+void resolver_release(struct resolver *);
 
 /*
- * Begins a lookup of host; loop_turn() calls done_cb.  Returns 0, or -1 with
- * errno.  Must not be called while another lookup is under way.
+ * From resolver_add() to resolver_remove(), loop_turn() calls the user's
+ * done_cb for each name that was looked up, whoever began that.  The user stays
+ * in place; removing twice does nothing.
+ */
+void resolver_add(struct resolver *, struct resolver_user *);
+void resolver_remove(struct resolver *, struct resolver_user *);
+
+/*
+ * Begins a lookup of host, unless one is under way.  Returns 0, or -1 with
+ * errno.  May be called in callbacks.
  */
 int resolver_start(struct resolver *, const char *host);
 
-/* Drops the lookup under way, if any; its done_cb will not be called. */
-void resolver_cancel(struct resolver *);
+/* Whether a lookup of host is under way. */
+bool resolver_busy(const struct resolver *, const char *host);
 
 #endif

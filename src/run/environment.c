@@ -19,16 +19,61 @@ environment_command_pid(void)
 	return command_pid + strlen(COMMAND_PID);
 }
 
+struct variable {
+	const char *name;
+	const char *value;
+};
+
+#define VARIABLES 5
+
+/* Whether an entry of the environment is one of those that we set. */
+static bool
+is_ours(const char *entry, const struct variable vars[VARIABLES])
+{
+	for (int i = 0; i < VARIABLES; i++) {
+		size_t len = strlen(vars[i].name);
+
+		if (strncmp(entry, vars[i].name, len) == 0 && entry[len] == '=')
+			return true;
+	}
+	return strncmp(entry, COMMAND_PID, sizeof(COMMAND_PID) - 1) == 0;
+}
+
+/*
+ * Replaces our environment by one store, since a lookup may be reading it in
+ * another thread.
+ */
+static int
+set_all(const struct variable vars[VARIABLES])
+{
+	char **env, **old;
+	size_t n = 0;
+
+	for (old = environ; old != NULL && *old != NULL; old++)
+		n++;
+	env = calloc(n + VARIABLES + 2, sizeof(*env));
+	if (env == NULL)
+		return -1;
+	n = 0;
+	for (old = environ; old != NULL && *old != NULL; old++)
+		if (!is_ours(*old, vars))
+			env[n++] = *old;
+	for (int i = 0; i < VARIABLES; i++)
+		if (asprintf(&env[n++], "%s=%s", vars[i].name, vars[i].value) ==
+		    -1)
+			return -1;
+	env[n] = command_pid;
+	environ = env;
+	return 0;
+}
+
 int
 environment_export(
     const struct locks *locks, const struct owner *owner, const char *site)
 {
 	char fences[LOCKS_MAX * 24], names[LOCKS_MAX * (LOCK_NAME + 1)];
 	char pid[16];
-	const struct {
-		const char *name;
-		const char *value;
-	} vars[] = {
+	const struct variable vars[VARIABLES] = {
 		{ "REDLOCK_KEY", names },
 		{ "REDLOCK_TOKEN", owner->token },
 		{ "REDLOCK_FENCE", fences },
@@ -46,11 +91,5 @@ environment_export(
 		    "%s%" PRId64, i > 0 ? " " : "", lock_fence(l));
 	}
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	for (size_t i = 0; i < sizeof(vars) / sizeof(vars[0]); i++)
-		if (unsetenv(vars[i].name) == -1 ||
-		    setenv(vars[i].name, vars[i].value, 1) == -1)
-			return -1;
-	if (unsetenv("REDLOCK_COMMAND_PID") == -1 || putenv(command_pid) != 0)
-		return -1;
-	return 0;
+	return set_all(vars);
 }

@@ -25,7 +25,6 @@
 #include "run/supervise.h"
 #include "run/waiting.h"
 
-/* Call before signals are blocked, since the resolver may block. */
 static void
 init_locks(struct run *run)
 {
@@ -40,7 +39,6 @@ init_locks(struct run *run)
 		.node_timeout_ms = opt->settings.node_timeout_ms,
 		.grace_ms = opt->settings.grace_ms,
 		.once_per_ms = opt->once_per_ms };
-	char why[LOCK_WHY];
 
 	if (locks_init(&run->locks, &run->loop, opt->names.n) == -1)
 		die(EXIT_OS, "%s: not run: %s", opt->names.joined,
@@ -49,12 +47,9 @@ init_locks(struct run *run)
 		struct lock *l = locks_at(&run->locks, i);
 
 		config.name = opt->names.name[i];
-		if (lock_init(l, &run->loop, &config) == -1)
+		if (lock_init(l, &run->resolver, &config) == -1)
 			die(EXIT_OS, "%s: not run: %s", opt->names.name[i],
 			    strerror(errno));
-		if (lock_resolve(l) == -1)
-			die(EXIT_UNREACHABLE, "%s: not run: %s", lock_name(l),
-			    lock_why(l, why));
 	}
 }
 
@@ -67,6 +62,7 @@ init(struct run *run, const struct options *opt, const struct signals *signals)
 	if (loop_init(&run->loop) == -1)
 		die(EXIT_OS, "%s: not run: timerfd: %s", opt->names.joined,
 		    strerror(errno));
+	resolver_init(&run->resolver, &run->loop);
 	init_locks(run);
 	waiting_init(&run->waiting, opt);
 	if (signals_take(&run->signals) == -1)
@@ -88,6 +84,7 @@ finish(struct run *run)
 {
 	guard_release(&run->guard);
 	locks_close(&run->locks);
+	resolver_release(&run->resolver);
 	close(run->signals.fd);
 	loop_release(&run->loop);
 }

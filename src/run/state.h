@@ -18,6 +18,7 @@
 struct run {
 	const struct options *opt;
 	struct loop loop;
+	struct resolver resolver;
 	struct signals signals;
 	struct loop_watch signal_watch;
 	struct locks locks;

@@ -175,23 +175,23 @@ run(const struct options *opt)
 		.node_timeout_ms = opt->settings.node_timeout_ms,
 		.grace_ms = opt->settings.grace_ms };
 	struct loop loop = { 0 };
-	bool resolved = true;
+	struct resolver resolver;
 
 	if (loop_init(&loop) == -1 ||
 	    locks_init(&locks, &loop, opt->names.n) == -1)
 		abort();
+	resolver_init(&resolver, &loop);
 	for (int i = 0; i < opt->names.n; i++) {
 		struct lock *l = &locks.lock[i];
 
 		config.name = opt->names.name[i];
-		if (lock_init(l, &loop, &config) == -1)
+		if (lock_init(l, &resolver, &config) == -1)
 			abort();
-		resolved = lock_resolve(l) == 0 && resolved;
 	}
-	if (resolved)
-		run_locked(opt, &owner);
+	run_locked(opt, &owner);
 	world.turn_cb = NULL;
 	locks_close(&locks);
+	resolver_release(&resolver);
 	loop_release(&loop);
 }
 

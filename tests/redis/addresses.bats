@@ -95,25 +95,38 @@ time.sleep(600)' "$@" 3>&- 4>&- &
 	eventually test -e hole
 }
 
-# deaf_resolver: the one that names/resolv.conf names never says anything.
-deaf_resolver() {
+# name_server [OPTION...]: from now on redlock-run knows the names of a DNS
+# server as well: the lines of "zone" (see helpers/nameserver.py).  The options
+# are those of resolv.conf.  Queries are in "queries".
+name_server() {
 	local at=127.$((1 + RANDOM % 200)).$((RANDOM % 200)).53
 
-	/usr/bin/python3 -c '
-import socket, sys, time
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-try:
-    s.bind((sys.argv[1], 53))
-except OSError as e:
-    open("no", "w").write(str(e))
-else:
-    open("deaf", "w")
-time.sleep(600)' "$at" 3>&- 4>&- &
+	our_names 'files dns'
+	: >zone
+	: >queries
+	/usr/bin/python3 "$top/tests/helpers/nameserver.py" "$at" zone queries \
+	    2>why 3>&- 4>&- &
 	helper_pid=$!
-	eventually test -e deaf -o -e no
-	[ -e deaf ] || skip "needs port 53: $(cat no)"
-	printf '%s\n' "nameserver $at" 'options timeout:30 attempts:5' \
-	    >names/resolv.conf
+	eventually listens "$at"
+	gone "$helper_pid" && skip "needs port 53: $(tail -n 1 why)"
+	printf '%s\n' "nameserver $at" "options $*" >names/resolv.conf
+}
+
+# listens ADDRESS: the name server there does, or it has ended.
+listens() {
+	gone "$helper_pid" || ss -Hlun "src $1" | grep -q .
+}
+
+# deaf_resolver: no name gets an answer, but those in names/hosts.
+deaf_resolver() {
+	name_server timeout:30 attempts:5
+	printf '%s silent\n' stays.example slow.example slow2.example \
+	    slow3.example >zone
+}
+
+# queried NAME [N]: it was, N times.
+queried() {
+	[ "$(grep -cx "$1 1" queries)" -eq "${2:-1}" ]
 }
 
 # threads N: the process has so many.
@@ -212,6 +225,87 @@ threads() {
 	overseen_ends 0
 }
 
+@test "a name that cannot be resolved is tried again until the wait ends" {
+	local kind
+
+	name_server timeout:1 attempts:1
+	redis_use "redis://late.example:$(redis_port one)"
+	for kind in servfail none; do
+		rm -f started
+		[ "$kind" = none ] || echo "late.example $kind" >zone
+		run -69 --separate-stderr redlock -k a -- touch started
+		says 'a: not run: redis://late.example:' ': late.example: '
+		run -69 --separate-stderr redlock -k a -w 300ms -- touch started
+		says 'a: not run: redis://late.example:' ': late.example: '
+		[ ! -e started ]
+		redlock_bg -k a -w inf -- touch started
+		eventually grep -q 'a: waiting for the servers: redis://late.example:.*: late.example: ' "$bg_err"
+		echo 'late.example 127.0.0.1' >zone
+		redlock_ended 0
+		[ -e started ]
+		: >zone
+	done
+}
+
+@test "a wait whose servers have no address yet ends with a signal" {
+	deaf_resolver
+	redis_use redis://slow.example redis://slow2.example redis://slow3.example
+	redlock_bg -k a -w inf -- touch started
+	eventually queried slow3.example
+	kill -TERM "$bg_pid"
+	redlock_ended 143
+	[ ! -e started ]
+}
+
+@test "names of a minority that get no answer delay nothing" {
+	deaf_resolver
+	redis_start_port three
+	redis_use redis://slow.example redis://slow2.example \
+	    "redis://127.0.0.1:$(redis_port one)" \
+	    "redis://127.0.0.2:$(redis_port two)" \
+	    "redis://127.0.0.1:$(redis_port three)"
+	run -0 --separate-stderr timeout -s KILL 30 \
+	    "$REDLOCK_RUN" -k a --node-timeout 1h -t 10h -- true
+	silent
+	queried slow.example
+	queried slow2.example
+	redis_kill three
+}
+
+@test "names of a majority that get no answer give 69 after the node timeout" {
+	local mode
+
+	deaf_resolver
+	redis_use redis://slow.example redis://slow2.example \
+	    "redis://127.0.0.1:$(redis_port one)"
+	export REDLOCK_NODE_TIMEOUT=300ms
+	run -69 --separate-stderr redlock -k a -- touch started
+	says 'a: not run: redis://slow.example:6379: no answer within 300ms from the resolver about slow.example; redis://slow2.example:6379: '
+	[ ! -e started ]
+	queried slow.example
+	queried slow2.example
+	for mode in '--status -k a' '--history -k a' '--break -k a' --check; do
+		# shellcheck disable=SC2086
+		run -69 --separate-stderr timeout -s KILL 30 "$REDLOCK_RUN" $mode
+		[[ $stderr$output == *'no answer within 300ms from the resolver about slow.example'* ]]
+	done
+	run -0 --separate-stderr timeout -s KILL 30 "$REDLOCK_RUN" --metrics
+	grep -qF 'redlock_server_up{server="redis://slow.example:6379"} 0' <<<"$output"
+}
+
+@test "each name of a run is looked up once" {
+	deaf_resolver
+	redis_use redis://slow.example:1 redis://slow.example:2 \
+	    redis+cluster://slow.example:3,slow2.example
+	redlock_bg -k a -k b -k c -w inf --node-timeout 100ms -- true
+	eventually grep -q 'waiting for the servers' "$bg_err"
+	queried slow.example
+	queried slow2.example
+	threads 3
+	kill -TERM "$bg_pid"
+	redlock_ended 143
+}
+
 # third_port: that of a third server, which is started for it.
 third_port() {
 	redis_start_port third >&2
@@ -257,7 +351,6 @@ moves() {
 }
 
 @test "a resolver that hangs delays neither renewals, signals nor the end" {
-	our_names 'files dns'
 	deaf_resolver
 	name stays.example 127.0.0.1
 	redis_use "redis://stays.example:$(redis_port one)"
@@ -278,7 +371,6 @@ moves() {
 @test "a resolver that hangs does not keep a signal from COMMAND and redlock-run" {
 	local start
 
-	our_names 'files dns'
 	deaf_resolver
 	name stays.example 127.0.0.1
 	redis_use "redis://stays.example:$(redis_port one)"
@@ -320,7 +412,6 @@ resolver_asked() {
 }
 
 @test "a resolver that hangs gets one query for the host of a redirect" {
-	our_names 'files dns'
 	deaf_resolver
 	sends_on slow.example
 	redis_use "redis+cluster://127.0.0.1:$(cat port)"

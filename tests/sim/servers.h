@@ -80,7 +80,9 @@ struct made_up {
 	const char *plan;     /* its replies */
 	const char *connects; /* "now", "refused" or "never" */
 	int greeting_ms;      /* AUTH and SELECT take that long */
-	bool unresolved;
+	bool unresolved;      /* its name is not known */
+	int lookup_ms;        /* looking its name up takes that long */
+	bool looks_up;
 	int unsent;     /* so many requests find no memory */
 	int connection; /* how many there have been */
 	int npending;
@@ -153,6 +155,7 @@ struct made_reply {
 struct event {
 	int64_t at_ms;
 	enum {
+		LOOKED_UP,
 		CONNECTED,
 		GREETED,
 		EXECUTE,
@@ -488,7 +491,7 @@ answered(struct made_up *m, const struct event *e)
 		answer(m, REPLY_DENIED, "NOPERM it may not", NULL);
 		return;
 	}
-	m->conn->untried = m->conn->nips;
+	m->conn->topology.untried = 1;
 	if (!world.model)
 		r = reply_in_words(m, &e->step, requests[e->request].kind);
 	if (m == world.liar)
@@ -514,6 +517,7 @@ go_down(struct made_up *m, const char *why)
 {
 	struct conn *n = m->conn;
 
+	m->looks_up = false;
 	n->state = CONN_DOWN;
 	n->failure = REPLY_LOST;
 	if (n->why[0] == '\0')
@@ -985,6 +989,32 @@ rival_acts(void)
 	happens(world.now_ms + 1 + chance(60), RIVAL, 0);
 }
 
+/* Opens the connection, now that the address is known. */
+static void
+connects(struct made_up *m)
+{
+	struct conn *n = m->conn;
+	const int server = n->address.at[0].port;
+	struct step s = next_step(&m->connects);
+	bool refused = strcmp(words[s.word], "refused") == 0;
+	bool at_once = strcmp(words[s.word], "now") == 0;
+
+	m->looks_up = false;
+	if (world.now_ms < m->down_ms || (refused && s.ms == 0)) {
+		go_down(m, "Connection refused");
+		return;
+	}
+	n->state = m->greeting_ms > 0 ? CONN_HANDSHAKE : CONN_READY;
+	if (m->greeting_ms > 0)
+		happens(world.now_ms + s.ms + m->greeting_ms, GREETED, server);
+	if (refused)
+		happens(world.now_ms + s.ms, DROP, server)->step.word = NO;
+	else if (at_once && s.ms == 0)
+		n->established = true;
+	else if (at_once)
+		happens(world.now_ms + s.ms, CONNECTED, server);
+}
+
 static void
 happen(const struct event *e)
 {
@@ -993,6 +1023,10 @@ happen(const struct event *e)
 	    e->connection == m->connection && m->conn->state != CONN_DOWN;
 
 	switch (e->kind) {
+	case LOOKED_UP:
+		if (current && m->looks_up)
+			connects(m);
+		break;
 	case CONNECTED:
 		if (!current)
 			break;
@@ -1136,37 +1170,29 @@ loop_turn(struct loop *loop, int64_t wake_ms)
 }
 
 void
-conn_init(struct conn *n, struct loop *loop, const struct address *address,
-    conn_reply_cb *reply_cb, void *arg)
+conn_init(struct conn *n, struct resolver *resolver,
+    const struct address *address, conn_reply_cb *reply_cb, void *arg)
 {
 	memset(n, 0, sizeof(*n));
-	(void)loop;
+	(void)resolver;
 	n->address = *address;
 	n->link = &n->links[0];
 	n->reply_cb = reply_cb;
 	n->arg = arg;
 	made_up(n)->conn = n;
+	n->topology.untried = 1;
 }
 
-int
-conn_resolve(struct conn *n)
+bool
+conn_looks_up(const struct conn *n)
 {
-	if (made_up(n)->unresolved) {
-		snprintf(n->why, sizeof(n->why), "Name not known");
-		return -1;
-	}
-	n->nips = n->untried = 1;
-	return 0;
+	return made_up(n)->looks_up;
 }
 
 void
 conn_open(struct conn *n)
 {
 	struct made_up *m = made_up(n);
-	const int server = n->address.at[0].port;
-	struct step s = next_step(&m->connects);
-	bool refused = strcmp(words[s.word], "refused") == 0;
-	bool at_once = strcmp(words[s.word], "now") == 0;
 
 	if (n->state != CONN_DOWN)
 		tap_fail("a second connection is opened");
@@ -1177,21 +1203,17 @@ conn_open(struct conn *n)
 	n->why[0] = n->info.run_id[0] = '\0';
 	n->info.born_ms = 0;
 	n->established = n->again = false;
-	if (n->untried > 0)
-		n->untried--;
-	if (world.now_ms < m->down_ms || (refused && s.ms == 0)) {
-		go_down(m, "Connection refused");
-		return;
-	}
-	n->state = m->greeting_ms > 0 ? CONN_HANDSHAKE : CONN_READY;
-	if (m->greeting_ms > 0)
-		happens(world.now_ms + s.ms + m->greeting_ms, GREETED, server);
-	if (refused)
-		happens(world.now_ms + s.ms, DROP, server)->step.word = NO;
-	else if (at_once && s.ms == 0)
-		n->established = true;
-	else if (at_once)
-		happens(world.now_ms + s.ms, CONNECTED, server);
+	if (n->topology.untried > 0)
+		n->topology.untried--;
+	if (m->unresolved)
+		go_down(m, "Name not known");
+	else if (m->lookup_ms > 0) {
+		m->looks_up = true;
+		n->state = CONN_HANDSHAKE;
+		happens(world.now_ms + m->lookup_ms, LOOKED_UP,
+		    n->address.at[0].port);
+	} else
+		connects(m);
 }
 
 bool
@@ -1499,6 +1521,8 @@ static struct {
 	int64_t once_per_ms;
 } next_world = { LOCK_EXCLUSIVE, 1, 0, 0 };
 
+static struct resolver no_resolver;
+
 /* A world of n old servers that say yes to everything, at once. */
 static void
 begin_numbered(uint64_t life, int n, int64_t ttl_ms, int64_t node_timeout_ms,
@@ -1519,7 +1543,7 @@ begin_numbered(uint64_t life, int n, int64_t ttl_ms, int64_t node_timeout_ms,
 		snprintf(addresses[i].text, ADDRESS_TEXT, "server%d", i);
 	}
 	snprintf(world.owner.token, OWNER_TOKEN, "TOKEN");
-	if (lock_init(&world.lock, NULL,
+	if (lock_init(&world.lock, &no_resolver,
 		&(struct lock_config){ .prefix = "p:",
 		    .name = "n",
 		    .mode = next_world.mode,
@@ -1557,8 +1581,6 @@ ignore_wait_cb(void *arg, const struct lock *l)
 static enum lock_outcome
 acquire_until(int64_t wait_end_ms)
 {
-	if (lock_resolve(&world.lock) == -1)
-		return LOCK_UNREACHABLE;
 	world.locks = (struct locks){ .lock = &world.lock, .n = 1 };
 	locks_connect(&world.locks);
 	return locks_acquire(

@@ -830,9 +830,40 @@ unresolved(void)
 
 	begin(3, 1000, 100);
 	world.servers[0].unresolved = world.servers[2].unresolved = true;
-	SAME_INT(lock_resolve(&world.lock), -1);
+	SAME_INT(acquire(), LOCK_UNREACHABLE);
+	SAME_INT(now(), 0);
 	CHECK(strstr(lock_why(&world.lock, why), "server0: Name not known"));
 	CHECK(strstr(why, "; server2: the same"));
+	lock_close(&world.lock);
+}
+
+/* What a name that takes its time leaves of the node timeout. */
+static void
+slow_names(void)
+{
+	char why[LOCK_WHY];
+
+	begin(3, 1000, 100);
+	world.servers[2].lookup_ms = 1000000;
+	SAME_INT(acquire(), LOCK_HELD);
+	SAME_INT(now(), 0);
+	lock_close(&world.lock);
+
+	begin(3, 1000, 100);
+	world.servers[0].lookup_ms = world.servers[2].lookup_ms = 1000000;
+	SAME_INT(acquire(), LOCK_UNREACHABLE);
+	SAME_INT(now(), 100);
+	SAME_TEXT(lock_why(&world.lock, why),
+	    "server0: no answer within 100ms; server2: the same");
+	lock_close(&world.lock);
+
+	/* The time for the answer begins when the address is known. */
+	begin(1, 1000, 100);
+	world.servers[0].lookup_ms = 90;
+	world.servers[0].plan = "yes+50 yes";
+	SAME_INT(acquire_until(START + 5000), LOCK_HELD);
+	SAME_INT(now(), 140);
+	SAME_TEXT(sent(0), "acquire@90/1");
 	lock_close(&world.lock);
 }
 
@@ -1947,15 +1978,14 @@ starts_over_in_vain(void)
 	for (int i = 0; i < 2; i++) {
 		addresses[i].at[0].port = i;
 		snprintf(addresses[i].text, ADDRESS_TEXT, "server%d", i);
-		if (lock_init(&two[i], NULL,
+		if (lock_init(&two[i], &no_resolver,
 			&(struct lock_config){ .prefix = "p:",
 			    .name = "n",
 			    .capacity = 1,
 			    .addresses = &addresses[i],
 			    .naddresses = 1,
 			    .ttl_ms = 1000,
-			    .node_timeout_ms = 100 }) == -1 ||
-		    lock_resolve(&two[i]) == -1)
+			    .node_timeout_ms = 100 }) == -1)
 			abort();
 	}
 	locks_connect(&locks);
@@ -2085,6 +2115,7 @@ static const struct tap_test tests[] = {
 	    release_paced },
 	{ "a minority of servers without an address is no obstacle",
 	    unresolved },
+	{ "names of a minority that get no answer delay nothing", slow_names },
 	{ "a majority is enough, and later votes count", majority },
 	{ "it is held at the q-th vote, and busy when none can have q",
 	    at_the_quorum },

@@ -3,8 +3,41 @@
  * mistake here would send a lock to the wrong server, or never reach an
  * address.
  */
+#define resolver_start made_up_start
+#define resolver_busy  made_up_busy
 #include "../../src/redis/topology.c"
 #include "tap.h"
+
+static char busy[256]; /* the names being looked up, with blanks around */
+static int begun;      /* how many lookups there have been */
+static bool no_threads;
+
+int
+made_up_start(struct resolver *r, const char *host)
+{
+	char word[64];
+
+	if (made_up_busy(r, host))
+		return 0;
+	if (no_threads) {
+		errno = EAGAIN;
+		return -1;
+	}
+	begun++;
+	snprintf(word, sizeof(word), " %s ", host);
+	memcpy(busy + strlen(busy), word, strlen(word) + 1);
+	return 0;
+}
+
+bool
+made_up_busy(const struct resolver *r, const char *host)
+{
+	char word[64];
+
+	(void)r;
+	snprintf(word, sizeof(word), " %s ", host);
+	return strstr(busy, word) != NULL;
+}
 
 /* As topology_moved() has it, from a copy of text without a byte to spare. */
 static int
@@ -109,19 +142,33 @@ moves_far(void)
 	leads_nowhere(text);
 }
 
-/* A topology of hosts that are addresses, so that nothing is looked up. */
 static struct address address;
 static struct topology topology;
+static struct target told; /* by found_cb */
+static char told_why[RESOLVE_WHY];
+
+static void
+told_cb(void *arg, const struct target *p, const char *why)
+{
+	(void)arg;
+	told_why[0] = '\0';
+	if (p != NULL)
+		told = *p;
+	else
+		snprintf(told_why, sizeof(told_why), "%s", why);
+}
 
 static void
 begin(const char *url)
 {
-	char why[RESOLVE_WHY];
+	static struct resolver resolver;
 
+	resolver_init(&resolver, NULL);
+	busy[0] = '\0';
+	begun = 0;
 	if (address_parse(&address, url) != NULL)
 		abort();
-	topology_init(&topology, NULL, &address, NULL, NULL);
-	SAME_INT(topology_resolve(&topology, why), 0);
+	topology_init(&topology, &resolver, &address, told_cb, NULL);
 }
 
 static void
@@ -130,7 +177,7 @@ next_is(const char *ip, int port)
 	struct target target;
 	char why[RESOLVE_WHY];
 
-	SAME_INT(topology_next(&topology, &target, why), 0);
+	SAME_INT(topology_next(&topology, &target, why), 1);
 	SAME_TEXT(target.ip, ip);
 	SAME_INT(target.port, port);
 }
@@ -140,6 +187,11 @@ found(const char *host, const char *first, const char *second)
 {
 	struct resolved r = { .n = first == NULL ? 0 : second == NULL ? 1 : 2 };
 
+	char word[64], *at;
+
+	snprintf(word, sizeof(word), " %s ", host);
+	if ((at = strstr(busy, word)) != NULL)
+		memmove(at, at + strlen(word), strlen(at + strlen(word)) + 1);
 	snprintf(r.why, sizeof(r.why), "%s: unknown", host);
 	if (first != NULL)
 		snprintf(r.ips[0], sizeof(r.ips[0]), "%s", first);
@@ -242,33 +294,173 @@ redirected(void)
 	topology_release(&topology);
 }
 
-static struct target told;
+/* A connection waits for the lookup of a host. */
+static void
+next_waits_for(const char *name)
+{
+	struct target target;
+	char why[RESOLVE_WHY];
+
+	memset(&told, 0, sizeof(told));
+	SAME_INT(topology_next(&topology, &target, why), 0);
+	SAME_TEXT(topology_awaited(&topology), name);
+}
 
 static void
-told_cb(void *arg, const struct target *p, const char *why)
+one_name(void)
 {
-	(void)arg;
-	(void)why;
-	told = *p;
+	begin("redis://h:7");
+	SAME_INT(begun, 1);
+	SAME_INT(topology.untried, 1);
+	next_waits_for("h");
+	found("h", "10.0.0.1", "10.0.0.2");
+	SAME_TEXT(told.ip, "10.0.0.1");
+	SAME_INT(told.port, 7);
+	CHECK(topology_awaited(&topology) == NULL);
+	SAME_INT(topology.untried, 1);
+	next_is("10.0.0.2", 7);
+	SAME_INT(topology.untried, 0);
+	topology_release(&topology);
+}
+
+static void
+unknown_name(void)
+{
+	begin("redis://h:7");
+	next_waits_for("h");
+	found("h", NULL, NULL);
+	SAME_TEXT(told_why, "h: unknown");
+	SAME_INT(topology.untried, 0);
+	/* The next lookup finds it. */
+	next_waits_for("h");
+	SAME_INT(begun, 2);
+	found("h", "10.0.0.1", NULL);
+	SAME_TEXT(told.ip, "10.0.0.1");
+	SAME_INT(topology.untried, 0);
+	topology_release(&topology);
+}
+
+/* Two look-ups of a name are at least LOOK_AGAIN_MS apart. */
+static void
+looked_up_lately(void)
+{
+	struct target target;
+	struct resolved none = { .began_ms = clock_now_ms() };
+	char why[RESOLVE_WHY];
+
+	begin("redis://h:7");
+	next_waits_for("h");
+	busy[0] = '\0';
+	looked_up_cb(&topology, "h", &none);
+	SAME_INT(topology_next(&topology, &target, why), -1);
+	SAME_INT(begun, 1);
+	topology_release(&topology);
+}
+
+static void
+no_thread(void)
+{
+	struct target target;
+	char why[RESOLVE_WHY];
+
+	no_threads = true;
+	begin("redis://h:7");
+	no_threads = false;
+	SAME_INT(topology.untried, 1);
+	SAME_TEXT(
+	    topology.hosts[0].found.why, "h: Resource temporarily unavailable");
+	next_waits_for("h");
+	no_threads = true;
+	busy[0] = '\0';
+	topology_cancel(&topology);
+	SAME_INT(topology_next(&topology, &target, why), -1);
+	SAME_TEXT(why, "h: Resource temporarily unavailable");
+	no_threads = false;
+	topology_release(&topology);
+}
+
+static void
+slow_name_last(void)
+{
+	begin("redis+cluster://slow:7,127.0.0.1:8,127.0.0.2:9");
+	SAME_INT(topology.untried, 3);
+	next_is("127.0.0.1", 8);
+	next_is("127.0.0.2", 9);
+	next_waits_for("slow");
+	SAME_INT(topology.untried, 1);
+	/* The time is over. */
+	topology_cancel(&topology);
+	SAME_INT(topology.untried, 0);
+	next_is("127.0.0.1", 8);
+	next_is("127.0.0.2", 9);
+	next_waits_for("slow");
+	SAME_INT(begun, 1);
+	found("slow", "10.0.0.1", NULL);
+	SAME_TEXT(told.ip, "10.0.0.1");
+	next_is("127.0.0.1", 8);
+	topology_release(&topology);
+}
+
+static void
+slow_name_beside_one_that_works(void)
+{
+	begin("redis+cluster://127.0.0.1:8,slow:7");
+	for (int i = 0; i < 3; i++) {
+		next_is("127.0.0.1", 8);
+		topology_begin_round(&topology);
+		SAME_INT(topology.untried, 2);
+	}
+	topology_release(&topology);
+}
+
+static void
+found_meanwhile(void)
+{
+	begin("redis+cluster://127.0.0.1:8,slow:7");
+	next_is("127.0.0.1", 8);
+	SAME_INT(topology.untried, 1);
+	found("slow", "10.0.0.1", "10.0.0.2");
+	SAME_INT(topology.untried, 2);
+	next_is("10.0.0.1", 7);
+	next_is("10.0.0.2", 7);
+	SAME_INT(topology.untried, 0);
+	topology_release(&topology);
+}
+
+static void
+first_name_found(void)
+{
+	begin("redis+sentinel://a:7,b:8/m");
+	SAME_INT(begun, 2);
+	next_waits_for("a");
+	found("a", NULL, NULL);
+	CHECK(topology_awaited(&topology) != NULL);
+	SAME_TEXT(topology_awaited(&topology), "b");
+	found("b", "10.0.0.2", NULL);
+	SAME_TEXT(told.ip, "10.0.0.2");
+	SAME_INT(told.port, 8);
+	SAME_INT(topology.untried, 0);
+	topology_release(&topology);
 }
 
 /* As if a lookup of where we are sent on to had ended, with two addresses. */
 static void
 sent_to(const char *ip, bool more)
 {
-	topology.awaited = true;
+	topology.awaits = AWAITS_REDIRECTION;
+	found("other", "10.0.0.9", NULL);
+	SAME_TEXT(topology_awaited(&topology), "h");
 	found("h", "10.0.0.1", "10.0.0.2");
 	SAME_TEXT(told.ip, ip);
 	SAME_INT(told.port, 9);
 	SAME_INT(told.more, more);
-	SAME_INT(topology.awaited, false);
+	CHECK(topology_awaited(&topology) == NULL);
 }
 
 static void
 redirected_in_turn(void)
 {
 	begin("redis+cluster://127.0.0.1:7");
-	topology.found_cb = told_cb;
 	topology.redirected = (struct endpoint){ "h", 9 };
 	sent_to("10.0.0.1", true);
 	sent_to("10.0.0.2", false);
@@ -291,6 +483,18 @@ static const struct tap_test tests[] = {
 	{ "a name that is not found any more keeps what it had",
 	    addresses_kept },
 	{ "without any address it says why", none_known },
+	{ "a name is looked up before its addresses are tried", one_name },
+	{ "a name that is not known is looked up again", unknown_name },
+	{ "a name is not looked up more than once a second", looked_up_lately },
+	{ "without a thread for the lookup it says so", no_thread },
+	{ "a name that gets no answer is waited for after all addresses",
+	    slow_name_last },
+	{ "an address that works is not left for a name without an answer",
+	    slow_name_beside_one_that_works },
+	{ "addresses found meanwhile are tried in the same round",
+	    found_meanwhile },
+	{ "of several names the first that is found is tried",
+	    first_name_found },
 	{ "an address that we are sent on to needs no lookup", redirected },
 	{ "a name that we are sent on to: its addresses in turn",
 	    redirected_in_turn },
