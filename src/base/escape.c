@@ -45,13 +45,48 @@ utf8_decode(const char *s, size_t len, uint32_t *cp)
 	return n;
 }
 
-/* Control characters, and those that change the direction of text. */
+/*
+ * Characters that no terminal shows, or that change what it shows of others:
+ * controls, line separators, Unicode's category Cf (version 15), and the fillers
+ * of Hangul, which are as wide as nothing or a blank.
+ */
 static bool
 unprintable(uint32_t cp)
 {
-	return cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || cp == 0x061c ||
-	    cp == 0x200e || cp == 0x200f || (cp >= 0x2028 && cp <= 0x202e) ||
-	    (cp >= 0x2066 && cp <= 0x2069);
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = { { 0, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad },
+		{ 0x600, 0x605 }, { 0x61c, 0x61c }, { 0x6dd, 0x6dd },
+		{ 0x70f, 0x70f }, { 0x890, 0x891 }, { 0x8e2, 0x8e2 },
+		{ 0x115f, 0x1160 }, { 0x180e, 0x180e }, { 0x200b, 0x200f },
+		{ 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0x3164, 0x3164 },
+		{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0x110bd, 0x110bd },
+		{ 0x110cd, 0x110cd }, { 0x13430, 0x1343f },
+		{ 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a },
+		{ 0xe0001, 0xe0001 }, { 0xe0020, 0xe007f } };
+
+	if (cp >= 0x20 && cp < 0x7f)
+		return false;
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (cp >= ranges[i].first && cp <= ranges[i].last)
+			return true;
+	return false;
+}
+
+bool
+escape_invisible(const char *text)
+{
+	size_t len = strlen(text), n;
+	uint32_t cp;
+
+	for (; len > 0; text += n, len -= n) {
+		n = utf8_decode(text, len, &cp);
+		if (n > 0 && unprintable(cp))
+			return true;
+		if (n == 0)
+			n = 1;
+	}
+	return false;
 }
 
 char *
@@ -109,6 +144,10 @@ escape_json(FILE *out, const char *src, size_t len)
 			n = 1;
 		} else if (cp == '"' || cp == '\\')
 			fprintf(out, "\\%c", (int)cp);
+		else if (unprintable(cp) && cp > 0xffff)
+			fprintf(out, "\\u%04x\\u%04x",
+			    (unsigned int)(0xd7c0 + (cp >> 10)),
+			    (unsigned int)(0xdc00 + (cp & 0x3ff)));
 		else if (unprintable(cp))
 			fprintf(out, "\\u%04x", (unsigned int)cp);
 		else

@@ -2,16 +2,20 @@
 #ifndef ESCAPE_H
 #define ESCAPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 /*
  * Copies len bytes of src to dst, at most size - 1 of them, and ends dst with a
- * NUL.  Printable UTF-8 stays; control characters (C0, DEL, C1), bidi overrides
- * and invalid UTF-8 become \xNN; a backslash stays.  Text that does not fit is
+ * NUL.  Printable UTF-8 stays; control characters (C0, DEL, C1), invisible ones
+ * such as bidi overrides, and invalid UTF-8 become \xNN; a backslash stays.  Text that does not fit is
  * cut between characters.  Returns dst.
  */
 char *escape_text(char *dst, size_t size, const char *src, size_t len);
+
+/* Whether text has a control character or an invisible one. */
+bool escape_invisible(const char *text);
 
 /* Returns how many terminal columns UTF-8 text takes, one per character. */
 int escape_width(const char *text);

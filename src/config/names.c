@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "config/names.h"
@@ -36,6 +37,8 @@ names_wrong(const char *text)
 {
 	if (has_control(text))
 		return "contains a control character";
+	if (escape_invisible(text))
+		return "contains an invisible character";
 	if (strstr(text, ":~") != NULL)
 		return "contains ':~', which is reserved for internal keys";
 	if (bad_braces(text))

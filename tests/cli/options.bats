@@ -282,6 +282,21 @@ password() {
 	[[ $stderr != *$'\e'* ]]
 }
 
+@test "NAME and --prefix have no invisible characters, which messages escape" {
+	local c
+
+	# category Cf, and the fillers
+	for c in $'\xc2\xad' $'\xe2\x80\x8b' $'\xe2\x80\x8d' $'\xe2\x81\xa0' \
+	    $'\xef\xbb\xbf' $'\xe1\x85\x9f' $'\xe1\x85\xa0' $'\xe3\x85\xa4' \
+	    $'\xf3\xa0\x80\xa1' $'\xe2\x80\xae'; do
+		usage_error 'contains an invisible character' -k "a${c}b" -- true
+		[[ $stderr != *"$c"* ]]
+		usage_error '--prefix' -k a --prefix "a$c" -- true
+		run -0 redlock -k a -m "x${c}y" -- "$REDLOCK_RUN" --status -v a
+		[[ $output != *"$c"* ]]
+	done
+}
+
 @test "NAME has no :~" {
 	usage_error 'a:~b' -k 'a:~b' -- true
 	usage_error ':~' -k ':~' -- true

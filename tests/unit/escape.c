@@ -140,6 +140,42 @@ bidi(void)
 	}
 }
 
+/* Category Cf in all lengths, and the fillers of Hangul. */
+static void
+invisible(void)
+{
+	static const uint32_t cps[] = { 0xad, 0x600, 0x605, 0x6dd, 0x70f, 0x890,
+		0x891, 0x8e2, 0x115f, 0x1160, 0x180e, 0x200b, 0x200c, 0x200d,
+		0x2060, 0x2061, 0x2064, 0x206a, 0x206f, 0x3164, 0xfeff, 0xfff9,
+		0xfffb, 0x110bd, 0x110cd, 0x13430, 0x1343f, 0x1bca0, 0x1bca3,
+		0x1d173, 0x1d17a, 0xe0001, 0xe0020, 0xe007f };
+	static const uint32_t visible[] = { 0xac, 0xae, 0x606, 0x115e, 0x1161,
+		0x200a, 0x2010, 0x2027, 0x202f, 0x205f, 0x2070, 0x3163, 0x3165,
+		0xfefe, 0xff00, 0xfffc, 0x110be, 0x1f512, 0xe0100 };
+	char src[5], want[24];
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(cps) / sizeof(cps[0]); i++) {
+		n = encode(src, cps[i], shortest(cps[i]));
+		hex(want, src, n);
+		text_bytes(src, n, want);
+		src[n] = '\0';
+		CHECK(escape_invisible(src));
+	}
+	for (size_t i = 0; i < sizeof(visible) / sizeof(visible[0]); i++) {
+		n = encode(src, visible[i], shortest(visible[i]));
+		src[n] = '\0';
+		text(src, src);
+		CHECK(!escape_invisible(src));
+	}
+	CHECK(escape_invisible("a\xe2\x80\x8b"));
+	CHECK(escape_invisible("\xff\xc2\xad"));
+	CHECK(escape_invisible("\xc2\x85"));
+	CHECK(!escape_invisible("a\xff\xc2"));
+	CHECK(!escape_invisible(""));
+	json("\xe2\x80\x8b\xf3\xa0\x80\xa1", "\"\\u200b\\udb40\\udc21\"");
+}
+
 static void
 every_byte(void)
 {
@@ -335,6 +371,7 @@ static const struct tap_test tests[] = {
 	{ "printable UTF-8 and the backslash stay as they are", printable },
 	{ "control characters are shown as \\xNN", controls },
 	{ "what turns the direction of text is shown as \\xNN", bidi },
+	{ "characters without a width are shown as \\xNN", invisible },
 	{ "of single bytes only printable ASCII stays", every_byte },
 	{ "of all encodings of all characters one is well-formed",
 	    every_character },
