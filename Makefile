@@ -6,13 +6,11 @@
 VERSION = 0.1.0
 PREFIX ?= /usr/local
 ZSH_DIR ?= zsh/site-functions
-CFLAGS ?= -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(fortify) \
-	-fstack-protector-strong
-LDFLAGS ?= -Wl,-z,relro,-z,now
+CFLAGS ?= -O2 -g
 
 # All sources except the TLS module, in the rooms of src/.
-SRCS = $(patsubst src/%,%,$(filter-out src/redis/tls.c,$(wildcard src/*.c \
-	src/*/*.c)))
+SRCS = $(sort $(patsubst src/%,%,$(filter-out src/redis/tls.c,$(wildcard \
+	src/*.c src/*/*.c))))
 ROOMS = base redis process protocol lock config inspect run
 SCRIPTS = lock status history break
 
@@ -35,11 +33,22 @@ compiles = $(shell printf '$2\n' | $(CC) -Werror $1 -x c -c -o /dev/null - \
 	2>/dev/null && echo $1)
 find_harden = $(foreach f,-fstack-clash-protection -fcf-protection,$(call \
 	compiles,$f))
+find_map = $(if $(call compiles,-ffile-prefix-map=a=b),-ffile-prefix-map)
 find_fortify = $(if $(call compiles,-O2 -U_FORTIFY_SOURCE \
 	-D_FORTIFY_SOURCE=3,\043include <features.h>\n\043if \
 	__USE_FORTIFY_LEVEL != 3\n\043error\n\043endif),3,2)
 harden = $(eval harden := $(find_harden))$(harden)
 fortify = $(eval fortify := $(find_fortify))$(fortify)
+map = $(eval map := $(find_map))$(map)
+
+# Hardening stands in front of CFLAGS and LDFLAGS, so that a user's own keep it
+# and can still switch parts of it off.  _FORTIFY_SOURCE needs -O, and
+# would hide errors from a sanitizer.
+OPTIMIZED = $(filter-out -O0,$(lastword $(filter -O%,$(CFLAGS))))
+HARDEN = -fPIE -fstack-protector-strong $(harden) $(if $(findstring \
+	-fsanitize,$(CFLAGS)),,$(if $(OPTIMIZED),-U_FORTIFY_SOURCE \
+	-D_FORTIFY_SOURCE=$(fortify)))
+RELRO = -Wl,-z,relro,-z,now
 
 # pkg-config runs when a recipe needs its result, not when make reads this file,
 # so that `make deps check` starts without the libraries.  Shared libraries are
@@ -51,9 +60,12 @@ LIBS = $(call pkg,--libs hiredis uuid)
 LDLIBS = $(if $(STATIC),$(patsubst -l%,-l:lib%.a,$(LIBS)),$(LIBS)) -lpthread -ldl
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVERSION=\"$(VERSION)\" -I$B -Isrc \
 	$(patsubst -I%,-isystem %,$(call pkg,--cflags hiredis uuid)) \
-	$(WARNINGS) $(harden) $(CFLAGS)
+	$(WARNINGS) $(HARDEN) $(CFLAGS)
+# Makes two builds of one source equal, wherever they are made; a measurement of
+# coverage needs the real directory.
+HERE = $(if $(findstring --coverage,$(CFLAGS)),,$(addsuffix =$(CURDIR)=.,$(map)))
 COMPILE = $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP
-FLAGS = $(COMPILE) $(LDFLAGS) $(LDLIBS) $(SCRIPTS)
+FLAGS = $(COMPILE) $(RELRO) $(LDFLAGS) $(LDLIBS) $(SCRIPTS)
 say = $(if $(V),,@echo '$1 $@';)
 
 # Required tools, and the Debian package of each.  The tests of redis-py need a
@@ -99,7 +111,8 @@ apt_get = root=; test "$$(id -u)" -eq 0 || root=sudo; \
 all: $(PROGRAM) $(if $(STATIC),,$(MODULE))
 
 $(PROGRAM): $(OBJS)
-	$(call say,link)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJS) $(LDLIBS)
+	$(call say,link)$(CC) -pie $(CFLAGS) $(RELRO) $(LDFLAGS) -o $@ \
+		$(OBJS) $(LDLIBS)
 
 # The TLS module needs hiredis with an SSL library (1.0 or later).  Elsewhere it
 # is not built, and the program reports that when a URL needs it.
@@ -107,10 +120,11 @@ TLS_PKGS = 'hiredis_ssl >= 1.0' openssl
 $(MODULE): src/redis/tls.c src/redis/tls.h $B/flags
 	@pkg-config --exists $(TLS_PKGS) 2>/dev/null || exit 0; \
 	$(if $(V),set -x,echo 'link $@'); $(CC) $(CPPFLAGS) $(ALL_CFLAGS) \
-		-fPIC -shared $(LDFLAGS) -o $@ $< $(call pkg,--libs $(TLS_PKGS))
+		$(HERE) -fPIC -shared $(RELRO) $(LDFLAGS) -o $@ $< \
+		$(call pkg,--libs $(TLS_PKGS))
 
 $B/%.o: src/%.c $B/flags $B/scripts.h
-	$(call say,compile)$(COMPILE) -c -o $@ $<
+	$(call say,compile)$(COMPILE) $(HERE) -c -o $@ $<
 
 # The scripts go into the program without comments and indentation, as C
 # strings, each after the parts that all of them need.  The constants that C

@@ -150,6 +150,37 @@ flags_of() {
 		flags_of "$tree" CFLAGS=-O0 | grep -q -- ' -fcf-protection '
 }
 
+@test "a user's CFLAGS and LDFLAGS keep the hardening, and can switch it off" {
+	flags_of "$tree" CFLAGS=-O2 LDFLAGS= >flags
+	grep -q -- ' -fPIE .* -O2 ' flags
+	grep -q -- ' -fstack-protector-strong .* -O2 ' flags
+	grep -q -- ' -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=[23] .*-O2 ' flags
+	# It needs -O, and hides errors from a sanitizer.
+	flags_of "$tree" CFLAGS=-O0 >flags
+	not grep -q -- -D_FORTIFY_SOURCE flags
+	flags_of "$tree" CFLAGS='-O1 -fsanitize=address' >flags
+	not grep -q -- -D_FORTIFY_SOURCE flags
+	cp -a "$tree" copy
+	build copy -j2 redlock-run LDFLAGS=
+	readelf -hW copy/redlock-run | grep -q 'Type: *DYN'
+	readelf -lW copy/redlock-run | grep -q GNU_RELRO
+	readelf -dW copy/redlock-run | grep -qE 'FLAGS.*NOW|BIND_NOW'
+	run build copy -n -B redlock-run LDFLAGS=-no-pie
+	grep -q -- ' -pie .* -no-pie ' <<<"$output"
+}
+
+@test "two builds of one source are equal, wherever they are made" {
+	local place
+	for place in one deep/er/two; do
+		mkdir -p "$place"
+		cp -R "$top"/{Makefile,src} "$place"
+		build_alone make --no-print-directory -C "$place" -j2 \
+		    redlock-run CFLAGS='-O0 -g' 3>&-
+	done
+	cmp one/redlock-run deep/er/two/redlock-run
+	not grep -q "$PWD" one/redlock-run
+}
+
 @test "make omits hardening that the compiler or libc lacks" {
 	stub cc 'for flag; do
 		case $flag in
