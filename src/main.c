@@ -1,8 +1,13 @@
 /*
  * redlock-run -k NAME -- COMMAND: runs COMMAND while it holds the lock NAME.
  */
+#include <sys/auxv.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
 #include "base/die.h"
 #include "base/exitcode.h"
+#include "base/log.h"
 #include "config/cmdline.h"
 #include "config/show_config.h"
 #include "inspect/break.h"
@@ -41,6 +46,23 @@ run_query_mode(const struct options *opt)
 	return EXIT_USAGE;
 }
 
+/*
+ * Refuses to run with more rights than the caller has, who controls the
+ * environment, the files and COMMAND.  AT_SECURE alone does not mean that:
+ * SELinux sets it where systemd starts a service.
+ */
+static void
+refuse_privileges(void)
+{
+	if (getauxval(AT_SECURE) == 0)
+		return;
+	if (getuid() == geteuid() && getgid() == getegid() &&
+	    getxattr("/proc/self/exe", "security.capability", NULL, 0) < 0)
+		return;
+	usage_error("redlock-run is not made to be set-user-ID, set-group-ID "
+		    "or have file capabilities; use sudo");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -51,6 +73,7 @@ main(int argc, char **argv)
 	(void)argc;
 	signals_init(&signals);
 	streams_fill();
+	refuse_privileges();
 	cmdline_parse(&opt, argv); /* exits: -h, -V, bad usage */
 	if (opt.mode == MODE_RUN) {
 		nested_run(&opt, &signals); /* may not return */

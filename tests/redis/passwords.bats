@@ -241,3 +241,33 @@ file_wrong() {
 	secret_file pw "$recorder first"
 	redlock -k a --password-file pw -r "redis+cluster://$recorder" -- true
 }
+
+@test "a set-user-ID, set-group-ID or file-capability start is refused in one line" {
+	local mode as
+
+	((EUID == 0)) || skip "needs root, to be somebody else"
+	chmod 711 .
+	for mode in 4755 2755 cap; do
+		rm -f program
+		cp "$run_path" program
+		chown 65533:65533 program
+		as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+		if [[ $mode == cap ]]; then
+			chmod 755 program
+			# CAP_NET_RAW, permitted and effective
+			/usr/bin/python3 -c '
+import os
+os.setxattr("program", "security.capability", bytes.fromhex(
+    "0100000200200000000000000000000000000000"))' || continue
+		else
+			chmod "$mode" program
+		fi
+		run -64 --separate-stderr "${as[@]}" ./program --version
+		says 'redlock-run is not made to be set-user-ID'
+		[[ -z $output && $(wc -l <<<"$stderr") -eq 1 ]]
+	done
+	chmod 755 program
+	cp program plain
+	chmod 755 plain
+	run -0 "${as[@]}" ./plain --version
+}
