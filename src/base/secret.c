@@ -1,4 +1,5 @@
 /* A list, because the number and the lengths of passwords are the user's. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,23 +8,39 @@
 
 struct secret {
 	struct secret *next;
+	char *text; /* the copy behind this struct, or an adopted one */
 	size_t len;
-	char text[];
 };
 
 static struct secret *secrets;
 
+/* Adds a secret of len bytes, with room for a copy if text is NULL. */
+static struct secret *
+add(char *text, size_t len)
+{
+	struct secret *s = xmalloc(sizeof(*s) + (text == NULL ? len + 1 : 0));
+
+	s->next = secrets;
+	s->text = text != NULL ? text : (char *)(s + 1);
+	s->len = len;
+	secrets = s;
+	return s;
+}
+
 const char *
 secret_keep(const char *text, size_t len)
 {
-	struct secret *s = xmalloc(sizeof(*s) + len + 1);
+	struct secret *s = add(NULL, len);
 
-	s->next = secrets;
-	s->len = len;
 	memcpy(s->text, text, len);
 	s->text[len] = '\0';
-	secrets = s;
 	return s->text;
+}
+
+void
+secret_adopt(const char *text)
+{
+	add((char *)(uintptr_t)text, strlen(text));
 }
 
 void
@@ -38,9 +55,10 @@ secret_release(void)
 {
 	struct secret *s;
 
-	secret_wipe();
 	while ((s = secrets) != NULL) {
 		secrets = s->next;
+		if (s->text == (char *)(s + 1))
+			explicit_bzero(s->text, s->len);
 		free(s);
 	}
 }

@@ -14,10 +14,16 @@
  */
 const char *secret_keep(const char *text, size_t len);
 
-/* Overwrites all copies in this process, which become empty. */
+/*
+ * Adds a text that others own and still need, such as a variable of the
+ * environment; only secret_wipe() overwrites it.
+ */
+void secret_adopt(const char *text);
+
+/* Overwrites all copies and all adopted texts in this process. */
 void secret_wipe(void);
 
-/* Overwrites and frees them. */
+/* Overwrites and frees the copies, and forgets the adopted texts. */
 void secret_release(void);
 
 #endif

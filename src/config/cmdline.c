@@ -335,6 +335,7 @@ read_settings(struct options *opt)
 	settings_load(&opt->settings);
 	servers_read(&opt->servers, &opt->settings);
 	credentials_fill(&opt->servers, &opt->settings);
+	settings_forget_secrets(&opt->settings);
 	n = opt->servers.n;
 	settings_read(&opt->settings, n);
 	check_graces(opt);

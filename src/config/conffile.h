@@ -18,8 +18,8 @@ struct conffile {
 	size_t len; /* of text */
 	struct {
 		const char *name;
-		const char *value; /* may be empty */
-		char *where;       /* "FILE:3: name", for messages */
+		char *value; /* may be empty */
+		char *where; /* "FILE:3: name", for messages */
 		int line;
 	} settings[CONFFILE_SETTINGS];
 	int n;

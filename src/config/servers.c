@@ -57,11 +57,12 @@ static void
 add_all(struct servers *servers, struct setting variable)
 {
 	char *copy = xstrdup(variable.value), *word, *rest = copy;
+	size_t len = strlen(copy);
 
 	while ((word = strsep(&rest, " \t\n")) != NULL)
 		if (*word != '\0')
 			servers_add(servers, variable.name, word);
-	free(copy);
+	file_free(copy, len);
 	if (servers->n == 0)
 		usage_error("%s names no server", variable.name);
 }

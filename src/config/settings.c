@@ -8,6 +8,7 @@
 
 #include "base/duration.h"
 #include "base/log.h"
+#include "base/secret.h"
 #include "config/names.h"
 #include "config/settings.h"
 #include "config/suggest.h"
@@ -259,6 +260,22 @@ settings_check_grace(const struct settings *s, const char *name, int64_t ms)
 		    name, duration_format(ms, text[0]),
 		    duration_format(s->grace_ms, text[1]),
 		    settings_find(s, SETTING_RESTART_GRACE).name);
+}
+
+void
+settings_forget_secrets(struct settings *s)
+{
+	static const enum setting_key secret[] = { SETTING_REDIS,
+		SETTING_PASSWORD, SETTING_SENTINEL_PASSWORD };
+	const char *value;
+
+	for (size_t i = 0; i < sizeof(secret) / sizeof(secret[0]); i++)
+		if ((value = settings_variable(secret[i])) != NULL)
+			secret_adopt(value);
+	for (int i = 0; i < s->file.n; i++)
+		if (is_secret(&s->file, i))
+			explicit_bzero(s->file.settings[i].value,
+			    strlen(s->file.settings[i].value));
 }
 
 void

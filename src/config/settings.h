@@ -84,6 +84,12 @@ const char *settings_variable(enum setting_key);
 void
 settings_check_grace(const struct settings *, const char *name, int64_t ms);
 
+/*
+ * Overwrites the passwords in the file's text, once they are in use, and has
+ * those in the environment wiped where secret_wipe() is called.
+ */
+void settings_forget_secrets(struct settings *);
+
 void settings_release(struct settings *);
 
 /* Returns the name of a setting in the configuration file. */

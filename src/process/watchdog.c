@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/secret.h"
 #include "process/proc.h"
 #include "process/watchdog.h"
 
@@ -256,6 +257,7 @@ watchdog_main(struct watchdog *w, char *title, size_t title_len)
 	static const char name[] = "redlock-guard";
 	struct proc p;
 
+	secret_wipe();
 	setsid();
 	prctl(PR_SET_NAME, name);
 	memset(title, 0, title_len);

@@ -138,6 +138,42 @@ accepted(const struct link *l)
 	return (l->ac->c.flags & REDIS_CONNECTED) != 0 && !tls_awaited(l);
 }
 
+/*
+ * Overwrites the text of AUTH that hiredis has written and freed.  hiredis
+ * offers no way to do that itself, so this takes the block that was freed last,
+ * whose size is that of its strings: twice the text and a header of 3 to 9
+ * bytes.
+ */
+static void
+wipe_written(struct link *l)
+{
+	size_t size = 2 * l->secret_len + 1;
+	char *first, *second;
+
+	if (l->secret_len == 0 ||
+	    (l->ac != NULL && l->ac->c.obuf != NULL &&
+		l->ac->c.obuf[0] != '\0'))
+		return;
+	first = malloc(size + 3);
+	second = malloc(size + 9);
+	if (first != NULL)
+		explicit_bzero(first, size + 3);
+	if (second != NULL)
+		explicit_bzero(second, size + 9);
+	free(second);
+	free(first);
+	l->secret_len = 0;
+}
+
+/* Overwrites the text of AUTH that was not written. */
+static void
+wipe_unwritten(struct link *l)
+{
+	if (l->secret_len != 0 && l->ac->c.obuf != NULL)
+		explicit_bzero(l->ac->c.obuf, strlen(l->ac->c.obuf));
+	l->secret_len = 0;
+}
+
 /* hiredis is about to free the connection, on its own or on our request. */
 static void
 cleanup_cb(void *arg)
@@ -146,6 +182,7 @@ cleanup_cb(void *arg)
 
 	l->established = accepted(l);
 	explain_end(l);
+	wipe_unwritten(l);
 	l->ac = NULL;
 	l->ssl = NULL;
 	l->doomed = false;
@@ -170,6 +207,7 @@ socket_cb(void *arg, short revents)
 		tls_module()->trouble(l->ssl, why);
 	if ((revents & POLLOUT) && l->ac != NULL)
 		redisAsyncHandleWrite(l->ac);
+	wipe_written(l);
 	if ((revents & (POLLIN | POLLERR | POLLHUP)) && l->ac != NULL)
 		redisAsyncHandleRead(l->ac);
 	if (l->ac != NULL && l->ac->c.reader->len > REPLY_MAX)
@@ -304,13 +342,14 @@ link_send(
     struct link *l, int tag, int argc, const char *const argv[], bool keep)
 {
 	const char **words = (const char **)(uintptr_t)argv;
+	bool secret = tag == HANDSHAKE_AUTH;
 	long long len = 0;
 	char *bytes = NULL;
 	int sent;
 
 	if (pending_full(&l->pending) || l->ac == NULL)
 		return -1;
-	if (keep) {
+	if (keep || secret) {
 		len = redisFormatCommandArgv(&bytes, argc, words, NULL);
 		sent = len < 0 ? REDIS_ERR :
 				 redisAsyncFormattedCommand(l->ac,
@@ -318,10 +357,16 @@ link_send(
 	} else
 		sent = redisAsyncCommandArgv(
 		    l->ac, hiredis_reply_cb, l, argc, words, NULL);
-	if (sent != REDIS_OK) {
-		free(bytes);
-		return -1;
+	if (secret && len > 0) {
+		l->secret_len = (size_t)len;
+		explicit_bzero(bytes, (size_t)len);
 	}
+	if (sent != REDIS_OK || secret) {
+		free(bytes);
+		bytes = NULL;
+	}
+	if (sent != REDIS_OK)
+		return -1;
 	pending_add(&l->pending,
 	    (struct pending_request){ .tag = tag,
 		.sent_ms = clock_now_ms(),

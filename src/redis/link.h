@@ -30,6 +30,7 @@ struct link {
 	struct ssl_st *ssl;           /* NULL: no TLS */
 	struct pending pending;
 	struct reply_budget budget;
+	size_t secret_len; /* of an AUTH that hiredis has in its buffer */
 	int64_t active_ms; /* when the socket was last served */
 	bool replied;      /* a server has ever sent a reply */
 	bool doomed;       /* link_sweep() closes it */

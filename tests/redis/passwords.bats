@@ -242,6 +242,73 @@ file_wrong() {
 	redlock -k a --password-file pw -r "redis+cluster://$recorder" -- true
 }
 
+# in_memory PID: how often the passwords are in the memory of that process.
+in_memory() {
+	/usr/bin/python3 - "$1" <<-'END'
+		import sys
+		pid, n = sys.argv[1], 0
+		with open(f"/proc/{pid}/maps") as maps, \
+		    open(f"/proc/{pid}/mem", "rb") as mem:
+		    for line in maps:
+		        words = line.split()
+		        first, last = (int(x, 16) for x in words[0].split("-"))
+		        # The kernel's own pages cannot be read.
+		        if "r" not in words[1] or words[-1].startswith("[v"):
+		            continue
+		        mem.seek(first)
+		        n += mem.read(last - first).count(b"s3cret-")
+		print(n)
+	END
+}
+
+# guard_of PID: the guard of that redlock-run, once it is there.
+guard_of() {
+	local pid
+	for pid in $(marked); do
+		[[ $(<"/proc/$pid/comm") != redlock-guard ]] || echo "$pid"
+	done 2>/dev/null
+}
+
+guard_there() {
+	[[ -n $(guard_of) ]]
+}
+
+@test "redlock-run has each password in memory once, and its guard none" {
+	local how url="redis://:s3cret-a@$tcp" variable=() count
+
+	[[ $EUID -eq 0 || $(</proc/sys/kernel/yama/ptrace_scope) == 0 ]] ||
+		skip 'other processes may not be read here'
+	secret_file alone s3cret-a
+	secret_file lines "$tcp s3cret-a" "$other s3cret-b"
+	for how in "-r $url" "-r $tcp --password-file alone" \
+	    "-r $tcp -r $other --password-file lines" "--config conf-url" \
+	    "--config conf-word" REDISCLI_AUTH REDLOCK_REDIS; do
+		secret_file conf-url "redis $url" 'sentinel-password s3cret-s'
+		secret_file conf-word "redis $tcp" 'password s3cret-a'
+		variable=()
+		count=1
+		case $how in
+		REDISCLI_AUTH) variable=(REDISCLI_AUTH=s3cret-a "REDLOCK_REDIS=$tcp") ;;
+		REDLOCK_REDIS) variable=("REDLOCK_REDIS=$url") ;;
+		*lines) count=2 ;;
+		esac
+		# COMMAND inherits the variables, so redlock-run has those, too.
+		[[ $how == -* ]] || { count=2 && how=; }
+		mkfifo let-go
+		# shellcheck disable=SC2086
+		env "${variable[@]}" "$REDLOCK_RUN" -k a $how -- \
+		    sh -c 'read -r _ <let-go' 2>bg.err 3>&- 4>&- &
+		bg_pid=$!
+		eventually guard_there
+		echo "$how ${variable[*]}: $(in_memory "$bg_pid"), guard: $(in_memory "$(guard_of)")"
+		[ "$(in_memory "$bg_pid")" -eq $count ]
+		[ "$(in_memory "$(guard_of)")" -eq 0 ]
+		echo >let-go
+		ended "$bg_pid" 0 bg.err
+		rm let-go
+	done
+}
+
 @test "a set-user-ID, set-group-ID or file-capability start is refused in one line" {
 	local mode as
 
