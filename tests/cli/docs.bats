@@ -88,7 +88,8 @@ options_of_man() {
 
 # bats test_tags=quick
 @test "--help, the man page and exitcode.h list the same exit statuses" {
-	grep -oE '= [0-9]+' "$top/src/base/exitcode.h" | grep -oE '[0-9]+' |
+	sed -n '/^enum exitcode/,/^}/p' "$top/src/base/exitcode.h" |
+		grep -oE '= [0-9]+' | grep -oE '[0-9]+' |
 		grep -vx 1 | sort -n >header
 	[[ $(wc -l <header) -eq 9 ]]
 	diff header <(sed -n '/^\.Sh EXIT STATUS/,/^\.Sh STATUS/p' "$man" |
