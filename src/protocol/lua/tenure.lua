@@ -34,7 +34,7 @@ local function lacks_right()
 		local done = redis.pcall(command, KEYS[2] .. 'none', ...)
 		return type(done) == 'table' and done.err and done
 	end
-	return denied('DEL') or denied('PEXPIRE', 1) or mode ~= 'exclusive' and denied('PTTL') or
+	return denied('DEL') or denied('PEXPIRE', 1) or
 		shared and (denied('HGET', '') or denied('HGETALL') or denied('HDEL', '') or denied('ZSCORE', ''))
 end
 
