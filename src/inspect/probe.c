@@ -185,8 +185,7 @@ count_rights(uint32_t commands)
 static int
 send_right(struct query_server *s, size_t i)
 {
-	const struct right *r =
-	    &rights[nth_right(probe_of(s)->tries, i / 2)];
+	const struct right *r = &rights[nth_right(probe_of(s)->tries, i / 2)];
 	const char *argv[RIGHT_WORDS];
 	char name[64], key[LOCK_KEY], aux[LOCK_KEY], fence[LOCK_KEY + 8];
 	int argc = 0;
@@ -244,7 +243,7 @@ probe_servers(struct probe *probes, struct query *q)
 static void
 try_asking(struct query *q, int i, struct probe *probes)
 {
-	enum reply_kind failures[LOCK_SERVERS];
+	enum reply_kind failures[LOCK_SERVERS] = { REPLY_OK };
 	char why[CONN_WHY];
 	void *arg = q->arg;
 
@@ -255,8 +254,8 @@ try_asking(struct query *q, int i, struct probe *probes)
 	}
 	query_server_retry(&q->servers[i]);
 	q->arg = probes;
-	query_send(q, 2 * count_rights(probes[i].tries), send_right,
-	    right_replied);
+	query_send(
+	    q, 2 * count_rights(probes[i].tries), send_right, right_replied);
 	q->arg = arg;
 	probes[i].failure = q->servers[i].failure;
 	snprintf(q->servers[i].why, sizeof(why), "%s", why);

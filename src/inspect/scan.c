@@ -116,7 +116,7 @@ compare_locks(const void *a, const void *b)
 	const struct query_lock *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
 
-	return order != 0 ? order :
+	return order != 0      ? order :
 	    x->from != y->from ? (x->from < y->from ? -1 : 1) :
 				 0;
 }

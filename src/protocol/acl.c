@@ -34,7 +34,8 @@ static const char no_digest[] =
 static const char unknown_digest[] = "0000000000000000000000000000000000000000";
 
 const struct right rights[RIGHTS] = {
-	[RIGHT_EVAL] = { "eval", { "EVAL", "return 0", "1", "KEY" }, NULL, true },
+	[RIGHT_EVAL] = { "eval", { "EVAL", "return 0", "1", "KEY" }, NULL,
+	    true },
 	{ "evalsha", { "EVALSHA", unknown_digest, "?" }, no_digest, false },
 	{ "info", { "INFO", "server" }, NULL, false },
 	{ "scan", { "SCAN", "?" }, no_list, true },

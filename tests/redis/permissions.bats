@@ -331,7 +331,8 @@ asks() {
 		# The message has what is missing, and no more.
 		[[ $word != +type ]] || continue
 		grep -q "the user needs $word\$" said
-		[ -z "$(grep 'the user needs ' said | grep -v " needs $word\$")" ]
+		grep 'the user needs ' said >needs
+		not grep -v " needs $word\$" needs
 	done
 	let_go
 	wait
