@@ -926,6 +926,26 @@ commands() {
 	[ "$(redis exists '{redlock:a}:~slots')" = 0 ]
 }
 
+@test "slots: an acquire that frees the other slot of its run wakes a waiter, as a release does" {
+	local limit=2 wake='{redlock:a}:~wake:next'
+	# Several servers: the run has slot 1 by an older attempt, and gets slot 2.
+	slot=1 acquire me 1
+	slot=2 acquire you 1
+	slot=1 acquire next 1 1000 100 60000
+	[ "$(redis llen "$wake")" = 0 ]
+	redis del '{redlock:a}:~2'
+	[ "$(slot=2 acquire me 2 | field granted slot)" = '1 2' ]
+	[ "$(redis exists "$lock")" = 0 ]
+	[ "$(redis llen "$wake")" = 1 ]
+	entry_lasts "$beat" next 1000 2000
+	[ "$(slot=1 acquire next 1 1000 100 60000 | field granted slot)" = '1 1' ]
+	# The same if it does not get the other one.
+	slot=1 acquire last 1 1000 300 60000
+	[ "$(slot=1 acquire me 3 | field granted slot)" = '0 1' ]
+	[ "$(redis exists '{redlock:a}:~2')" = 0 ]
+	[ "$(redis llen '{redlock:a}:~wake:last')" = 1 ]
+}
+
 ## Expiries that a clock set back has made impossible
 
 # entry_prolong HASH FIELD...: these entries end in an hour.

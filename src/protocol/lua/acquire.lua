@@ -236,6 +236,17 @@ if left then
 		pick_slot(left)
 	end
 end
+-- The slot that an older attempt of ours left is free for others, as after a
+-- release.
+local function pass_on_left()
+	if left and left ~= slot then
+		local here = slot
+		forget_survey()
+		pick_slot(left)
+		pass_on(only)
+		pick_slot(here)
+	end
+end
 -- A run that has waited for another to fail leaves the queue once that succeeds.
 local success = once_per > 0 and not ours and not over and ran_lately(once_per)
 if success then
@@ -290,6 +301,7 @@ if refused then
 	reply[TICKET] = tonumber(ticket_here or next_ticket())
 	reply[PLACE], reply[REASON] = place, BUSY
 	reply[LAST_RAN] = newcomer and select(3, last_success()) or nil
+	pass_on_left()
 	return over and reply or skipped(reply, 'busy')
 end
 if only then
@@ -298,4 +310,5 @@ if only then
 elseif heartbeat > 0 then
 	join()
 end
+pass_on_left()
 return granted(fresh or mine, ARGV[8], only or fresh, (fresh or unconfirmed) and start or '', first and 1 or 0)
