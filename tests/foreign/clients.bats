@@ -37,10 +37,10 @@ needs_redis_py() {
 }
 
 needs_node_redlock() {
-	needs node nodejs
 	[[ -e $top/build/node/node_modules/ioredis ]] ||
 		skip "$(cat "$top/build/node/why" 2>/dev/null ||
 			echo "needs node-redlock (tests/foreign/install)")"
+	needs node nodejs
 }
 
 # sockets: those of $servers.
