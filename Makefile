@@ -1,10 +1,14 @@
 # redlock-run: runs a command while it holds a lock in Redis.  For GNU make.
-# Users may set PREFIX, DESTDIR, ZSH_DIR, CC, CFLAGS, CPPFLAGS and LDFLAGS.
+# Users may set PREFIX, LIBDIR, SYSCONFDIR, ZSH_DIR, DESTDIR, CC, CFLAGS, CPPFLAGS
+# and LDFLAGS.
 # STATIC=1 links hiredis and uuid statically, WERROR=1 makes warnings fatal, V=1
 # shows commands.
 
-VERSION = 0.1.0
+# Also in .debian/changelog and, without "~rc1", in man/NEWS.
+VERSION = 1.0.0~rc1
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+SYSCONFDIR ?= /etc
 ZSH_DIR ?= zsh/site-functions
 CFLAGS ?= -O2 -g
 
@@ -123,7 +127,7 @@ $(MODULE): src/redis/tls.c src/redis/tls.h $B/flags
 		$(HERE) -fPIC -shared $(RELRO) $(LDFLAGS) -o $@ $< \
 		$(call pkg,--libs $(TLS_PKGS))
 
-$B/%.o: src/%.c $B/flags $B/scripts.h
+$B/%.o: src/%.c $B/flags $B/scripts.h | $B/prefix.h
 	$(call say,compile)$(COMPILE) $(HERE) -c -o $@ $<
 
 # The scripts go into the program without comments and indentation, as C
@@ -159,11 +163,11 @@ $B/scripts.h: Makefile $(SCRIPTS:%=$B/lua/%.lua)
 		echo '};'; \
 	done >>$@
 
-# The directory of the TLS module.
+# Where the TLS module and the configuration file are.
 $B/prefix.h: FORCE | $B/flags
-	@echo '#define TLS_DIR "$(PREFIX)/lib/redlock-run/"' >$@.new; \
+	@printf '#define %s "%s"\n' TLS_DIR '$(LIBDIR)/redlock-run/' \
+		CONFFILE_DEFAULT '$(SYSCONFDIR)/redlock-run.conf' >$@.new; \
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
-$B/redis/tlsload.o: $B/prefix.h
 
 # Changes with the flags, the libraries and the scripts, and then everything is
 # rebuilt.
@@ -181,9 +185,9 @@ $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS))
 $B/unit.a: $(filter-out $B/main.o,$(OBJS))
 	$(call say,make)rm -f $@; $(AR) rcs $@ $^
 
-$B/unit/%.o: tests/unit/%.c $B/flags $B/scripts.h $B/prefix.h
+$B/unit/%.o: tests/unit/%.c $B/flags $B/scripts.h | $B/prefix.h
 	$(call say,compile)$(COMPILE) -c -o $@ $<
-$B/sim/%.o: tests/sim/%.c $B/flags $B/scripts.h $B/prefix.h
+$B/sim/%.o: tests/sim/%.c $B/flags $B/scripts.h | $B/prefix.h
 	$(call say,compile)$(COMPILE) -c -o $@ $<
 $(UNITS): %: %.o $B/unit.a
 	$(call say,link)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $B/unit.a \
@@ -302,18 +306,29 @@ bench: $(PROGRAM)
 bench-growth: $(PROGRAM)
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/bench/bench growth
 
-lint: $(PROGRAM) $B/prefix.h
+lint: $(PROGRAM)
+	@test -e .ci || { $(only_from_git); }
 	@tests/lint '$(abspath $(PROGRAM))' $(ALL_CFLAGS)
 
 MANUALS = redlock-run.1 redlock-run.conf.5 redlock-run.7
+BIN = $(DESTDIR)$(PREFIX)/bin
+MODULES = $(DESTDIR)$(LIBDIR)/redlock-run
 DATA = $(DESTDIR)$(PREFIX)/share
+DOC = $(DATA)/doc/redlock-run
+# Documents name the files of this installation.
+adapt = sed -e 's,/etc/redlock-run,$(SYSCONFDIR)/redlock-run,g' \
+	-e 's,/usr/local/bin/redlock-run,$(PREFIX)/bin/redlock-run,g'
 install: all
-	install -D $(PROGRAM) '$(DESTDIR)$(PREFIX)/bin/redlock-run'
-	test ! -e $(MODULE) || install -D -m 644 $(MODULE) \
-		'$(DESTDIR)$(PREFIX)/lib/redlock-run/redlock-run-tls.so'
-	for page in $(MANUALS); do \
-		install -D -m 644 man/$$page \
-			"$(DATA)/man/man$${page##*.}/$$page" || exit; done
+	install -D $(PROGRAM) '$(BIN)/redlock-run'
+	test ! -e $(MODULE) || install -D -m 644 $(MODULE) '$(MODULES)/$(MODULE)'
+	set -e; for page in $(MANUALS); do \
+		to="$(DATA)/man/man$${page##*.}/$$page"; \
+		install -D -m 644 man/$$page "$$to"; \
+		$(adapt) man/$$page >"$$to"; \
+	done
+	install -D -m 644 man/NEWS '$(DOC)/NEWS'
+	install -D -m 644 man/redlock-run.conf '$(DOC)/examples/redlock-run.conf'
+	$(adapt) man/redlock-run.conf >'$(DOC)/examples/redlock-run.conf'
 	install -D -m 644 completions/redlock-run.bash \
 		'$(DATA)/bash-completion/completions/redlock-run'
 	install -D -m 644 completions/_redlock-run \
@@ -322,24 +337,32 @@ install: all
 		'$(DATA)/fish/vendor_completions.d/redlock-run.fish'
 
 uninstall:
-	cd '$(DESTDIR)$(PREFIX)' && rm -f bin/redlock-run \
-		lib/redlock-run/redlock-run-tls.so \
-		share/man/man1/redlock-run.1 share/man/man7/redlock-run.7 \
-		share/man/man5/redlock-run.conf.5 \
-		share/bash-completion/completions/redlock-run \
-		'share/$(ZSH_DIR)/_redlock-run' \
-		share/fish/vendor_completions.d/redlock-run.fish
+	rm -f '$(BIN)/redlock-run' '$(MODULES)/$(MODULE)' \
+		'$(DATA)/man/man1/redlock-run.1' \
+		'$(DATA)/man/man5/redlock-run.conf.5' \
+		'$(DATA)/man/man7/redlock-run.7' \
+		'$(DOC)/NEWS' '$(DOC)/examples/redlock-run.conf' \
+		'$(DATA)/bash-completion/completions/redlock-run' \
+		'$(DATA)/$(ZSH_DIR)/_redlock-run' \
+		'$(DATA)/fish/vendor_completions.d/redlock-run.fish'
 
+# The source of a release: HEAD without what only its development needs, and the
+# same bytes from every clone.
 dist:
+	@test -e .git || { $(only_from_git); }
 	mkdir -p $B
-	git archive --prefix=redlock-run-$(VERSION)/ \
-		-o $B/redlock-run-$(VERSION).tar.gz HEAD
+	git -c tar.umask=0022 archive --prefix=redlock-run-$(VERSION)/ \
+		-o $B/redlock-run-$(VERSION).tar.gz HEAD -- . ':!.ci' ':!.debian'
+
+# What the tarball of a release does not have.
+only_from_git = echo "'make $@' works only from git." >&2; exit 1
 
 # Debian's tools expect debian/ in the source tree and write beside that tree,
 # so they get a copy of the necessary files.  The caller's environment must not
 # change the package.
 DEB = $B/deb/redlock-run-$(VERSION)
 deb: | $(filter deps,$(MAKECMDGOALS))
+	@test -e .debian || { $(only_from_git); }
 	$(call find_missing,$(BUILD_TOOLS) $(DEB_TOOLS)); \
 	echo "The package cannot be built without$$missing (their names in" \
 		"Debian); 'make deps deb' installs what is missing." >&2; exit 1
@@ -353,6 +376,7 @@ deb: | $(filter deps,$(MAKECMDGOALS))
 	@echo; echo "The package is $$(echo $B/redlock-run_*.deb)."
 
 check-deb:
+	@test -e .debian || { $(only_from_git); }
 	@tests/run tests/deb
 
 # Tests on Debian 11, with Redis 6.0, for arm64, and the whole suite on Debian

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CONFFILE_DEFAULT  "/etc/redlock-run.conf"
 #define CONFFILE_LINE     4096 /* of a line */
 #define CONFFILE_SETTINGS 64   /* at most */
 

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "config/option_table.h"
+#include "prefix.h"
 #include "protocol/key.h"
 #include "protocol/owner.h"
 

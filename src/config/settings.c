@@ -12,6 +12,7 @@
 #include "config/names.h"
 #include "config/settings.h"
 #include "config/suggest.h"
+#include "prefix.h"
 #include "protocol/key.h"
 #include "protocol/quorum.h"
 #include "redis/url.h"

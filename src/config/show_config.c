@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "config/credentials.h"
 #include "config/show_config.h"
+#include "prefix.h"
 
 enum { NAME, VALUE, ORIGIN, COLUMNS };
 

@@ -9,8 +9,7 @@ load ../lib/common
 setup_file() {
 	export tree=$BATS_FILE_TMPDIR/tree
 	mkdir "$tree"
-	cp -R "$top"/{Makefile,README.md,LICENSE,src,man,completions,.debian} \
-	    "$tree"
+	cp -R "$top"/{Makefile,README.md,LICENSE,src,man,completions} "$tree"
 	build "$tree" all
 }
 
@@ -31,7 +30,8 @@ build_default() {
 
 build_alone() {
 	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u CC -u CFLAGS -u LDFLAGS \
-	    -u WERROR -u STATIC -u PREFIX -u DESTDIR -u ZSH_DIR "$@"
+	    -u WERROR -u STATIC -u PREFIX -u LIBDIR -u SYSCONFDIR -u DESTDIR \
+	    -u ZSH_DIR "$@"
 }
 
 # unbuilt: another tree, ./copy, where nothing has been made yet.
@@ -69,7 +69,7 @@ files_under() {
 	build copy clean
 	diff <(files_under copy) <(cd "$top" &&
 		find ./Makefile ./README.md ./LICENSE ./src ./man \
-		    ./completions ./.debian -type f | sort)
+		    ./completions -type f | sort)
 }
 
 @test "make rebuilds everything after a change of flags" {
@@ -207,6 +207,8 @@ flags_of() {
 	diff <(files_under root) - <<-'END'
 		./opt/it/bin/redlock-run
 		./opt/it/share/bash-completion/completions/redlock-run
+		./opt/it/share/doc/redlock-run/NEWS
+		./opt/it/share/doc/redlock-run/examples/redlock-run.conf
 		./opt/it/share/fish/vendor_completions.d/redlock-run.fish
 		./opt/it/share/man/man1/redlock-run.1
 		./opt/it/share/man/man5/redlock-run.conf.5
@@ -221,6 +223,36 @@ flags_of() {
 	[[ $(files_under root) == ./opt/it/bin/something-else ]]
 	build "$tree" install DESTDIR="$PWD/default"
 	[[ -x default/usr/local/bin/redlock-run ]]
+}
+
+@test "make install names the program and the configuration file where they are" {
+	cp -a "$tree" copy
+	build copy install DESTDIR="$PWD/root" PREFIX=/opt/it SYSCONFDIR=/opt/etc
+	root/opt/it/bin/redlock-run --help |
+		grep -F '[default: /opt/etc/redlock-run.conf]'
+	grep -rhF redlock-run.conf root/opt/it/share/{man,doc} >named
+	grep -qF /opt/etc/redlock-run.conf named
+	not grep -F ' /etc/redlock-run' named
+	diff <(sed -n 's/^ExecStart=//p' root/opt/it/share/man/man7/*.7 |
+		cut -d ' ' -f 1 | uniq) <(echo /opt/it/bin/redlock-run)
+}
+
+@test "the example of a configuration file has each setting with its default" {
+	local example=$top/man/redlock-run.conf
+	# Comments of prose begin with a blank.
+	sed -n 's/^#\([a-z]\)/\1/p' "$example" >conf
+	diff <(cut -d ' ' -f 1 conf | sort) \
+	    <(sed -n '/^\.Sh SETTINGS/,/^\.El/p' "$top/man/redlock-run.conf.5" |
+		sed -n 's/^\.It Cm //p' | sort)
+	not grep '^[^#]' "$example"
+	# Passwords and TLS have no defaults; the grace is for several servers.
+	sed -E '/^(redis|(sentinel-)?password|tls)/d; s/ 60s$/ 1m/' conf >defaults
+	chmod 644 defaults
+	export REDLOCK_REDIS='unix:///a unix:///b'
+	redlock --config defaults --show-config | grep -v ^config >shown
+	[[ $(grep -c '  defaults:' shown) -eq $(wc -l <defaults) ]]
+	diff <(awk '{ print $1, $2 }' shown) <(redlock --config /dev/null \
+	    --show-config | awk '!/^config/ { print $1, $2 }')
 }
 
 # loads: ./at/bin/redlock-run loads the module that is there, whatever it is.
@@ -274,9 +306,9 @@ loads_none() {
 	loads
 }
 
-@test "the TLS module of PREFIX is loaded wherever the program is" {
+@test "the TLS module of LIBDIR is loaded wherever the program is" {
 	cp -a "$tree" copy
-	build copy all PREFIX="$PWD/prefix"
+	build copy all LIBDIR="$PWD/prefix/lib"
 	mkdir -p prefix/lib/redlock-run elsewhere
 	echo 'const int redlock_not_tls = 1;' | gcc -shared -fPIC -x c \
 	    -o prefix/lib/redlock-run/redlock-run-tls.so -
@@ -415,7 +447,9 @@ brings() {
 
 @test "make deb names Debian's missing tools" {
 	hide dpkg-buildpackage dh
-	PATH=$PWD/found run build "$tree" deb
+	unbuilt
+	mkdir copy/.debian
+	PATH=$PWD/found run build copy deb
 	[[ $status -ne 0 ]]
 	[[ ${lines[0]} == \
 	    *"without dpkg-dev debhelper"*"'make deps deb' installs"* ]]
@@ -442,20 +476,38 @@ brings() {
 	END
 }
 
-@test "the package has the version of the program" {
+@test "the package and NEWS have the version of the program" {
 	local version
-	version=$("$tree/redlock-run" --version | cut -d ' ' -f 2)
-	grep -q "^redlock-run ($version-[0-9]*) " "$tree/.debian/changelog"
+	version=$("$tree/redlock-run" --version | sed -n '1s/^redlock-run //p')
+	diff <(grep -m 1 -oE '^[0-9][^ ]*' "$top/man/NEWS") <(echo "${version%%~*}")
+	[[ -e $top/.debian ]] || skip "needs a git checkout"
+	diff <(sed -n '1s/^redlock-run (\(.*\)-[0-9]*) .*/\1/p' \
+	    "$top/.debian/changelog") <(echo "$version")
 }
 
-@test "make dist has every file in git, and its tree can be built" {
+@test "make dist gives the same bytes from every clone, without .ci and .debian" {
+	git -C "$top" rev-parse HEAD || skip "needs a git checkout"
+	(umask 077 && git clone -q "$top" clone)
+	git -C clone config tar.umask 0
+	build "$top" dist B="$PWD/out"
+	build clone dist
+	cmp out/redlock-run-*.tar.gz clone/build/redlock-run-*.tar.gz
+	tar -xf out/redlock-run-*.tar.gz
+	diff <(files_under redlock-run-*) <(git -C "$top" ls-tree -r \
+	    --name-only HEAD | grep -vE '^\.(ci|debian)/' | sed 's,^,./,' | sort)
+}
+
+@test "the tarball of make dist can be built; what needs git says so" {
+	local goal
 	git -C "$top" rev-parse HEAD || skip "needs a git checkout"
 	build "$top" dist B="$PWD/out"
 	tar -xf out/redlock-run-*.tar.gz
-	git -C "$top" ls-tree -r --name-only HEAD | sed 's,^,./,' | sort >files
-	diff <(files_under redlock-run-*) files
-	[[ -e $(echo redlock-run-*)/.debian/rules ]]
 	build redlock-run-* -j2 all
+	for goal in deb check-deb lint dist; do
+		run build redlock-run-* "$goal"
+		[[ $status -ne 0 ]]
+		[[ ${lines[0]} == "'make $goal' works only from git." ]]
+	done
 }
 
 @test "the scripts are sent without comments and indentation" {
