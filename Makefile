@@ -88,7 +88,8 @@ TESTS = check check-quick check-asan soak flaky coverage chaos bench \
 # deps installs what the other goals need.
 with = $(if $(filter $1,$(MAKECMDGOALS)),$2)
 NEEDED = $(BUILD_TOOLS) $(call with,demo,$(REDIS_TOOLS)) \
-	$(call with,$(TESTS),$(TEST_TOOLS)) $(call with,deb,$(DEB_TOOLS))
+	$(call with,$(TESTS),$(TEST_TOOLS)) $(call with,deb,$(DEB_TOOLS)) \
+	$(call with,html,mandoc:mandoc)
 LIBRARIES = hiredis:libhiredis-dev uuid:uuid-dev
 find_missing = @missing=; for t in $1; do \
 	command -v $${t%%:*} >/dev/null || missing="$$missing $${t\#*:}"; done; \
@@ -357,6 +358,14 @@ dist:
 # What the tarball of a release does not have.
 only_from_git = echo "'make $@' works only from git." >&2; exit 1
 
+# The manuals as pages that link to each other, for a web server or a browser.
+html: | $(filter deps,$(MAKECMDGOALS))
+	@command -v mandoc >/dev/null || { echo "'make html' needs mandoc;" \
+		"'make deps html' installs it." >&2; exit 1; }
+	@mkdir -p $B/html
+	@man/html '$(abspath $B/html)' $(MANUALS)
+	@echo 'The manuals are $B/html/*.html.'
+
 # Debian's tools expect debian/ in the source tree and write beside that tree,
 # so they get a copy of the necessary files.  The caller's environment must not
 # change the package.
@@ -395,7 +404,7 @@ clean:
 FORCE:
 .PHONY: all deps demo units check check-quick soak flaky trace check-asan \
 	check-deb check-matrix release-check coverage model chaos picture bench \
-	bench-growth lint install uninstall dist deb clean FORCE
+	bench-growth lint install uninstall dist html deb clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 -include $(OBJS:.o=.d) $(UNITS:=.d) $(TARGETS:=.d)

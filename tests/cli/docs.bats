@@ -215,6 +215,24 @@ words_of_help() {
 	[[ $status -eq 1 && -z $output ]]
 }
 
+@test "make html links the manuals to each other, and every link has a target" {
+	local page link file
+	"$top/man/html" "$PWD" redlock-run.1 redlock-run.conf.5 redlock-run.7
+	for page in *.html; do
+		grep -oE 'href="[^"]*"' "$page" | cut -d '"' -f 2 | sort -u >links
+		[[ $(grep -cE '^redlock-run[^#]*\.html$' links) -eq 3 ]]
+		while read -r link; do
+			[[ $link != https:* ]] || continue
+			file=${link%%#*}
+			[[ -e ${file:-$page} ]]
+			[[ $link != *'#'* ]] ||
+				grep -qF "id=\"${link#*#}\"" "${file:-$page}"
+		done <links
+		not grep 'manpages\.debian\.org/redlock' links
+	done
+	[[ -s manual.css && $(printf '%s\n' *.html | wc -l) -eq 3 ]]
+}
+
 ## Examples in README.md and the manuals
 
 # section WORD [FILE]: the section of a manual whose title begins with it.
