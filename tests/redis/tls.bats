@@ -155,6 +155,7 @@ refused() {
 	export REDLOCK_TLS_KEY=$certs/none
 	refused 64 "$url" "'$certs/none'" 'No such file'
 	unset REDLOCK_TLS_CERT
+	export REDLOCK_TLS_KEY=$certs/server.key
 	refused 64 "$url" 'must be set together'
 }
 
@@ -167,8 +168,10 @@ refused() {
 }
 
 @test "TLS: a certificate and a key that do not match are refused" {
+	cp "$certs/client.crt" swapped
+	chmod 600 swapped
 	run -64 --separate-stderr redlock -k a --tls-cert "$certs/client.key" \
-	    --tls-key "$certs/client.crt" -- touch ran
+	    --tls-key swapped -- touch ran
 	says "the certificate '$certs/client.key' cannot be used: it has nothing in PEM"
 	[ ! -e ran ]
 }
@@ -373,7 +376,7 @@ tls_sentinel_url() {
 }
 
 @test "TLS: redirects of a cluster are followed" {
-	local i
+	local i name # run of bats 1.8 changes i
 
 	for i in 1 2; do
 		tls_start "c$i" server --cluster-enabled yes --tls-cluster yes \
@@ -387,10 +390,11 @@ tls_sentinel_url() {
 		redis_at c2 cluster info | grep -q cluster_state:ok
 	}
 	eventually agreed
-	for i in a b c d; do
-		run -0 --separate-stderr redlock -k "$i" \
-		    -r "rediss+cluster://127.0.0.1:$(tls_port c1)" -- echo "$i"
-		[ "$output" = "$i" ]
+	for name in a b c d; do
+		run -0 --separate-stderr redlock -k "$name" \
+		    -r "rediss+cluster://127.0.0.1:$(tls_port c1)" -- \
+		    echo "$name"
+		[ "$output" = "$name" ]
 	done
 	(($(redis_at c1 dbsize) > 0 && $(redis_at c2 dbsize) > 0))
 	redis_kill c1
