@@ -139,7 +139,7 @@ $B/%.o: src/%.c $B/flags $B/scripts.h | $B/prefix.h
 LUA = src/protocol/lua
 PREAMBLE = common tenure holder slots state queue
 LOCK_PARTS = common renew_quick tenure acquire_quick release_quick holder \
-	slots state queue renew confirm acquire release
+	slots state queue renew confirm ran acquire release
 strip_lua = sed -e 's/^[[:space:]]*//' -e '/^--/d' \
 	-e "s/[[:space:]]*--[^\"']*$$//" -e '/^$$/d'
 $B/lua/%.lua: $(PREAMBLE:%=$(LUA)/%.lua) $(LUA)/%.lua $B/flags Makefile

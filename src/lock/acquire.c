@@ -148,6 +148,28 @@ ask_replicas(struct lock *l, int64_t now)
 	}
 }
 
+/* Ends a BLPOP, so that the next request is sent at once. */
+static void
+end_wait(struct server *s, int64_t now)
+{
+	if (s->in_flight.kind == REQUEST_WAIT)
+		s->in_flight.give_up_ms = now;
+}
+
+/*
+ * A success that one server names may have reached the others late.  So all of
+ * them are asked, without a vote or a place, until enough name it or we can win.
+ */
+static void
+update_asks_ran(struct lock *l, bool asks_ran, int64_t now)
+{
+	bool begins = asks_ran && !l->lease.asks_ran;
+
+	l->lease.asks_ran = asks_ran;
+	for (int i = 0; i < l->lease.nservers && begins; i++)
+		end_wait(&l->servers[i], now);
+}
+
 /*
  * The earliest waiter in the queue never yields.  While it reaches too few
  * servers to win, others might win.  So it leaves the queue and keeps its
@@ -235,8 +257,7 @@ last_call(struct lock *l, int64_t now)
 		if (s->vote != VOTE_REFUSED)
 			continue;
 		server_ask_anew(s);
-		if (s->in_flight.kind == REQUEST_WAIT)
-			s->in_flight.give_up_ms = now;
+		end_wait(s, now);
 	}
 }
 
@@ -340,6 +361,7 @@ lock_outcome(struct lock *l)
 		l->lease.contest = t.contested;
 		/* A success may count for hours yet. */
 		update_no_quorum(l, t.waits && t.unusable + t.ran > t.minority);
+		update_asks_ran(l, l->lease.no_quorum && t.ran > 0, now);
 	}
 	return apply(l, decide(&t), &t, now);
 }

@@ -49,6 +49,7 @@ struct lease {
 	int64_t fence;           /* of this tenure; 0: none yet */
 	bool contest;            /* several candidates split the votes */
 	bool no_quorum;          /* too few servers can be reached */
+	bool asks_ran;           /* and one of them names a success */
 	bool replicating;        /* only the replicas' votes are missing */
 	bool held;               /* the outcome was LOCK_HELD */
 	int64_t waited_ms;       /* until that outcome */

@@ -378,7 +378,7 @@ lock_again(struct lock *l)
 	l->lease.begun = false;
 	l->lease.again = l->lease.held = l->slow = l->lease.replicating = false;
 	l->contest.last_called = l->contest.extended = l->lease.contest =
-	    l->lease.no_quorum = false;
+	    l->lease.no_quorum = l->lease.asks_ran = false;
 	l->contest.changes = 0;
 	l->lease.fence = 0;
 	l->contest.alone = NULL;

@@ -63,6 +63,7 @@ wanted_kind(const struct server *s, int64_t now)
 			return REQUEST_NONE;
 		if (l->no_quorum && answered && !server_names_success(s))
 			return server_may_have_ours(s) ? REQUEST_LEAVE :
+			    l->asks_ran                ? REQUEST_RAN :
 							 REQUEST_NONE;
 		/* A renewal raises the server's counter to our fence. */
 		if (s->vote == VOTE_GRANTED && s->fence < l->fence)

@@ -24,7 +24,8 @@
  */
 #define REFRESH_MS      4000
 #define HEAD_REFRESH_MS 1000
-#define LATE_MS         100 /* Redis ends BLPOP that late */
+#define RAN_MS          1000 /* between questions for a success */
+#define LATE_MS         100  /* Redis ends BLPOP that late */
 #define FOREIGN_MS      25 /* first interval under a holder that wakes nobody */
 #define FOREIGN_MAX_MS  250
 
@@ -271,6 +272,27 @@ renew_answered(struct server *s, const struct reply *a)
 		server_refused(s, a);
 }
 
+/* An answer that comes when we can win again changes nothing. */
+static void
+ran_answered(struct server *s, const struct reply *a)
+{
+	const struct lease *l = s->lease;
+	struct lock_state st;
+
+	if (l->phase != PHASE_ACQUIRE || !l->asks_ran) {
+		s->pace.next_ms = clock_now_ms();
+		return;
+	}
+	s->pace.next_ms = a->sent_ms + RAN_MS;
+	if (lock_state_read(&st, a) == -1 ||
+	    (!st.granted && st.reason != REASON_RAN)) {
+		server_malformed(s, a);
+		return;
+	}
+	if (!st.granted)
+		s->view = st;
+}
+
 /* With too few replicas the server has no vote; a waiter sends WAIT again. */
 static void
 replicas_answered(struct server *s, const struct reply *a)
@@ -347,6 +369,9 @@ take_answer(struct server *s, enum request_kind kind, const struct reply *reply)
 		break;
 	case REQUEST_RENEW:
 		renew_answered(s, a);
+		break;
+	case REQUEST_RAN:
+		ran_answered(s, a);
 		break;
 	case REQUEST_LEAVE:
 		s->key.state = KEY_NONE;

@@ -208,6 +208,17 @@ send_acquire(struct server *s)
 	return 0;
 }
 
+static int
+send_ran(struct server *s)
+{
+	char once_per[24];
+	const char *const args[] = { once_per };
+
+	s->pace.block_ms = 0; /* no BLPOP before the next one */
+	snprintf(once_per, sizeof(once_per), "%" PRId64, s->lease->once_per_ms);
+	return send_script(s, "ran", 1, args);
+}
+
 /*
  * Sends a renewal.  It carries the start of the run once, even if its reply is
  * lost; a confirmation carries it each time, and the script records it once.
@@ -250,6 +261,8 @@ server_send(struct server *s, enum request_kind kind)
 		s->in_flight.leaves =
 		    s->lease->phase == PHASE_HOLD && s->queue.maybe;
 		return send_renew(s);
+	case REQUEST_RAN:
+		return send_ran(s);
 	case REQUEST_LEAVE:
 		if (server_send_release(s, true) == -1)
 			return -1;

@@ -21,6 +21,7 @@ enum request_kind {
 	REQUEST_WAIT,     /* BLPOP, until we are woken */
 	REQUEST_REPLICAS, /* WAIT, how many replicas have our vote */
 	REQUEST_RENEW,
+	REQUEST_RAN,   /* whether a run has succeeded lately */
 	REQUEST_LEAVE, /* leave the queue and release any vote */
 	REQUEST_RELEASE
 };

@@ -334,6 +334,26 @@ written() {
 
 one='redlock-run/2 token=me try=1 since=N pid=1 host=h user=u command=c'
 
+# asks TOKEN: whether a run has succeeded within an hour.
+asks() {
+	script_run ran "redlock-run/2 token=$1 try=1 " "$1" 3600000
+}
+
+@test "a question for a success replies as acquire does, and takes neither lock nor place" {
+	local before
+	acquire me 1 >/dev/null
+	[ "$(asks you)" = 1 ]
+	release me 1 0 1 ' waited=0 ran=1 ended=exited status=0' >/dev/null
+	before=$(redis keys '*' | sort)
+	redis config resetstat >/dev/null
+	[[ $(asks you | field granted value reason) == \
+	    '0 redlock-run/2 token=me '*' 2' ]]
+	[ "$(redis_calls set del pexpire hset hdel zadd zrem lpush xadd)" = 0 ]
+	[ "$(asks you | field slot best pttl queued ticket)" = "$(once_per=3600000 \
+	    acquire you 1 | field slot best pttl queued ticket)" ]
+	[ "$(redis keys '*' | sort)" = "$before" ]
+}
+
 @test "history: each acquisition and each release is recorded once" {
 	acquire me 1 1000 0 0 1 ' waited=7'
 	acquire me 1 1000 0 0 1 ' waited=9'

@@ -392,10 +392,48 @@ success_on_s1() {
 	    "redlock-run/2 token=t try=1 since=$(redis time | head -n 1)000 pid=1 host=h user=u command=c" >/dev/null
 }
 
+# told_by_s1: the waiter 1 knows of a success from server 1 alone.
+told_by_s1() {
+	eventually grep -q 'waiting for the servers: .*s1.sock: ran ' 1.err
+}
+
+@test "a waiter with --once-per that one server tells of a success asks the others until a majority does: 75" {
+	success_on_s1
+	redis_kill s3
+	waiter_start 1 --once-per 20h
+	told_by_s1
+	redis_at s2 set "$success" "$(redis_at s1 get "$success")" >/dev/null
+	client_ends 1 75
+	servers_use 1 2
+	eventually keys_left
+}
+
+@test "a success that a slow server of two learns late ends the wait for it, though the third is down: 75" {
+	local i
+	servers_use 1 2 3
+	redis_kill s3
+	export servers='s1 s2'
+	for i in 1 2 3; do
+		busy_hold 0
+		waiter_start 1 --once-per 20h
+		waiter_start 2 --once-per 20h
+		eventually queue_is 2
+		redis_freeze s2
+		touch let-go
+		told_by_s1
+		redis_thaw s2
+		redlock_ended 0
+		client_ends 1 75
+		client_ends 2 75
+		redis_at s1 flushall >/dev/null
+		redis_at s2 flushall >/dev/null
+	done
+}
+
 # keeps_nobody_out: the waiter 1 has started after success_on_s1; s3 is dead, and
 # s2 frozen.
 keeps_nobody_out() {
-	eventually grep -q 'waiting for the servers: .*s1.sock: ran ' 1.err
+	told_by_s1
 	redis_thaw s2
 	eventually server_asked 2
 	eventually 5 servers_free 2

@@ -126,10 +126,10 @@ struct made_up {
 };
 
 /* Ours, and what a server sends for them. */
-enum label { ACQUIRE, RENEW, RELEASE, LEAVE, YIELD, TELL, WAIT, REPLICAS };
+enum label { ACQUIRE, RENEW, RELEASE, LEAVE, YIELD, TELL, WAIT, REPLICAS, ASK };
 
 static const char *const labels[] = { "acquire", "renew", "release", "leave",
-	"yield", "tell", "wait", "replicas" };
+	"yield", "tell", "wait", "replicas", "ask" };
 
 struct request {
 	int server;
@@ -541,14 +541,13 @@ ran_lately(const struct made_up *m, int64_t once_per_ms)
 }
 
 static struct made_reply
-refused_by_success(struct made_up *m, const struct holding *key)
+refused_by_success(const struct made_up *m, const struct holding *key)
 {
 	struct made_reply r = refusal(m, key, held(key) ? key->value : NULL);
 
 	r.text = "success";
 	r.count = FIELD_REASON + 1;
 	r.ints[FIELD_REASON] = REASON_RAN;
-	m->us.ticket_us = 0;
 	return r;
 }
 
@@ -562,8 +561,10 @@ execute_acquire(struct made_up *m, const struct request *r, struct holding *key,
 	struct waiter *us = &m->us;
 	struct made_reply answer;
 
-	if (!ours && ran_lately(m, atoll(r->args[9])))
+	if (!ours && ran_lately(m, atoll(r->args[9]))) {
+		us->ticket_us = 0;
 		return refused_by_success(m, key);
+	}
 	snprintf(m->waiting_id, sizeof(m->waiting_id), "%s", r->id);
 	m->beat_nonce = atoll(r->args[7]);
 	if (heartbeat && (value != NULL || ticket_us > 0)) {
@@ -725,6 +726,10 @@ execute(struct made_up *m, const struct request *r)
 		return (struct made_reply){ 1, { m->replicas }, NULL };
 	case REQUEST_WAIT:
 		return taken_element(m);
+	case REQUEST_RAN:
+		return ran_lately(m, atoll(r->args[0])) ?
+		    refused_by_success(m, key) :
+		    granted(m, r->kind, 0, false);
 	case REQUEST_RELEASE:
 	case REQUEST_LEAVE:
 	case REQUEST_NONE:
@@ -1290,6 +1295,8 @@ label_of(enum request_kind kind, const char *const script_args[])
 {
 	if (kind == REQUEST_ACQUIRE || kind == REQUEST_RENEW)
 		return kind == REQUEST_ACQUIRE ? ACQUIRE : RENEW;
+	if (kind == REQUEST_RAN)
+		return ASK;
 	if (script_args[1][0] == '0')
 		return world.lock.lease.phase == PHASE_RELEASE ? TELL : YIELD;
 	return world.lock.lease.phase == PHASE_RELEASE ? RELEASE : LEAVE;
@@ -1328,6 +1335,9 @@ trace_send(const struct request *r, const char *const args[])
 	case REQUEST_RENEW:
 		trace_request("%s renew ttl=%s fence=%s leave=%s start=%s",
 		    head, args[0], args[1], r->leaves ? "1" : "0", args[2]);
+		break;
+	case REQUEST_RAN:
+		trace_request("%s ran once-per=%s", head, args[0]);
 		break;
 	case REQUEST_RELEASE:
 	case REQUEST_LEAVE:
@@ -1436,6 +1446,7 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	enum request_kind kind = strcmp(part, "acquire") == 0 ?
 	    REQUEST_ACQUIRE :
 	    strcmp(part, "renew") == 0 || leaves ? REQUEST_RENEW :
+	    strcmp(part, "ran") == 0             ? REQUEST_RAN :
 						   REQUEST_RELEASE;
 	bool skips =
 	    kind == REQUEST_RELEASE && strstr(argv[10], " skipped=") != NULL;
@@ -1454,6 +1465,7 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	    8 +
 		(kind == REQUEST_ACQUIRE      ? 10 :
 			kind == REQUEST_RENEW ? 3 + leaves :
+			kind == REQUEST_RAN   ? 1 :
 						7 + skips));
 	*r = (struct request){ .server = n->address.at[0].port,
 		.connection = m->connection,

@@ -1761,6 +1761,50 @@ moved_address(void)
 	lock_close(&world.lock);
 }
 
+/*
+ * One server names a success, one is down, and the plan is that of the third: an
+ * acquire, the end of its wait or of its vote, and questions.
+ */
+static void
+asks_for_success(void)
+{
+	static const struct {
+		const char *plan;
+		enum lock_outcome outcome;
+		int64_t end_ms;
+		const char *sent;
+	} rows[] = {
+		{ "no+5 yes ran", LOCK_BUSY, 5,
+		    "acquire@0/1 leave@5/1 ask@5/1" },
+		{ "yes+5 yes yes yes ran+7", LOCK_BUSY, 2012,
+		    "acquire@0/1 leave@5/1 ask@5/1 ask@1005/1 ask@2005/1" },
+		/* Without an answer it is down, and comes back. */
+		{ "no yes silent yes ran", LOCK_BUSY, 1100,
+		    "acquire@0/1 leave@0/1 ask@0/1 ask@100/2 ask@1100/2" },
+		{ "no yes error yes yes ran", LOCK_BUSY, 100,
+		    "acquire@0/1 leave@0/1 ask@0/1 acquire@100/1 leave@100/1 "
+		    "ask@100/1" },
+		{ "no yes lost+3 ran", LOCK_BUSY, 3,
+		    "acquire@0/1 leave@0/1 ask@0/1 ask@3/2" },
+		{ "no yes unloaded ran", LOCK_BUSY, 0,
+		    "acquire@0/1 leave@0/1 ask@0/1 ask@0/1" },
+		/* At the end nothing of ours is there. */
+		{ "no yes yes yes silent", LOCK_CANCELLED, 2050,
+		    "acquire@0/1 leave@0/1 ask@0/1 ask@1000/1 ask@2000/1" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin(3, 1000, 100);
+		plan((const char *const[]){ "ran", rows[i].plan, "yes" });
+		world.servers[2].connects = "refused";
+		happens(START + 2050, CANCEL, 0);
+		SAME_INT(acquire_until(FOREVER), rows[i].outcome);
+		SAME_INT(now(), rows[i].end_ms);
+		SAME_TEXT(sent(1), rows[i].sent);
+		lock_close(&world.lock);
+	}
+}
+
 /* Of the grants of one server only the latest counts. */
 static void
 one_grant_each(void)
@@ -2165,6 +2209,8 @@ static const struct tap_test tests[] = {
 	{ "the same server twice is refused", same_servers },
 	{ "an address that moves to another server takes no vote from it",
 	    moved_address },
+	{ "while one server names a success the others are asked for it",
+	    asks_for_success },
 	{ "of the grants of one server only the latest counts",
 	    one_grant_each },
 	{ "a release waits for a majority only", release_of_many },

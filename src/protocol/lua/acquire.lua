@@ -213,14 +213,6 @@ end
 local function try_of(its)
 	return tonumber(its:match(' try=(%d+) '))
 end
--- Returns a refusal for another reason than the holder; VALUE becomes `its`.
-local function refused_for(reason, its, shares)
-	local reply = refusal()
-	reply[VALUE], reply[READERS] = its and its:sub(1, 1024), shares and math.max(reply[READERS], 1) or 0
-	reply[QUEUED], reply[WAITING], reply[TICKET], reply[PLACE] = 0, 0, 0, 0
-	reply[REASON] = reason
-	return reply
-end
 if not mine and not heals then
 	local its, shares = used_otherwise()
 	if its then

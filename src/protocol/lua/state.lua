@@ -58,6 +58,15 @@ local function refusal()
 	return {0, 0, 0, slot, now_us(), its and its:sub(1, 1024), ms, n, best, best_ms}
 end
 
+-- Returns a refusal for another reason than the holder; VALUE becomes `its`.
+local function refused_for(reason, its, shares)
+	local reply = refusal()
+	reply[VALUE], reply[READERS] = its and its:sub(1, 1024), shares and math.max(reply[READERS], 1) or 0
+	reply[QUEUED], reply[WAITING], reply[TICKET], reply[PLACE] = 0, 0, 0, 0
+	reply[REASON] = reason
+	return reply
+end
+
 -- Returns the refusal for a run that has lost its lock, up to BROKEN.
 local function loss()
 	local reply = refusal()

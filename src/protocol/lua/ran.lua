@@ -1,0 +1,5 @@
+-- ran: --once-per in ms.  Replies as acquire does where that finds a success, else
+-- with a grant up to GRANTED.  It only reads: it takes neither the lock nor a
+-- place in the queue.
+local success = ran_lately(tonumber(ARGV[6]))
+return success and refused_for(RAN_LATELY, success) or {1}
