@@ -2,9 +2,10 @@
  * Two addresses that lead to one server have one vote: a virtual IP that moved,
  * or a server that copies another's run_id.
  *
- * The server's vote belongs to one of them, the first.  The other is not trusted
- * from the moment at which both are known, and counts again only after the v_i
- * of the first.
+ * The server's vote belongs to one of them, the first.  The other has no vote,
+ * is not trusted from the moment at which both are known, and counts again only
+ * after the v_i of the first.  Two that are one server from the start are a
+ * mistake in the command line.
  */
 #include <string.h>
 
@@ -26,6 +27,8 @@ identify(struct server *s)
 
 	if (run_id[0] == '\0' || same_run(run_id, s->identity.run_id))
 		return;
+	s->identity.at_start =
+	    s->link.at_start && s->identity.run_id[0] == '\0';
 	memcpy(s->identity.run_id, run_id, sizeof(s->identity.run_id));
 	s->identity.since_ms = s->link.opened_ms;
 	s->identity.warned = false;
@@ -64,6 +67,28 @@ warn_once(const struct lock *l, struct server *s)
 	s->identity.warned = true;
 }
 
+/* Whether the command line names the server of s twice. */
+static bool
+is_mistake(const struct lock *l, const struct server *s)
+{
+	return l->lease.phase == PHASE_ACQUIRE && s->first != NULL &&
+	    s->identity.at_start && s->first->identity.at_start;
+}
+
+/* Takes from s what it has of a vote.  Its v_i, if any, is of another server. */
+static void
+take_vote(const struct lock *l, struct server *s, int64_t now)
+{
+	warn_once(l, s);
+	if (l->lease.phase == PHASE_HOLD && s->key.untrusted_since_ms == 0)
+		s->key.untrusted_since_ms = now;
+	else if (l->lease.phase == PHASE_ACQUIRE)
+		s->vote = VOTE_PENDING;
+	/* It would take wakes from the first. */
+	if (s->in_flight.kind == REQUEST_WAIT)
+		s->in_flight.give_up_ms = now;
+}
+
 void
 lock_find_first(struct lock *l, struct server *s)
 {
@@ -83,11 +108,17 @@ lock_find_first(struct lock *l, struct server *s)
 		if (other->valid_ms > s->key.barred_ms)
 			s->key.barred_ms = other->valid_ms;
 	}
-	if (s->first == NULL || l->lease.phase != PHASE_HOLD)
-		return;
-	if (s->key.untrusted_since_ms == 0)
-		s->key.untrusted_since_ms = now;
-	warn_once(l, s);
+	if (s->first != NULL && !is_mistake(l, s))
+		take_vote(l, s, now);
+}
+
+bool
+lock_names_server_twice(const struct lock *l)
+{
+	for (int i = 0; i < l->lease.nservers; i++)
+		if (is_mistake(l, &l->servers[i]))
+			return true;
+	return false;
 }
 
 bool

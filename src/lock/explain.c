@@ -58,7 +58,8 @@ lock_broken_by(const struct lock *l)
 	int broken = 0;
 
 	for (int i = 0; i < l->lease.nservers; i++)
-		if (l->servers[i].view.broken_by[0] != '\0') {
+		if (l->servers[i].view.broken_by[0] != '\0' &&
+		    l->servers[i].first == NULL) {
 			by = l->servers[i].view.broken_by;
 			broken++;
 		}
@@ -213,7 +214,8 @@ lock_agreed(const struct lock *l, bool released, char buf[LOCK_WHY])
 	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
-		if ((released ? s->release.vote : s->vote) == VOTE_GRANTED &&
+		if ((released ? s->release.vote : server_vote(s)) ==
+			VOTE_GRANTED &&
 		    used < LOCK_WHY)
 			used += (size_t)snprintf(buf + used, LOCK_WHY - used,
 			    "%s%s", used > 0 ? ", " : "", s->conn.address.text);

@@ -42,6 +42,8 @@ struct lease {
 	 */
 	int64_t *proposal_us;
 
+	bool voted; /* a server has voted in this run */
+
 	/* The present wish. */
 	enum { PHASE_ACQUIRE, PHASE_HOLD, PHASE_RELEASE } phase;
 	int slot;                /* 0: any */

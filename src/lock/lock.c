@@ -68,6 +68,9 @@ lock_step(struct lock *l)
 {
 	int64_t now = clock_now_ms(), wake = CLOCK_NEVER, t;
 
+	for (int i = 0; i < l->lease.nservers; i++)
+		l->lease.voted =
+		    l->lease.voted || server_has_voted(&l->servers[i]);
 	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
@@ -187,15 +190,6 @@ lock_connect(struct lock *l)
 		if (s->vote == VOTE_PENDING && s->conn.state == CONN_DOWN)
 			server_open(s, now);
 	}
-}
-
-bool
-lock_has_duplicates(const struct lock *l)
-{
-	for (int i = 0; i < l->lease.nservers; i++)
-		if (l->servers[i].first != NULL)
-			return true;
-	return false;
 }
 
 void

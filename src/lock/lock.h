@@ -184,8 +184,11 @@ void lock_cancel(struct lock *);
 void lock_find_first(struct lock *, struct server *s);
 bool lock_counts_grant(const struct lock *, const struct server *s);
 
-/* Whether two addresses lead to one server. */
-bool lock_has_duplicates(const struct lock *);
+/*
+ * Whether two addresses lead to one server since before any server has voted in
+ * this run, while the lock is not held.
+ */
+bool lock_names_server_twice(const struct lock *);
 
 /*
  * In trust.c: while the lock is being acquired, decides anew which servers'

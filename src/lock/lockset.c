@@ -123,6 +123,7 @@ acquire_next(struct locks *ls, const struct owner *owner)
 	int64_t wake, t;
 
 	l->lease.last = ls->begun + 1 == ls->n;
+	l->lease.voted = l->lease.voted || ls->begun > 0;
 	if (ls->begun > 0)
 		lock_connect(l);
 	lock_begin(l, owner, ls->wait_end_ms);

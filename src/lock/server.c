@@ -61,6 +61,9 @@ wanted_kind(const struct server *s, int64_t now)
 	case PHASE_ACQUIRE:
 		if (!l->begun)
 			return REQUEST_NONE;
+		/* The connection must be in use, to show when it breaks. */
+		if (s->first != NULL)
+			return REQUEST_RAN;
 		if (l->no_quorum && answered && !server_names_success(s))
 			return server_may_have_ours(s) ? REQUEST_LEAVE :
 			    l->asks_ran                ? REQUEST_RAN :
@@ -305,6 +308,7 @@ server_open(struct server *s, int64_t now)
 	s->in_flight.give_up_ms =
 	    connected_end_ms(s, s->conn.topology.untried, now);
 	s->link.opened = true;
+	s->link.at_start = !s->lease->voted;
 	s->link.opened_ms = now;
 	s->link.replied = false;
 	s->in_flight.excused_ms = s->in_flight.first_sent_ms = 0;

@@ -272,14 +272,17 @@ renew_answered(struct server *s, const struct reply *a)
 		server_refused(s, a);
 }
 
-/* An answer that comes when we can win again changes nothing. */
+/*
+ * An answer changes nothing if another address has the server's vote, or if we
+ * can win again.
+ */
 static void
 ran_answered(struct server *s, const struct reply *a)
 {
 	const struct lease *l = s->lease;
 	struct lock_state st;
 
-	if (l->phase != PHASE_ACQUIRE || !l->asks_ran) {
+	if (l->phase != PHASE_ACQUIRE || (!l->asks_ran && s->first == NULL)) {
 		s->pace.next_ms = clock_now_ms();
 		return;
 	}
@@ -289,7 +292,7 @@ ran_answered(struct server *s, const struct reply *a)
 		server_malformed(s, a);
 		return;
 	}
-	if (!st.granted)
+	if (!st.granted && s->first == NULL)
 		s->view = st;
 }
 

@@ -48,10 +48,11 @@ struct server {
 	void *arg;
 	struct conn conn;
 	struct {
-		bool opened;  /* and not yet found closed */
+		bool opened;   /* and not yet found closed */
 		bool looks_up; /* it waits for a lookup */
-		bool replied; /* it has carried a reply */
-		bool reopen;  /* one has worked: reopen at once */
+		bool replied;  /* it has carried a reply */
+		bool reopen;   /* one has worked: reopen at once */
+		bool at_start; /* it was opened before any server had voted */
 		int64_t opened_ms;
 	} link; /* the connection */
 	struct {
@@ -95,6 +96,7 @@ struct server {
 	struct {
 		char run_id[INFO_RUN_ID]; /* of the server there; empty: none */
 		int64_t since_ms; /* the first connection that found it */
+		bool at_start;    /* the only one, and found at the start */
 		bool warned;
 	} identity;
 	int64_t valid_ms; /* v_i */

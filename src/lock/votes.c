@@ -137,7 +137,7 @@ count_votes(const struct lock *l, int64_t now)
 		.minority = w->nservers - w->quorum,
 		.contested = contested(l),
 		.cancelled = l->cancelled,
-		.same_server = lock_has_duplicates(l),
+		.same_server = lock_names_server_twice(l),
 		.waits = now < w->wait_end_ms,
 		.over = loop_seen_ms(l->loop) >= l->phase_end_ms,
 		.extended = l->contest.extended,
@@ -154,8 +154,8 @@ count_votes(const struct lock *l, int64_t now)
 		t.refused += vote == VOTE_REFUSED;
 		t.pending += vote == VOTE_PENDING;
 		t.forbidden += vote == VOTE_FORBIDDEN;
-		t.unusable +=
-		    s->vote == VOTE_UNAVAILABLE || vote == VOTE_FORBIDDEN;
+		t.unusable += vote == VOTE_FORBIDDEN ||
+		    (vote == VOTE_UNAVAILABLE && s->numbers.odd == NULL);
 		t.otherwise +=
 		    vote == VOTE_REFUSED && s->view.reason == REASON_MODE;
 		t.ran += vote == VOTE_REFUSED && s->view.reason == REASON_RAN;

@@ -29,7 +29,7 @@ struct tally {
 	bool lone_slot; /* only one server names it */
 	bool contested;
 	bool cancelled;
-	bool same_server; /* two addresses lead to one server */
+	bool same_server; /* two addresses name one server */
 	bool waits;       /* we are in the queue */
 	bool over;        /* time is up, and all replies are read */
 	bool extended;    /* the time was extended for the last time */

@@ -6,6 +6,7 @@
 load ../lib/common
 load ../lib/faults
 load ../lib/servers
+load ../lib/clients
 
 setup_file() {
 	servers_start
@@ -301,6 +302,24 @@ foreign() {
 
 free_at_tcp() {
 	[ "$(redis_at tcp exists redlock:a)" = 0 ]
+}
+
+@test "an address that begins to lead to another of the servers while a run waits has no vote, and the wait goes on" {
+	local -A pid
+	ln -s "$BATS_FILE_TMPDIR/s3.sock" moves.sock
+	hold a
+	REDLOCK_REDIS="$(server_url 1) $(server_url 2) unix://$PWD/moves.sock" \
+	    client_start waiter 'touch started' -w inf
+	eventually redis_has s3 '{redlock:a}:~queue'
+	ln -s "$BATS_FILE_TMPDIR/s1.sock" new.sock
+	mv new.sock moves.sock
+	redis_kill s3
+	eventually grep -q '^redlock-run: a: .*moves.sock and .*s1.sock are the same server and have one vote together$' waiter.err
+	[ ! -e started ]
+	let_go
+	client_ends waiter 0
+	[ -e started ]
+	eventually servers_only_fences 1 2
 }
 
 @test "-v reports an even number of servers" {

@@ -1762,6 +1762,42 @@ moved_address(void)
 }
 
 /*
+ * The address of the third server begins to lead to the first at 500 ms, while we
+ * wait.  The first refuses, the second grants, so the third decides.
+ */
+static void
+moved_while_waiting(void)
+{
+	static const struct {
+		const char *third;
+		const char *run_id;
+		enum lock_outcome outcome;
+	} rows[] = {
+		{ "no", "c", LOCK_BUSY },
+		{ "no", "a", LOCK_UNREACHABLE },
+		{ "other", "c", LOCK_BUSY },
+		{ "other", "a", LOCK_UNREACHABLE },
+		{ "no no no yes", "c", LOCK_HELD },
+		{ "no no no yes", "a", LOCK_UNREACHABLE },
+	};
+	char why[LOCK_WHY];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin(3, 1000, 100);
+		plan((const char *const[]){ "no", "yes", rows[i].third });
+		world.servers[2].run_id = rows[i].run_id;
+		world.servers[2].connects = "refused now";
+		SAME_INT(acquire_until(START + 3000), rows[i].outcome);
+		if (rows[i].run_id[0] == 'a') {
+			CHECK(strstr(lock_why(&world.lock, why),
+			    "server2: the same server as server0"));
+			SAME_INT(count(2, ACQUIRE), 1);
+		}
+		lock_close(&world.lock);
+	}
+}
+
+/*
  * One server names a success, one is down, and the plan is that of the third: an
  * acquire, the end of its wait or of its vote, and questions.
  */
@@ -2209,6 +2245,8 @@ static const struct tap_test tests[] = {
 	{ "the same server twice is refused", same_servers },
 	{ "an address that moves to another server takes no vote from it",
 	    moved_address },
+	{ "an address that moves while we wait has no vote",
+	    moved_while_waiting },
 	{ "while one server names a success the others are asked for it",
 	    asks_for_success },
 	{ "of the grants of one server only the latest counts",
