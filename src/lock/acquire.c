@@ -284,6 +284,7 @@ begin_hold(struct lock *l, int64_t now)
 	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 
+		s->numbers.odd = NULL;
 		/* From now on a request that waits without a limit gets one. */
 		if (s->in_flight.kind != REQUEST_NONE &&
 		    s->in_flight.give_up_ms == CLOCK_NEVER)

@@ -1798,6 +1798,39 @@ moved_while_waiting(void)
 }
 
 /*
+ * A server whose clock is two days off has no vote while we acquire.  Once the
+ * lock is held its lease is as good as any: renewals carry no clock.
+ */
+static void
+odd_while_acquiring(void)
+{
+	begin(3, 1000, 100);
+	plan((const char *const[]){ "yes", "yes yes silent", "yes" });
+	world.servers[2].skew_us = INT64_C(2) * 86400 * SECOND_US;
+	SAME_INT(acquire(), LOCK_HELD);
+	hold(5000);
+	CHECK(deadline() > 5000);
+	CHECK(lock_server_grants(&world.lock, 2));
+	CHECK(!lock_server_grants(&world.lock, 1));
+	lock_close(&world.lock);
+
+	/* It confirms that a majority has kept its keys. */
+	begin(3, 1000, 100);
+	plan((const char *const[]){ "yes", "yes yes free yes", "yes" });
+	world.servers[2].skew_us = INT64_C(2) * 86400 * SECOND_US;
+	SAME_INT(acquire(), LOCK_HELD);
+	hold(1000);
+	CHECK(valid(1) > 1000);
+	lock_close(&world.lock);
+
+	begin(3, 1000, 100);
+	plan((const char *const[]){ "yes", "no", "yes" });
+	world.servers[2].skew_us = INT64_C(2) * 86400 * SECOND_US;
+	SAME_INT(acquire(), LOCK_UNREACHABLE);
+	lock_close(&world.lock);
+}
+
+/*
  * One server names a success, one is down, and the plan is that of the third: an
  * acquire, the end of its wait or of its vote, and questions.
  */
@@ -2247,6 +2280,7 @@ static const struct tap_test tests[] = {
 	    moved_address },
 	{ "an address that moves while we wait has no vote",
 	    moved_while_waiting },
+	{ "a server is odd only while we acquire", odd_while_acquiring },
 	{ "while one server names a success the others are asked for it",
 	    asks_for_success },
 	{ "of the grants of one server only the latest counts",
