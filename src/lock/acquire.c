@@ -32,11 +32,19 @@ take_ticket(struct lock *l, int64_t now)
 	}
 }
 
+/* Only s reports what we are about to follow. */
+static void
+note_alone(struct lock *l, const struct server *s, int64_t now)
+{
+	if (l->contest.alone == s)
+		return;
+	l->contest.alone = s;
+	l->contest.alone_ms = now;
+}
+
 /*
  * Whether servers report an earlier ticket.  A report from before our last vote
- * may be out of date, and that server gets a new request soon.  A single server
- * that keeps reporting one is ignored once we have waited a node timeout for
- * the other candidate to win.
+ * may be out of date, and that server gets a new request soon.
  */
 static bool
 waiters_ahead(struct lock *l, int64_t now)
@@ -61,13 +69,9 @@ waiters_ahead(struct lock *l, int64_t now)
 			reports++;
 		}
 	}
-	if (reports == 1 && l->contest.alone != only) {
-		l->contest.alone = only;
-		l->contest.alone_ms = now;
-	}
-	return reports > 1 ||
-	    (reports == 1 &&
-		now < l->contest.alone_ms + l->lease.node_timeout_ms);
+	if (reports == 1)
+		note_alone(l, only, now);
+	return reports > 1 || (reports == 1 && votes_believe(l, only, now));
 }
 
 /* Gives our votes up if a candidate has an earlier ticket. */
@@ -96,8 +100,8 @@ extend(struct lock *l, int64_t now)
 static void
 change_slot(struct lock *l, const struct tally *t, int64_t now)
 {
-	if (t->lone_slot)
-		l->contest.lone_slot_ms = now + l->lease.node_timeout_ms;
+	if (t->lone_slot != NULL)
+		note_alone(l, t->lone_slot, now);
 	l->contest.changes += !t->waits;
 	l->lease.slot = t->free_slot;
 	extend(l, now);

@@ -59,9 +59,10 @@ struct lock {
 		bool last_called; /* at the end of a wait */
 		bool extended; /* phase_end_ms was extended for the last time */
 		int changes;   /* of the slot, for a run that does not wait */
-		/* Until then a slot that one server alone names is ignored. */
-		int64_t lone_slot_ms;
-		/* The only server that reports an earlier ticket, since when. */
+		/*
+		 * The only server that reports an earlier ticket or names a free
+		 * slot, since when.
+		 */
 		const struct server *alone;
 		int64_t alone_ms;
 	} contest;

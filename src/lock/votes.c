@@ -60,21 +60,28 @@ namings(const struct lock *l, int slot)
 	return n;
 }
 
+bool
+votes_believe(const struct lock *l, const struct server *s, int64_t now)
+{
+	return l->contest.alone != s ||
+	    now < l->contest.alone_ms + l->lease.node_timeout_ms;
+}
+
 /*
  * Returns another slot, the one that most servers name as free; 0 if there is
- * none.  A slot that one server alone names counts only once in a node timeout,
- * so that a faulty server can cost only time.
+ * none.  Of more than two servers *lone is the only one that names it.
  */
 static int
-free_slot(const struct lock *l, int64_t now, bool *lone)
+free_slot(const struct lock *l, int64_t now, const struct server **lone)
 {
 	int best = 0, most = 0;
 
-	*lone = false;
+	*lone = NULL;
 	if (l->lease.mode != LOCK_SLOTTED || l->lease.nservers == 1)
 		return 0;
 	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
+		bool alone;
 		int n;
 
 		if (server_vote(s) != VOTE_REFUSED ||
@@ -82,13 +89,14 @@ free_slot(const struct lock *l, int64_t now, bool *lone)
 		    s->view.best == l->lease.slot)
 			continue;
 		n = namings(l, s->view.best);
-		if (n > most) {
+		alone = n == 1 && l->lease.nservers > 2;
+		if (n > most && (!alone || votes_believe(l, s, now))) {
 			most = n;
 			best = s->view.best;
+			*lone = alone ? s : NULL;
 		}
 	}
-	*lone = most == 1 && l->lease.nservers > 2;
-	return *lone && now < l->contest.lone_slot_ms ? 0 : best;
+	return best;
 }
 
 /*

@@ -26,7 +26,8 @@ struct tally {
 	int64_t fence;  /* the largest fence among the grants */
 	int replicated; /* fenced grants that enough replicas have */
 	int free_slot;  /* another slot that refusals name as free; 0: none */
-	bool lone_slot; /* only one server names it */
+	const struct server
+	    *lone_slot; /* the only one that names it, or NULL */
 	bool contested;
 	bool cancelled;
 	bool same_server; /* two addresses name one server */
@@ -55,6 +56,12 @@ enum action {
 	END_SAME_SERVER,
 	END_CANCELLED
 };
+
+/*
+ * Whether to believe what s alone reports: for one node timeout, so that a faulty
+ * server can cost only time.
+ */
+bool votes_believe(const struct lock *, const struct server *s, int64_t now_ms);
 
 /* Counts the present votes. */
 struct tally count_votes(const struct lock *, int64_t now_ms);

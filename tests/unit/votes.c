@@ -223,7 +223,10 @@ owners(void)
 	}
 }
 
-/* Our slot is 1, and until 100 ms a slot that one server alone names is ignored. */
+/*
+ * Our slot is 1.  What the first server alone names is ignored after 100 ms, the
+ * node timeout, and what another one does is not.
+ */
 static void
 free_slots(void)
 {
@@ -233,25 +236,28 @@ free_slots(void)
 		    [5]; /* the slot in each server's refusal; 0: granted */
 		int64_t now_ms;
 		int slot;
-		bool lone;
+		int lone; /* the server that names it alone, from 1; 0: none */
 	} rows[] = {
-		{ 1, { 3 }, 100, 0, false },
-		{ 2, { 3 }, 99, 3, false },
-		{ 3, { 3, 3, 0 }, 99, 3, false },
-		{ 3, { 3, 0, 0 }, 99, 0, true },
-		{ 3, { 3, 0, 0 }, 100, 3, true },
-		{ 3, { 3, 2, 0 }, 100, 3, true },
-		{ 3, { 1, 1, 2 }, 99, 0, true },
-		{ 3, { 1, 1, 2 }, 100, 2, true },
-		{ 3, { 1, 1, 0 }, 100, 0, false },
-		{ 5, { 2, 3, 3, 4, 0 }, 99, 3, false },
-		{ 5, { 2, 2, 3, 3, 0 }, 99, 2, false },
+		{ 1, { 3 }, 100, 0, 0 },
+		{ 2, { 3 }, 100, 3, 0 },
+		{ 3, { 3, 3, 0 }, 100, 3, 0 },
+		{ 3, { 3, 0, 0 }, 99, 3, 1 },
+		{ 3, { 3, 0, 0 }, 100, 0, 0 },
+		{ 3, { 0, 3, 0 }, 100, 3, 2 },
+		{ 3, { 3, 2, 0 }, 99, 3, 1 },
+		{ 3, { 3, 2, 0 }, 100, 2, 2 },
+		{ 3, { 1, 1, 2 }, 100, 2, 3 },
+		{ 3, { 1, 1, 0 }, 99, 0, 0 },
+		{ 5, { 2, 3, 3, 4, 0 }, 100, 3, 0 },
+		{ 5, { 2, 2, 3, 3, 0 }, 100, 2, 0 },
 	};
 	struct server servers[5];
-	struct lock l = { .lease = { .mode = LOCK_SLOTTED, .slot = 1 },
+	struct lock l = { .lease = { .mode = LOCK_SLOTTED,
+			      .slot = 1,
+			      .node_timeout_ms = 100 },
 		.servers = servers,
-		.contest.lone_slot_ms = 100 };
-	bool lone;
+		.contest.alone = servers };
+	const struct server *lone;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		memset(servers, 0, sizeof(servers));
@@ -264,7 +270,7 @@ free_slots(void)
 		}
 		l.lease.nservers = rows[i].nservers;
 		SAME_INT(free_slot(&l, rows[i].now_ms, &lone), rows[i].slot);
-		SAME_INT(lone, rows[i].lone);
+		SAME_INT(lone == NULL ? 0 : lone - servers + 1, rows[i].lone);
 		for (int n = 0; n < rows[i].nservers; n++)
 			servers[n].view.best_ms = 1;
 		SAME_INT(free_slot(&l, 100, &lone), 0);
@@ -282,7 +288,7 @@ static const struct tap_test tests[] = {
 	{ "too few usable servers end it, unless we wait", failures },
 	{ "readers are one owner, and so are equal tokens or foreign values",
 	    owners },
-	{ "the slot that most servers name is tried, a lone one seldom",
+	{ "the slot that most servers name is tried, a lone one for a while",
 	    free_slots },
 };
 
