@@ -216,9 +216,10 @@ server_unanswered(struct server *s)
 	if (s->in_flight.kind == REQUEST_ACQUIRE && conn_connected(&s->conn)) {
 		/*
 		 * The acquire may still be executed, so its release must follow
-		 * it here.
+		 * it here: now, before another address is tried, or at the end.
 		 */
-		if (l->phase != PHASE_HOLD && l->wait_end_ms == 0) {
+		if (l->phase != PHASE_HOLD && l->wait_end_ms == 0 &&
+		    (s->conn.good || s->conn.topology.untried == 0)) {
 			s->in_flight.give_up_ms = CLOCK_NEVER;
 			return;
 		}

@@ -492,6 +492,7 @@ answered(struct made_up *m, const struct event *e)
 		return;
 	}
 	m->conn->topology.untried = 1;
+	m->conn->good = true;
 	if (!world.model)
 		r = reply_in_words(m, &e->step, requests[e->request].kind);
 	if (m == world.liar)
@@ -1207,7 +1208,7 @@ conn_open(struct conn *n)
 	m->uptime_s = -1;
 	n->why[0] = n->info.run_id[0] = '\0';
 	n->info.born_ms = 0;
-	n->established = n->again = false;
+	n->established = n->good = n->again = false;
 	if (n->topology.untried > 0)
 		n->topology.untried--;
 	if (m->unresolved)

@@ -613,6 +613,20 @@ cancelled(void)
 	lock_close(&world.lock);
 }
 
+/* The first of two addresses accepts connections and never answers. */
+static void
+frozen_address(void)
+{
+	begin(1, 1000, 100);
+	world.lock.servers[0].conn.topology.untried = 2;
+	world.servers[0].connects = "now+1 now";
+	world.servers[0].plan = "silent silent yes";
+	SAME_INT(acquire(), LOCK_HELD);
+	SAME_INT(now(), 50);
+	SAME_TEXT(sent(0), "acquire@1/1 leave@50/1 acquire@50/2");
+	lock_close(&world.lock);
+}
+
 /* The n-th server answers with the n-th of the plans. */
 static void
 plan(const char *const plans[])
@@ -2228,6 +2242,8 @@ static const struct tap_test tests[] = {
 	    release_paced },
 	{ "a minority of servers without an address is no obstacle",
 	    unresolved },
+	{ "an address that accepts connections and never answers is skipped",
+	    frozen_address },
 	{ "names of a minority that get no answer delay nothing", slow_names },
 	{ "a majority is enough, and later votes count", majority },
 	{ "it is held at the q-th vote, and busy when none can have q",
