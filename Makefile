@@ -4,7 +4,7 @@
 # STATIC=1 links hiredis and uuid statically, WERROR=1 makes warnings fatal, V=1
 # shows commands.
 
-# Also in .debian/changelog and, without "~rc1", in man/NEWS.
+# Also in .debian/changelog, .rpm/redlock-run.spec and, without "~rc1", man/NEWS.
 VERSION = 1.0.0~rc1
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -206,6 +206,10 @@ demo: $(PROGRAM)
 # Also builds the programs of the tests; `check` runs them.
 units: $(UNITS)
 
+# Runs the tests that need no server.
+check-units: $(UNITS)
+	@tests/run $(UNITS)
+
 # T names the tests to run: rooms (T=tests/process), files
 # (T=tests/process/guard.bats), unit tests (T=build/unit/url), or several of
 # them.
@@ -368,7 +372,7 @@ html: | $(filter deps,$(MAKECMDGOALS))
 
 # Debian's tools expect debian/ in the source tree and write beside that tree,
 # so they get a copy of the necessary files.  The caller's environment must not
-# change the package.
+# change the package; DEB_BUILD_OPTIONS=nocheck leaves out the tests.
 DEB = $B/deb/redlock-run-$(VERSION)
 deb: | $(filter deps,$(MAKECMDGOALS))
 	@test -e .debian || { $(only_from_git); }
@@ -377,9 +381,10 @@ deb: | $(filter deps,$(MAKECMDGOALS))
 		"Debian); 'make deps deb' installs what is missing." >&2; exit 1
 	rm -rf $B/deb $B/redlock-run_*.deb
 	mkdir -p $(DEB)
-	cp -R Makefile README.md src man completions $(DEB)
+	cp -R Makefile README.md src man completions tests $(DEB)
 	cp -R .debian $(DEB)/debian
 	cd $(DEB) && env -i PATH="$$PATH" HOME=/nonexistent LC_ALL=C.UTF-8 \
+		DEB_BUILD_OPTIONS='$(filter nocheck,$(DEB_BUILD_OPTIONS))' \
 		dpkg-buildpackage -d -us -uc -b
 	cp $B/deb/redlock-run_*.deb $B
 	@echo; echo "The package is $$(echo $B/redlock-run_*.deb)."
@@ -388,8 +393,8 @@ check-deb:
 	@test -e .debian || { $(only_from_git); }
 	@tests/run tests/deb
 
-# Tests on Debian 11, with Redis 6.0, for arm64, and the whole suite on Debian
-# 13, in roots of its own.
+# Tests on Debian 11, with Redis 6.0, for arm64, the whole suite on Debian
+# 13, and the RPM package, in roots of its own.
 release-check: all
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/release $(PART)
 
@@ -402,7 +407,7 @@ clean:
 	rm -rf $B $(PROGRAM) $(MODULE)
 
 FORCE:
-.PHONY: all deps demo units check check-quick soak flaky trace check-asan \
+.PHONY: all deps demo units check check-units check-quick soak flaky trace check-asan \
 	check-deb check-matrix release-check coverage model chaos picture bench \
 	bench-growth lint install uninstall dist html deb clean FORCE
 .DELETE_ON_ERROR:
