@@ -476,9 +476,11 @@ brings() {
 	END
 }
 
-@test "the package and NEWS have the version of the program" {
+@test "the packages and NEWS have the version of the program" {
 	local version
 	version=$("$tree/redlock-run" --version | sed -n '1s/^redlock-run //p')
+	diff <(sed -n 's/^Version: *//p' "$top/.rpm/redlock-run.spec") \
+	    <(echo "$version")
 	diff <(grep -m 1 -oE '^[0-9][^ ]*' "$top/man/NEWS") <(echo "${version%%~*}")
 	[[ -e $top/.debian ]] || skip "needs a git checkout"
 	diff <(sed -n '1s/^redlock-run (\(.*\)-[0-9]*) .*/\1/p' \
