@@ -56,10 +56,12 @@ to_stderr(const char *text)
 {
 	struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
 	char line[PIPE_BUF];
-	int len = snprintf(line, sizeof(line), "redlock-run: %s\n", text);
+	int len = snprintf(line, sizeof(line), "redlock-run: %s\n", text), n;
 
 	progress_erase();
-	if (poll(&out, 1, STALL_MS) == 1)
+	n = poll(&out, 1, STALL_MS);
+	/* Without poll(2), as under a seccomp filter, the line may block. */
+	if (n == 1 || (n == -1 && errno != EINTR))
 		(void)!write(STDERR_FILENO, line, (size_t)len);
 }
 

@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/loop.h"
 
 #define UNKNOWN  ((int64_t)-1) /* armed_ms after an error */
@@ -119,6 +121,9 @@ loop_turn(struct loop *l, int64_t wake_ms)
 	fds[n + 1] = (struct pollfd){ .fd = l->clock_fd, .events = POLLIN };
 	if (poll(fds, (nfds_t)n + 2, armed ? -1 : PAUSE_MS) == -1) {
 		if (errno != EINTR) {
+			if (!l->failed)
+				warn("poll: %s", strerror(errno));
+			l->failed = true;
 			l->seen_ms = now;
 			nanosleep(&pause, NULL);
 		}

@@ -28,6 +28,7 @@ struct loop {
 	int clock_fd;     /* readable when the wall clock is set; -1: none */
 	int64_t armed_ms; /* when the timer fires */
 	int64_t seen_ms;
+	bool failed; /* poll(2) has failed, which was reported */
 	bool stepped;
 };
 

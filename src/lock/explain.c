@@ -166,6 +166,15 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 }
 
 bool
+lock_may_be_left(const struct lock *l)
+{
+	for (int i = 0; i < l->lease.nservers; i++)
+		if (l->servers[i].key.state != KEY_NONE)
+			return true;
+	return false;
+}
+
+bool
 lock_minority_fails(const struct lock *l)
 {
 	char text[COMPLAINT];

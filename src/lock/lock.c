@@ -104,9 +104,12 @@ lock_init(
 	l->lease.grace_ms = config->grace_ms;
 	l->lease.once_per_ms = config->once_per_ms;
 	lock_keys(l->lease.key, l->lease.aux, config->prefix, config->name);
-	for (int i = 0; i < l->lease.nservers; i++)
+	for (int i = 0; i < l->lease.nservers; i++) {
 		server_init(&l->servers[i], &l->lease, resolver,
 		    &config->addresses[i], refresh_cb, l);
+		if (config->answered != NULL)
+			l->servers[i].conn.answered = &config->answered[i];
+	}
 	return 0;
 }
 

@@ -86,7 +86,9 @@ struct lock_config {
 	int naddresses;
 	int64_t ttl_ms;
 	int64_t node_timeout_ms;
-	int64_t grace_ms;    /* younger servers have no vote; 0: all have one */
+	int64_t grace_ms; /* younger servers have no vote; 0: all have one */
+	bool *answered;   /* whether each has replied, for all locks of the run;
+			   NULL: each lock has its own */
 	int64_t once_per_ms; /* refused if a run that succeeded began in that
 				time; 0: never */
 };
@@ -247,6 +249,12 @@ const char *lock_broken_by(const struct lock *);
  * Returns buf.
  */
 char *lock_why(const struct lock *, char buf[LOCK_WHY]);
+
+/*
+ * After an outcome other than LOCK_HELD: whether a server may have granted the
+ * lock and not received its release.
+ */
+bool lock_may_be_left(const struct lock *);
 
 /* Whether lock_why() names a minority of the servers, or none. */
 bool lock_minority_fails(const struct lock *);

@@ -68,7 +68,8 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 		s->release.sent--;
 	else if (s->in_flight.starts)
 		s->recorded = false;
-	conn_explain(&s->conn, a->text, s->why);
+	if (moving)
+		conn_explain(&s->conn, a->text, s->why);
 	s->pace.next_ms = now + (moving ? clock_jitter(POLL_MS) : 0);
 	if (moving)
 		return true;

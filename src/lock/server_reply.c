@@ -159,10 +159,11 @@ static void
 reject_young_vote(struct server *s)
 {
 	int64_t age_ms = clock_now_ms() - s->conn.info.born_ms;
-	char age[DURATION_TEXT], left[DURATION_TEXT], why[CONN_WHY];
+	char age[DURATION_TEXT], left[DURATION_TEXT], why[CONN_WHY] = "INFO: ";
 
 	if (s->conn.info.born_ms == 0) {
-		snprintf(why, sizeof(why), "INFO: %.200s", s->conn.info.error);
+		error_copy(why + strlen(why), sizeof(why) - strlen(why),
+		    s->conn.info.error);
 		server_failed(s, VOTE_FORBIDDEN, why);
 		return;
 	}

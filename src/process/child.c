@@ -36,8 +36,10 @@ child_init(struct child *c, const char *token, bool only_command)
 	}
 	c->only_command = only_command;
 	c->kill_ms = c->reap_ms = CLOCK_NEVER;
+	c->call = "mmap";
 	if (tree_init(&c->tree, token) == -1)
 		return -1;
+	c->call = "prctl";
 	return prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 

@@ -15,6 +15,7 @@
 
 struct child {
 	struct tree tree;
+	const char *call;     /* the system call that failed in child_init() */
 	bool terminal;        /* there is a controlling terminal */
 	bool only_command;    /* the caller waits for COMMAND alone */
 	int64_t signalled_ms; /* the last signal that may end COMMAND; 0: none,
@@ -45,7 +46,7 @@ enum child_spawned { CHILD_STARTED, CHILD_NO_FORK, CHILD_NO_EXEC };
 
 /*
  * Call before the lock is taken: examines the terminal, /proc and our children.
- * token is this run's.  Returns 0, or -1 with errno.
+ * token is this run's.  Returns 0, or -1 with errno and c->call.
  */
 int child_init(struct child *, const char *token, bool only_command);
 

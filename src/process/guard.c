@@ -26,6 +26,7 @@ open_pipe(struct guard *g)
 
 	if (g->pipe_fd != -1)
 		return 0;
+	g->call = "pipe2";
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) == -1)
 		return -1;
 	g->pipe_fd = fds[0];
@@ -48,6 +49,7 @@ guard_init(
 		if (argv[i] > last)
 			last = argv[i];
 	g->title_len = (size_t)(last - argv[0]) + strlen(last);
+	g->call = "timerfd_create";
 	g->timer_fd =
 	    timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
 	return g->timer_fd == -1 ? -1 : open_pipe(g);
@@ -113,6 +115,7 @@ guard_start(struct guard *g, const struct tree *t, int64_t kill_ms)
 	if (open_pipe(g) == -1)
 		return -1;
 	w.pipe_fd = g->pipe_fd;
+	g->call = "clone";
 	pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
 	if (pid == -1)
 		return -1;

@@ -25,6 +25,7 @@ struct guard {
 	int pipe_fd;             /* the guard's end; -1 while a guard runs */
 	int timer_fd;            /* the guard's */
 	bool lost;               /* the last guard died */
+	const char *call;        /* the system call that failed last */
 	int64_t ahead_ms;
 	char *title; /* argv's memory, for its name in ps(1) */
 	size_t title_len;
@@ -33,7 +34,7 @@ struct guard {
 /*
  * Opens the descriptors before the lock is taken, since none may be free later.
  * argv is main's.  The guard begins to search for the processes ahead_ms before
- * it kills them.  Returns 0, or -1 with errno.
+ * it kills them.  Returns 0, or -1 with errno and g->call.
  */
 int
 guard_init(struct guard *, struct loop *, int64_t ahead_ms, char *const argv[]);
@@ -41,7 +42,7 @@ guard_init(struct guard *, struct loop *, int64_t ahead_ms, char *const argv[]);
 /*
  * Starts a guard for COMMAND's process tree.  The guard kills that tree at
  * kill_ms (or CLOCK_NEVER), or when we exit without guard_dismiss().  Returns
- * 0, or -1 with errno; the caller may try again.
+ * 0, or -1 with errno and g->call; the caller may try again.
  */
 int guard_start(struct guard *, const struct tree *, int64_t kill_ms);
 

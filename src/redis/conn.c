@@ -18,7 +18,7 @@ static void
 set_why(struct conn *c, enum reply_kind kind, const char *why)
 {
 	c->failure = kind;
-	snprintf(c->why, sizeof(c->why), "%s", why);
+	error_copy(c->why, sizeof(c->why), why);
 }
 
 /* Drops the requests that waited for a redirection. */
@@ -55,15 +55,16 @@ link_closed_cb(void *arg)
 {
 	struct conn *c = arg;
 	const struct link *l = c->link;
+	char why[CONN_WHY - 50];
 
 	c->established = l->established && !c->handshake.at_sentinel;
 	set_why(c, l->failure, l->why);
-	if (l->broken && c->established && !l->replied && !c->address.tls &&
+	if (l->broken && c->established && !*c->answered && !c->address.tls &&
 	    c->address.nat > 0)
 		/* A TLS alert from the server may have been lost. */
 		snprintf(c->why, sizeof(c->why),
-		    "%.200s (if the server uses TLS, use a rediss:// URL)",
-		    l->why);
+		    "%s (if the server uses TLS, use a rediss:// URL)",
+		    error_copy(why, sizeof(why), l->why));
 	down(c);
 }
 
@@ -150,6 +151,7 @@ link_reply_cb(void *arg, struct pending_request *r, const struct reply *reply)
 {
 	struct conn *c = arg;
 
+	*c->answered = *c->answered || reply->kind != REPLY_LOST;
 	if (reply->tag >= 0)
 		take_reply(c, r, reply);
 	else if (reply->kind == REPLY_LOST)
@@ -241,6 +243,7 @@ conn_init(struct conn *c, struct resolver *resolver,
 	c->address = *address;
 	c->reply_cb = reply_cb;
 	c->arg = arg;
+	c->answered = &c->replied;
 	c->link = &c->links[0];
 	link_init(c->link, resolver->loop, link_reply_cb, link_closed_cb, c);
 	topology_init(&c->topology, resolver, &c->address, found_cb, c);
@@ -366,6 +369,8 @@ conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
 			    "");
 		why = full;
 	}
+	if (error_forgot_script(why))
+		why = "the server forgets scripts";
 	buf[0] = '\0';
 	if (!plain) {
 		if (c->at.port != 0)
@@ -374,12 +379,12 @@ conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
 		len = strlen(buf);
 		if (strncmp(why, buf, len) == 0)
 			len = 0;
-		snprintf(buf + len, CONN_WHY - len, "%s", why);
+		error_copy(buf + len, CONN_WHY - len, why);
 	} else if (strncmp(why, "MOVED ", 6) == 0)
 		snprintf(buf, CONN_WHY,
 		    "%.150s (use a redis+cluster:// URL for a cluster)", why);
 	else
-		snprintf(buf, CONN_WHY, "%s", why);
+		error_copy(buf, CONN_WHY, why);
 	return buf;
 }
 

@@ -55,6 +55,8 @@ struct conn {
 	struct link links[2]; /* the first may be set aside */
 	bool established;     /* the server accepted the last connection */
 	bool good;            /* and has replied to a request */
+	bool replied;         /* a connection has had a reply */
+	bool *answered;       /* &replied, or shared by several of one server */
 	struct handshake handshake;
 	struct server_info info;
 	bool no_script;  /* the server has forgotten the script */

@@ -1,5 +1,6 @@
 /* Servers and their versions use different texts for the same error. */
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "redis/error.h"
@@ -44,6 +45,31 @@ bool
 error_requires_password(const char *error)
 {
 	return strcmp(error, required) == 0;
+}
+
+void
+error_trim(char *text)
+{
+	char *tail = strstr(text, " script: ");
+
+	if (tail != NULL && strstr(tail, ", on @user_script") != NULL)
+		*tail = '\0';
+}
+
+char *
+error_copy(char *buf, size_t size, const char *text)
+{
+	const size_t room = size - sizeof("...");
+	size_t len = room;
+
+	if (strlen(text) < size) {
+		snprintf(buf, size, "%s", text);
+		return buf;
+	}
+	while (len > 0 && text[len] != ' ')
+		len--;
+	snprintf(buf, size, "%.*s...", (int)(len > 0 ? len : room), text);
+	return buf;
 }
 
 enum reply_kind

@@ -3,6 +3,7 @@
 #define ERROR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "redis/reply.h"
 
@@ -14,6 +15,18 @@ enum reply_kind error_kind(const char *text);
  * password depends on the length of the request.
  */
 const char *error_text(const char *text);
+
+/*
+ * Cuts off the end of text where Redis names the line of the script, which
+ * tells users nothing.
+ */
+void error_trim(char *text);
+
+/*
+ * Copies text to buf of size bytes, at least 8.  A text that does not fit ends
+ * behind a word, with "...".  Returns buf.
+ */
+char *error_copy(char *buf, size_t size, const char *text);
 
 /*
  * Returns our own text for an error in reply to AUTH, since the server's may

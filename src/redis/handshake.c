@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "redis/error.h"
 #include "redis/handshake.h"
 
 void
@@ -156,7 +157,7 @@ info_reply(struct server_info *info, const struct reply *reply, int64_t now_ms)
 	int64_t uptime_s = text == NULL ? -1 : info_uptime_s(text);
 
 	if (reply->kind != REPLY_OK) {
-		snprintf(info->error, sizeof(info->error), "%s", reply->text);
+		error_copy(info->error, sizeof(info->error), reply->text);
 	} else if (uptime_s < 0) {
 		snprintf(info->error, sizeof(info->error),
 		    "the server does not report its uptime");

@@ -41,7 +41,7 @@ static void
 set_why(struct link *l, enum reply_kind kind, const char *why)
 {
 	l->failure = kind;
-	snprintf(l->why, sizeof(l->why), "%s", why);
+	error_copy(l->why, sizeof(l->why), why);
 }
 
 void
@@ -247,6 +247,7 @@ hiredis_reply_cb(struct redisAsyncContext *ac, void *value, void *arg)
 		reply.text = l->why[0] != '\0' ? l->why : ac->c.errstr;
 	} else if (r->type == REDIS_REPLY_ERROR) {
 		l->replied = true;
+		error_trim(r->str);
 		reply.kind = error_kind(r->str);
 		reply.text = auth ? error_of_auth(r->str) : error_text(r->str);
 	} else {
@@ -313,6 +314,13 @@ link_open(struct link *l, const char *path, const struct target *to, bool tls)
 		error = errno;
 		set_why(
 		    l, REPLY_LOST, ac == NULL ? strerror(ENOMEM) : ac->errstr);
+		if (ac != NULL && error == EPERM &&
+		    strcmp(l->why, strerror(error)) == 0)
+			/* By a seccomp filter or a firewall. */
+			snprintf(l->why, sizeof(l->why), "%s: %s",
+			    path[0] != '\0' && ac->c.fd == -1 ? "socket" :
+								"connect",
+			    ac->errstr);
 		if (ac != NULL)
 			redisAsyncFree(ac);
 		errno = error;

@@ -254,13 +254,14 @@ describe_wait(const struct lock *l, int64_t aged_ms, int64_t left_ms,
 {
 	const struct lock_state *v = lock_state(l);
 	char what[WAIT_TEXT - 256], where[48] = "", left[DURATION_TEXT];
-	char why[LOCK_WHY];
+	char why[LOCK_WHY], cut[1024];
 	bool limited = left_ms != CLOCK_NEVER;
 
 	if (lock_lacks_quorum(l) || v == NULL) {
 		lock_why(l, why);
-		snprintf(what, sizeof(what), "waiting for the servers: %.1024s",
-		    why[0] != '\0' ? why : "no answer yet");
+		snprintf(what, sizeof(what), "waiting for the servers: %s",
+		    why[0] != '\0' ? error_copy(cut, sizeof(cut), why) :
+				     "no answer yet");
 	} else {
 		place(v, where);
 		if (v->taken)
@@ -280,6 +281,8 @@ report_failed(const struct options *opt, const struct lock *l)
 {
 	char why[LOCK_WHY], rule[ACL_TEXT], password[ADVICE_PASSWORD];
 	const char *advice = opt->servers.hint;
+	char ttl[DURATION_TEXT];
+	bool left = lock_may_be_left(l);
 
 	lock_why(l, why);
 	if (error_denies(why)) {
@@ -291,8 +294,11 @@ report_failed(const struct options *opt, const struct lock *l)
 	if (advice[0] == '\0' && password[0] == '\0' && why[0] != '\0' &&
 	    !lock_was_slow(l))
 		advice = "; see redlock-run --check";
-	warn("%s: not run: %s%s%s", lock_name(l),
-	    why[0] != '\0' ? why : stood_still, advice, password);
+	warn("%s: not run: %s%s%s%s%s", lock_name(l),
+	    why[0] != '\0' ? why : stood_still,
+	    left ? "; the lock may be left for up to " : "",
+	    left ? duration_format(opt->settings.ttl_ms, ttl) : "", advice,
+	    password);
 }
 
 int

@@ -35,6 +35,7 @@ init_locks(struct run *run)
 		.replicas = opt->replicas,
 		.addresses = opt->servers.address,
 		.naddresses = opt->servers.n,
+		.answered = run->answered,
 		.ttl_ms = opt->settings.ttl_ms,
 		.node_timeout_ms = opt->settings.node_timeout_ms,
 		.grace_ms = opt->settings.grace_ms,
@@ -75,8 +76,8 @@ init(struct run *run, const struct options *opt, const struct signals *signals)
 	loop_add(&run->loop, &run->signal_watch);
 	if (guard_init(&run->guard, &run->loop,
 		lease_renewal_ms(opt->settings.ttl_ms), opt->argv) == -1)
-		die(EXIT_OS, "%s: not run: cannot set up the guard: %s",
-		    opt->names.joined, strerror(errno));
+		die(EXIT_OS, "%s: not run: cannot set up the guard: %s: %s",
+		    opt->names.joined, run->guard.call, strerror(errno));
 }
 
 static void
@@ -156,8 +157,8 @@ prepare(struct run *run)
 		    run->opt->message);
 	if (child_init(&run->child, run->owner.token, run->opt->only_command) ==
 	    -1) {
-		warn(
-		    "%s: not run: %s", run->opt->names.joined, strerror(errno));
+		warn("%s: not run: %s: %s", run->opt->names.joined,
+		    run->child.call, strerror(errno));
 		return EXIT_OS;
 	}
 	run->owner.start_ticks = (int64_t)run->child.tree.start;
@@ -174,7 +175,6 @@ acquire(struct run *run, struct exit_how *how)
 {
 	enum lock_outcome outcome;
 	int64_t now, waited_ms;
-	char text[DURATION_TEXT];
 
 	outcome = locks_acquire(&run->locks, &run->owner, wait_end_ms(run),
 	    waiting_cb, &run->waiting);
@@ -183,9 +183,6 @@ acquire(struct run *run, struct exit_how *how)
 		*how = not_acquired(run, outcome, waited_ms);
 		return false;
 	}
-	if (waited_ms > 0)
-		notice("%s: acquired after %s", run->opt->names.joined,
-		    duration_format(waited_ms, text));
 	now = clock_now_ms();
 	run->deadline_ms = locks_deadline_ms(&run->locks);
 	run->acquired_ms = now;
@@ -196,8 +193,7 @@ acquire(struct run *run, struct exit_how *how)
 	run->voted_ms = locks_grant_ms(&run->locks) != 0 ?
 	    now :
 	    run->deadline_ms - lease_valid_ms(run->opt->settings.ttl_ms);
-	for (int i = 0; i < locks_count(&run->locks); i++)
-		report_acquired(locks_at(&run->locks, i), now - run->asked_ms);
+	run->waited_ms = waited_ms;
 	return true;
 }
 
@@ -213,6 +209,36 @@ grant_has_passed(struct run *run)
 		return false;
 	locks_drop_grant(&run->locks);
 	return true;
+}
+
+static void
+report_wait(const struct run *run)
+{
+	char text[DURATION_TEXT];
+
+	if (run->waited_ms > 0)
+		notice("%s: acquired after %s", run->opt->names.joined,
+		    duration_format(run->waited_ms, text));
+	for (int i = 0; i < locks_count(&run->locks); i++)
+		report_acquired(
+		    locks_at(&run->locks, i), run->acquired_ms - run->asked_ms);
+}
+
+/*
+ * Returns whether the locks that we hold settle the run: COMMAND can start, or
+ * a signal that arrived until now has cancelled it.  If not, acquire again.
+ */
+static bool
+ready(struct run *run)
+{
+	forward_signals(run);
+	if (run->cancelled != 0)
+		return true;
+	if (grant_has_passed(run))
+		return false;
+	report_wait(run);
+	/* A message may have had to wait for room. */
+	return !grant_has_passed(run);
 }
 
 /*
@@ -351,9 +377,7 @@ run_locked(struct run *run)
 	do {
 		if (!acquire(run, &how))
 			return how;
-		/* A signal that arrived until now still cancels the run. */
-		forward_signals(run);
-	} while (run->cancelled == 0 && grant_has_passed(run));
+	} while (!ready(run));
 	if (start(run, &how))
 		how = supervise(run);
 	return release(run, how);

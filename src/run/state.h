@@ -22,12 +22,14 @@ struct run {
 	struct signals signals;
 	struct loop_watch signal_watch;
 	struct locks locks;
+	bool answered[LOCK_SERVERS]; /* see struct lock_config */
 	struct owner owner;
 	struct waiting waiting;
 	struct child child;
 	struct guard guard;
 	struct degraded degraded;
 	int cancelled;          /* the signal that cancelled the start, or 0 */
+	int64_t waited_ms;      /* how long that took, if it was announced */
 	int64_t asked_ms;       /* when the first lock was requested */
 	int64_t acquired_ms;    /* when all locks were held */
 	int64_t voted_ms;       /* when the votes that count were requested */

@@ -223,10 +223,10 @@ guard_step(struct run *run, int64_t now)
 	if (guard_start(g, &run->child.tree, guard_kill_ms(run)) == 0)
 		return CLOCK_NEVER;
 	if (!run->guard_reported)
-		warn("%s: cannot start the guard: %s; until a retry "
+		warn("%s: cannot start the guard: %s: %s; until a retry "
 		     "succeeds, processes of %s run on if redlock-run is "
 		     "killed",
-		    run->opt->names.joined, strerror(errno),
+		    run->opt->names.joined, g->call, strerror(errno),
 		    run->owner.command);
 	run->guard_reported = true;
 	return run->guard_ms;

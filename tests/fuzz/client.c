@@ -134,7 +134,7 @@ run_locked(const struct options *opt, const struct owner *owner)
 		hold_locks(world.now_ms + 2 * opt->settings.ttl_ms);
 		world.cancel_cb = NULL;
 		locks_failing(&locks);
-		report_loss(locks.about, text, sizeof(text));
+		report_loss(locks.about, 2100, text, sizeof(text));
 		warn("%s", text);
 		locks_release(&locks, opt->min_hold_ms, " ran=1 ended=exited");
 		report_released(locks.about, 1);

@@ -200,3 +200,21 @@ each_call() {
 @test "a run keeps its lock, whichever system call fails during a renewal" {
 	each_call renewed 'vfork()'
 }
+
+@test "a system call that a seccomp filter refuses is named" {
+	local call
+	compile_once denied
+	for call in clone connect pipe2 poll prctl socket timerfd_create; do
+		run --separate-stderr "$compiled/denied" "$call" \
+		    "$REDLOCK_RUN" -k "$call" -t 1s -- true
+		((status != 99))
+		# The guard of a short run comes too late to be missed.
+		[[ $call != clone ]] ||
+			run --separate-stderr "$compiled/denied" clone \
+			    "$REDLOCK_RUN" -k clone -- sleep 0.3
+		[[ $stderr == *"${call%_create}"*': Operation not permitted'* ]] || {
+			echo "$call: $stderr" >&2
+			return 1
+		}
+	done
+}

@@ -8,6 +8,7 @@
 load ../lib/one_redis
 load ../lib/process
 load ../lib/queue
+load ../lib/faults
 
 setup() {
 	redis_reset
@@ -61,6 +62,24 @@ progress_dialogue() {
 		type $wait 300ms -- echo inside
 		see inside
 		unseen acquired|behind
+	END
+}
+
+@test "a grant that has passed before COMMAND starts is not reported as acquired" {
+	local preload
+	preload erased
+	export preload
+	progress_dialogue <<-'END'
+		type LD_PRELOAD=$preload $wait inf -t 1s -- env -u LD_PRELOAD echo inside
+		shows ^a: 1st of 1, behind
+		check touch over
+		see Stopped
+		see @@
+		until not held
+		type fg
+		see inside
+		shows acquired after \d+s$
+		hides acquired after[\s\S]*acquired after
 	END
 }
 

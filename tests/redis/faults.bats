@@ -666,3 +666,69 @@ print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' \
 	fi
 	not held a
 }
+
+@test "the hint at TLS is only for a server that has never answered, to any lock" {
+	local proxy port
+	# Passes one connection on, and resets all later ones.
+	/usr/bin/python3 - "$BATS_FILE_TMPDIR/redis.sock" >port 3>&- 4>&- <<-'END' &
+		import socket, struct, sys, threading
+		def pump(a, b):
+		    while data := a.recv(65536):
+		        b.sendall(data)
+		l = socket.socket()
+		l.bind(("127.0.0.1", 0))
+		l.listen(8)
+		print(l.getsockname()[1], flush=True)
+		c, s = l.accept()[0], socket.socket(socket.AF_UNIX)
+		s.connect(sys.argv[1])
+		for ends in (c, s), (s, c):
+		    threading.Thread(target=pump, args=ends, daemon=True).start()
+		while True:
+		    c = l.accept()[0]
+		    c.recv(1)
+		    c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+		        struct.pack("ii", 1, 0))
+		    c.close()
+	END
+	proxy=$!
+	eventually test -s port
+	port=$(<port)
+	run -69 --separate-stderr redlock -r "redis://127.0.0.1:$port" \
+	    -k a -k b -- touch started
+	says 'b: not run: ' 'Connection reset by peer'
+	[[ $stderr != *rediss* ]]
+	refused_with 69 -r "redis://127.0.0.1:$port"
+	says 'Connection reset by peer (if the server uses TLS, use a rediss:// URL)'
+	kill -KILL "$proxy"
+	eventually not held a
+}
+
+@test "no message quotes NOSCRIPT, or the line of a script" {
+	rude redis pass
+	redlock -r "$rude_url" -k a -- true
+	rude_mode 'say -NOSCRIPT No matching script. Please use EVAL.\r\n'
+	refused_with 69 -r "$rude_url" -w 1500ms
+	says 'the server forgets scripts'
+	[[ $stderr != *NOSCRIPT* ]]
+	redis replicaof 127.0.0.1 1
+	refused_with 69
+	says READONLY
+	[[ $stderr != *script* ]]
+	redis replicaof no one
+}
+
+@test "an error that is cut ends behind a word, with ..." {
+	rude - "say -ERR$(printf ' word%.0s' {1..100})\\r\\n"
+	refused_with 69 -r "$rude_url"
+	says ' word...; '
+}
+
+@test "without a reply the lock may be left for one lease, and the message says so" {
+	redis_freeze
+	refused_with 69 -t 1s
+	says 'the lock may be left for up to 1s; see redlock-run --check'
+	redis_thaw
+	eventually redis ping
+	refused_with 69 -r unix:///nowhere -t 1s
+	[[ $stderr != *'may be left'* ]]
+}

@@ -1,0 +1,58 @@
+/* The texts of errors as users read them. */
+#include "../../src/redis/error.c"
+#include "tap.h"
+
+static void
+trimmed(const char *text, const char *want)
+{
+	char *copy = tap_bytes(text, strlen(text) + 1);
+
+	error_trim(copy);
+	SAME_TEXT(copy, want);
+	free(copy);
+}
+
+static void
+trims(void)
+{
+	trimmed("READONLY You can't write against a read only replica. "
+		"script: 8d1f5f9e1c5d4f3f9a1e, on @user_script:7.",
+	    "READONLY You can't write against a read only replica.");
+	trimmed("OOM command not allowed script: f_1, on @user_script: 7.",
+	    "OOM command not allowed");
+	trimmed("ERR script: killed", "ERR script: killed");
+	trimmed("ERR unknown command", "ERR unknown command");
+	trimmed("", "");
+}
+
+static void
+copied(size_t size, const char *text, const char *want)
+{
+	char *buf = calloc(1, size);
+
+	CHECK(error_copy(buf, size, text) == buf);
+	SAME_TEXT(buf, want);
+	free(buf);
+}
+
+static void
+cuts(void)
+{
+	copied(20, "Connection refused", "Connection refused");
+	copied(19, "Connection refused", "Connection refused");
+	copied(18, "Connection refused", "Connection...");
+	copied(13, "one two three four", "one two...");
+	copied(8, "Connection refused", "Conn...");
+	copied(8, "", "");
+}
+
+int
+main(void)
+{
+	static const struct tap_test tests[] = {
+		{ "the place in a script is cut off", trims },
+		{ "a text that is cut ends behind a word, with ...", cuts },
+	};
+
+	return TAP_MAIN(tests);
+}
