@@ -79,7 +79,9 @@ show_probe(struct table *t, size_t row, const struct probe *p)
 			off_ms < 0 ? "-" :
 				     "",
 		    duration_format(off_ms < 0 ? -off_ms : off_ms, text));
-	if (p->rtt_us >= 0)
+	if (p->rtt_us >= 0 && p->rtt_us < 1000)
+		table_cell(t, row, RTT, "%dus", (int)p->rtt_us);
+	else if (p->rtt_us >= 0)
 		table_cell(t, row, RTT, "%" PRId64 ".%02dms", p->rtt_us / 1000,
 		    (int)(p->rtt_us % 1000 / 10));
 }

@@ -264,8 +264,18 @@ static void
 judge_persistence(
     struct findings *v, const struct probe *p, int n, const struct options *opt)
 {
-	if (p->appends || (n > 1 && opt->settings.grace_ms > 0))
+	if (n > 1 && opt->settings.grace_ms > 0)
 		return;
+	if (p->appends && (p->fsync[0] == '\0' || !strcmp(p->fsync, "always")))
+		return;
+	if (p->appends) {
+		add(v, LEVEL_NOTE,
+		    "a crash of its machine may forget a lock of the last "
+		    "seconds (appendfsync %s); set appendfsync always, or "
+		    "use %s",
+		    p->fsync, n > 1 ? "a --restart-grace" : "three servers");
+		return;
+	}
 	add(v, LEVEL_NOTE,
 	    "a restart may forget a lock that is held (appendonly no); set "
 	    "appendonly yes and appendfsync always, or use %s",

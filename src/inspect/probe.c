@@ -76,7 +76,7 @@ probe_tried(struct probe *p, int i, int pattern, enum reply_kind kind,
 		    bit;
 	else if (kind == REPLY_ERROR && strncmp(error, "ERR ", 4) != 0 &&
 	    p->unable[0] == '\0')
-		snprintf(p->unable, sizeof(p->unable), "%s", error);
+		error_copy(p->unable, sizeof(p->unable), error);
 }
 
 static struct probe *
@@ -103,9 +103,31 @@ info_replied(struct query_server *s, size_t i, const struct reply *a)
 	if (a->kind == REPLY_DENIED && !error_denies(a->text))
 		query_server_fail(s, a->kind, a->text);
 	else if (a->kind != REPLY_OK)
-		snprintf(p->silent, sizeof(p->silent), "%s", a->text);
+		error_copy(p->silent, sizeof(p->silent), a->text);
 	else if (info == NULL || !probe_read_info(p, info))
 		query_server_malformed(s);
+	return false;
+}
+
+/* A user without CONFIG leaves this unknown. */
+static int
+send_fsync(struct query_server *s, size_t i)
+{
+	const char *const argv[] = { "CONFIG", "GET", "appendfsync" };
+
+	return conn_command(&s->conn, (int)i, 3, argv);
+}
+
+static bool
+fsync_replied(struct query_server *s, size_t i, const struct reply *a)
+{
+	struct probe *p = probe_of(s);
+	const char *value;
+
+	(void)i;
+	value = a->kind == REPLY_OK ? reply_string(a, 1, NULL) : NULL;
+	if (value != NULL)
+		snprintf(p->fsync, sizeof(p->fsync), "%s", value);
 	return false;
 }
 
@@ -227,6 +249,7 @@ probe_servers(struct probe *probes, struct query *q)
 			    .tries = RIGHTS_ALL };
 	}
 	query_send(q, 1, send_info, info_replied);
+	query_send(q, 1, send_fsync, fsync_replied);
 	query_send(q, 1, send_time, time_replied);
 	query_send(q, 2 * RIGHTS, send_right, right_replied);
 	for (int i = 0; i < q->nservers; i++) {

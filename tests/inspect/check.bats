@@ -383,10 +383,21 @@ allow_as_told() {
 	finds note 'a restart may forget a lock that is held (appendonly no)'
 	finds note 'it is on this machine, so a lock guards this machine only'
 	redis config set appendonly yes
+	redis config set appendfsync everysec
+	redis acl setuser default '+config|get'
 	check 0
 	not grep 'a restart may forget' <<<"$output"
+	finds note 'a crash of its machine may forget a lock of the last seconds (appendfsync everysec); set appendfsync always, or use three servers'
+	redis config set appendfsync always
+	check 0
+	not grep 'may forget' <<<"$output"
 	[[ $(row "$REDLOCK_REDIS") == *' aof noeviction' ]]
 	check 0 -r "$b" -r "$c" --restart-grace 0
 	finds note "$c: note: 2 servers survive no more failures than 1 do"
 	finds note "$b: note: all servers are on this machine"
+}
+
+@test "--check: a round trip of less than a millisecond is in microseconds" {
+	run --separate-stderr redlock --check
+	[[ ${lines[1]} =~ \ ([1-9][0-9]{0,2}us|[1-9][0-9]*\.[0-9]{2}ms)\  ]]
 }

@@ -335,10 +335,21 @@ persistence(void)
 	all[0].informed = false;
 	CHECK(findings_persistence(&all[0]) == NULL);
 
+	fit(1);
+	snprintf(all[0].fsync, sizeof(all[0].fsync), "always");
+	judge();
+	NOTHING(0);
+	snprintf(all[0].fsync, sizeof(all[0].fsync), "everysec");
+	judge();
+	ONLY(0, LEVEL_NOTE, "a crash of its machine may forget a lock");
+
 	fit(3);
 	all[1].appends = false;
+	snprintf(all[2].fsync, sizeof(all[2].fsync), "everysec");
 	judge();
 	NOTHING(1);
+	NOTHING(2);
+	all[2].fsync[0] = '\0';
 	opt.settings.grace_ms = 0;
 	judge();
 	NOTHING(0);
