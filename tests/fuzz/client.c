@@ -15,6 +15,7 @@
 #include "run/waiting.h"
 #include "inspect/history.h"
 #include "inspect/lockinfo.h"
+#include "inspect/metrics.h"
 #include "inspect/status.h"
 
 #define KINDS 5
@@ -260,8 +261,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int mode, before = dup(STDIN_FILENO), after;
 
 	close(before);
+	if (knows_secret(data, size))
+		return 0;
 	world_begin(data, size);
-	mode = take() % 8;
+	mode = take() % 9;
 	choose_options(&opt);
 	switch (mode) {
 	case 4:
@@ -272,6 +275,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		opt.names.n -= take() & 1;
 		opt.rows = 50;
 		opt.all = take() & 1;
+		opt.failed = take() & 1;
+		opt.since_ms = take() & 1 ? 3600000 : 0;
 		if (opt.names.n == 1 && !opt.all && (take() & 1))
 			opt.max_age_ms = 3600000;
 		ask(&opt, history_run);
@@ -282,6 +287,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 7:
 		ask(&opt, check_run);
+		break;
+	case 8:
+		opt.names.n -= take() & 1;
+		ask(&opt, metrics_run);
 		break;
 	default:
 		run(&opt);
