@@ -232,6 +232,24 @@ step_back() {
 	done
 }
 
+# Sets the clock of the only server back while the lock is in a cooldown, which
+# would last for so much longer.  A contender that is refused cuts it.
+step_back_cooldown() {
+	local ms=$(((RANDOM * 32768 + RANDOM) % 3500000 + 100000)) left=
+	settle
+	CHAOS_SIDE=0 timeout 20 "$CHAOS_RUN" -q -k chaos -t "${ttl}ms" \
+	    --min-hold 2s -w 10 -r "unix://$CHAOS_DIR/1.sock" -- \
+	    "$CHAOS_SELF" command 20 '' -x || return 0
+	injected "set the clock of server 1 back by $ms ms under a cooldown"
+	step_clock 1 -$ms
+	for _ in {1..100}; do
+		left=$(ask 1 pttl "$key")
+		((${left:-0} > 3000 && !over)) || return 0
+		pass 100
+	done
+	note "UNEXPECTED lease of $left ms after a cooldown of 2 s"
+}
+
 # Sets clocks forward: all leases on these servers end, as if they were flushed.
 # The holder's COMMAND is stopped, so that the lock is not released meanwhile.
 step_forward() {
@@ -404,6 +422,7 @@ list_faults() {
 	((minority < 1)) || kinds+=(freeze_servers freeze_servers
 		cut_off cut_off kill_server kill_server kill_server
 		raise_fence raise_fence flush)
+	((minority || !CHAOS_CLOCKS)) || kinds+=(step_back_cooldown)
 	# No other contender may have a lock on those servers.
 	case $CHAOS_MODE in
 	three | five) ((!CHAOS_CLOCKS)) || kinds+=(step_forward) ;;
