@@ -131,6 +131,30 @@ cut_off() {
 	done
 }
 
+# No name gets an answer: new runs fail, those that hold the lock go on.
+silence_dns() {
+	local ms=$((RANDOM % 2000 + 200))
+	injected "stop the name servers for $ms ms"
+	kill -STOP "${name_servers[@]}"
+	later "$ms" kill -CONT "${name_servers[@]}"
+}
+
+# A server moves to its other address, and connections to the old one hang.
+move_address() {
+	local i side old new
+	choose 1 || return
+	i=${chosen[0]}
+	((i != broken)) || return
+	old=${last_digit[i]:-1} new=$((4 - ${last_digit[i]:-1}))
+	injected "move server $i to address $new"
+	last_digit[i]=$new
+	for side in "${sides[@]}"; do
+		ip addr del "10.$side.$i.$old/24" dev "l$side.$i"
+		ip addr replace "10.$side.$i.$new/24" dev "l$side.$i"
+		write_zone "$side"
+	done
+}
+
 kill_connections() {
 	local i
 	choose $((RANDOM % 5 + 1))
@@ -419,6 +443,7 @@ list_faults() {
 		'strike STOP both' 'strike STOP command' 'strike STOP any'
 		'strike KILL holder' 'strike KILL any')
 	((!CHAOS_CLOCKS)) || kinds+=(step_back)
+	((!CHAOS_NETWORK)) || kinds+=(silence_dns move_address)
 	((minority < 1)) || kinds+=(freeze_servers freeze_servers
 		cut_off cut_off kill_server kill_server kill_server
 		raise_fence raise_fence flush)
