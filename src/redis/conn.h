@@ -48,7 +48,7 @@ struct conn {
 	bool again;              /* it failed, but another try may succeed */
 
 	struct topology topology;
-	struct endpoint at; /* the server that we are connected to */
+	struct endpoint at;       /* the server that we are connected to */
 	struct redirect redirect; /* the last redirection */
 
 	struct link *link;    /* the present one */

@@ -129,12 +129,15 @@ resolver_init(struct resolver *r, struct loop *loop)
 void
 resolver_release(struct resolver *r)
 {
-	struct lookup *l;
+	struct lookup *l, *next;
 
-	while ((l = r->lookups) != NULL) {
-		unlist(l);
+	for (l = r->lookups; l != NULL; l = next) {
+		next = l->next;
+		loop_remove(r->loop, &l->watch);
 		lookup_drop(l);
 	}
+	r->lookups = NULL;
+	r->nlookups = 0;
 }
 
 void

@@ -60,8 +60,10 @@ set_all(const struct variable vars[VARIABLES])
 			env[n++] = *old;
 	for (int i = 0; i < VARIABLES; i++)
 		if (asprintf(&env[n++], "%s=%s", vars[i].name, vars[i].value) ==
-		    -1)
+		    -1) {
+			free(env);
 			return -1;
+		}
 	env[n] = command_pid;
 	environ = env;
 	return 0;

@@ -9,7 +9,7 @@
 #include "tap.h"
 
 static char busy[256]; /* the names being looked up, with blanks around */
-static int begun;      /* how many lookups there have been */
+static int begun;      /* how many were begun */
 static bool no_threads;
 
 int
