@@ -155,6 +155,20 @@ move_address() {
 	done
 }
 
+# What a NAT between one side and some servers knows is gone: its connections are
+# silent, and new ones work.  When that is over, late packets come through.
+forget_connections() {
+	local i ports side=${sides[RANDOM % 2]} ms=$((RANDOM % 3000 + 300))
+	choose $((RANDOM % 5 + 1))
+	for i in "${chosen[@]}"; do
+		mapfile -t ports < <(list_ports "$side" "$i")
+		((${#ports[@]})) || continue
+		injected "forget ${#ports[@]} connections of $side to server $i for $ms ms"
+		silence add "$side" "$i" "${ports[@]}"
+		later "$ms" silence del "$side" "$i" "${ports[@]}"
+	done
+}
+
 kill_connections() {
 	local i
 	choose $((RANDOM % 5 + 1))
@@ -442,6 +456,7 @@ list_faults() {
 		'strike STOP holder' 'strike STOP holder' 'strike STOP both'
 		'strike STOP both' 'strike STOP command' 'strike STOP any'
 		'strike KILL holder' 'strike KILL any')
+	((!CHAOS_NETWORK)) || kinds+=(forget_connections forget_connections)
 	((!CHAOS_CLOCKS)) || kinds+=(step_back)
 	((!CHAOS_NETWORK)) || kinds+=(silence_dns move_address)
 	((minority < 1)) || kinds+=(freeze_servers freeze_servers
