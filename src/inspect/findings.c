@@ -88,7 +88,9 @@ local(const struct address *a)
 static void
 judge_failure(struct findings *v, const struct probe *p)
 {
-	if (p->failure != REPLY_DENIED)
+	if (p->failure != REPLY_DENIED && strstr(p->why, "raise --ttl") != NULL)
+		add(v, LEVEL_BAD, "it cannot be used: %s", p->why);
+	else if (p->failure != REPLY_DENIED)
 		add(v, LEVEL_BAD,
 		    "it cannot be used (%s); check that it runs and is "
 		    "reachable from here, or name another with -r",

@@ -90,9 +90,17 @@ query_server_step(struct query_server *s)
 	}
 	if (s->failure != REPLY_OK || s->replied == q->requests)
 		return true;
+	if (!s->accepted && s->conn.state == CONN_READY &&
+	    conn_connected(&s->conn)) {
+		s->accepted = true;
+		begin_time(s, 1);
+	}
 	if (now >= s->end_ms) {
-		snprintf(why, sizeof(why), "no answer within %s",
-		    duration_format(q->opt->settings.node_timeout_ms, text));
+		conn_silence(&s->conn,
+		    duration_format(q->opt->settings.node_timeout_ms, text),
+		    lease_timeout_hint(q->opt->settings.ttl_ms,
+			q->opt->settings.node_timeout_ms),
+		    why);
 		conn_close(&s->conn, why);
 	}
 	if (s->conn.state == CONN_DOWN) {
@@ -102,6 +110,7 @@ query_server_step(struct query_server *s)
 		}
 		s->sent = s->replied;
 		begin_time(s, s->conn.topology.untried);
+		s->accepted = false;
 		conn_open(&s->conn);
 		s->looks_up = conn_looks_up(&s->conn);
 	}

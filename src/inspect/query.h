@@ -34,6 +34,7 @@ struct query_server {
 	size_t sent; /* requests of this round */
 	size_t replied;
 	bool looks_up;           /* its connection waits for a lookup */
+	bool accepted;           /* the server has accepted the connection */
 	int64_t end_ms;          /* it fails if it is silent until then */
 	enum reply_kind failure; /* REPLY_OK: no failure yet */
 	char why[CONN_WHY];      /* why it has failed */

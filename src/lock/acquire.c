@@ -240,7 +240,8 @@ lock_begin(struct lock *l, const struct owner *owner, int64_t wait_end_ms)
 	    0 :
 	    1 + (int)(l->proposal_us % l->lease.capacity);
 	l->lease.phase = PHASE_ACQUIRE;
-	l->phase_end_ms = clock_now_ms() + l->lease.node_timeout_ms;
+	l->phase_end_ms =
+	    clock_now_ms() + PHASE_TIMEOUTS * l->lease.node_timeout_ms;
 	if (l->phase_end_ms < wait_end_ms)
 		l->phase_end_ms = wait_end_ms;
 }
@@ -254,7 +255,7 @@ last_call(struct lock *l, int64_t now)
 {
 	l->contest.last_called = true;
 	l->contest.extended = false;
-	l->phase_end_ms = now + l->lease.node_timeout_ms;
+	l->phase_end_ms = now + PHASE_TIMEOUTS * l->lease.node_timeout_ms;
 	for (int i = 0; i < l->lease.nservers; i++) {
 		struct server *s = &l->servers[i];
 

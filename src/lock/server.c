@@ -170,9 +170,14 @@ note_failure(struct server *s, const char *why)
 static int64_t
 answer_end_ms(const struct server *s, int64_t sent_ms)
 {
-	return s->grant.length_ms != 0 && s->lease->phase == PHASE_HOLD ?
-	    grant_give_up_ms(s, sent_ms) :
-	    sent_ms + s->lease->node_timeout_ms;
+	const struct lease *l = s->lease;
+	bool text = s->in_flight.first_sent_ms != 0;
+
+	if (s->grant.length_ms != 0 && l->phase == PHASE_HOLD)
+		return grant_give_up_ms(s, sent_ms);
+	return sent_ms +
+	    (text && l->phase == PHASE_ACQUIRE ? TEXT_TIMEOUTS : 1) *
+	    l->node_timeout_ms;
 }
 
 /*
@@ -191,22 +196,35 @@ excused(struct server *s)
 	return true;
 }
 
+/* Writes how far we got without an answer, and what helps. */
+static void
+explain_silence(const struct server *s, char why[CONN_WHY])
+{
+	const struct lease *l = s->lease;
+	char text[DURATION_TEXT];
+	const char *hint = "";
+
+	if (l->phase == PHASE_ACQUIRE)
+		hint = lease_timeout_hint(l->ttl_ms, l->node_timeout_ms);
+	else if (s->release.second_ms != 0)
+		hint = ", not on a second connection either";
+	conn_silence(
+	    &s->conn, duration_format(l->node_timeout_ms, text), hint, why);
+}
+
 /* Handles a request that was not answered in time. */
 static void
 server_unanswered(struct server *s)
 {
 	const struct lease *l = s->lease;
-	char text[DURATION_TEXT], why[CONN_WHY];
+	char why[CONN_WHY];
 
 	if (s->in_flight.kind == REQUEST_WAIT) {
 		/* A blocked connection accepts no further request. */
 		conn_close(&s->conn, NULL);
 		return;
 	}
-	snprintf(why, sizeof(why), "no answer within %s%s",
-	    duration_format(l->node_timeout_ms, text),
-	    s->release.second_ms != 0 ? ", not on a second connection either" :
-					"");
+	explain_silence(s, why);
 	note_failure(s, why);
 	if (s->in_flight.kind == REQUEST_RELEASE) {
 		/* It may still be executed, behind an acquire. */
@@ -220,6 +238,8 @@ server_unanswered(struct server *s)
 		 */
 		if (l->phase != PHASE_HOLD && l->wait_end_ms == 0 &&
 		    (s->conn.good || s->conn.topology.untried == 0)) {
+			if (s->vote == VOTE_PENDING)
+				server_failed(s, VOTE_UNAVAILABLE, why);
 			s->in_flight.give_up_ms = CLOCK_NEVER;
 			return;
 		}
@@ -306,13 +326,15 @@ void
 server_open(struct server *s, int64_t now)
 {
 	s->grant.nonce = 0; /* the nonce holds only for one connection */
+	s->in_flight.first_sent_ms = 0;
 	s->in_flight.give_up_ms =
 	    connected_end_ms(s, s->conn.topology.untried, now);
 	s->link.opened = true;
 	s->link.at_start = !s->lease->voted;
+	s->link.accepted = false;
 	s->link.opened_ms = now;
 	s->link.replied = false;
-	s->in_flight.excused_ms = s->in_flight.first_sent_ms = 0;
+	s->in_flight.excused_ms = 0;
 	conn_open(&s->conn);
 	s->link.looks_up = conn_looks_up(&s->conn);
 }
@@ -384,6 +406,24 @@ server_next_request(const struct server *s, int64_t now)
 }
 
 /*
+ * Once the server has accepted the connection, an acquire that waits for that has
+ * a node timeout of its own.  While the lock is held, they share one, and while
+ * other addresses are untried.
+ */
+static void
+begin_answer(struct server *s, int64_t now)
+{
+	if (s->link.accepted || s->lease->phase != PHASE_ACQUIRE ||
+	    s->conn.state != CONN_READY || !conn_connected(&s->conn))
+		return;
+	s->link.accepted = true;
+	if (s->in_flight.kind != REQUEST_NONE &&
+	    s->in_flight.give_up_ms != CLOCK_NEVER &&
+	    s->conn.topology.untried == 0)
+		s->in_flight.give_up_ms = answer_end_ms(s, now);
+}
+
+/*
  * Gives up a request that is not answered in time, and handles a lost
  * connection.
  */
@@ -392,6 +432,7 @@ check_connection(struct server *s, int64_t now)
 {
 	conn_sweep(&s->conn);
 	note_lookup_end(s, now);
+	begin_answer(s, now);
 	if (s->link.opened && s->conn.state != CONN_DOWN &&
 	    loop_seen_ms(s->conn.link->loop) >= s->in_flight.give_up_ms &&
 	    !excused(s))

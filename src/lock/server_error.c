@@ -77,7 +77,8 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 	s->in_flight.first_kind = kind;
 	if (!s->in_flight.extended) {
 		s->in_flight.extended = true;
-		s->in_flight.excused_ms = now + s->lease->node_timeout_ms;
+		s->in_flight.excused_ms =
+		    now + TEXT_TIMEOUTS * s->lease->node_timeout_ms;
 	}
 	return true;
 }

@@ -10,10 +10,18 @@
 #include "protocol/state.h"
 #include "redis/conn.h"
 
-#define POLL_MS          20 /* between requests during a split vote, at least */
-#define CONTEST_TIMEOUTS 3  /* node timeouts for a split vote, at most */
-#define BEAT_TIMEOUTS    2  /* node timeouts until a candidate counts as dead */
-#define HEARTBEAT_MS     15000 /* until a silent waiter counts as dead */
+#define POLL_MS 20 /* between requests during a split vote, at least */
+/*
+ * In node timeouts: the look-up, the connection with its handshake, and the
+ * request; until a candidate counts as dead; for a split vote, at most.
+ */
+#define PHASE_TIMEOUTS   3
+#define BEAT_TIMEOUTS    (PHASE_TIMEOUTS + 1)
+#define CONTEST_TIMEOUTS (BEAT_TIMEOUTS + 1)
+
+/* For an acquire with its script's text, which takes several round trips. */
+#define TEXT_TIMEOUTS 2
+#define HEARTBEAT_MS  15000 /* until a silent waiter counts as dead */
 
 enum request_kind {
 	REQUEST_NONE,
@@ -50,6 +58,7 @@ struct server {
 	struct {
 		bool opened;   /* and not yet found closed */
 		bool looks_up; /* it waits for a lookup */
+		bool accepted; /* by the server, which was noticed */
 		bool replied;  /* it has carried a reply */
 		bool reopen;   /* one has worked: reopen at once */
 		bool at_start; /* it was opened before any server had voted */

@@ -100,17 +100,21 @@ free_slot(const struct lock *l, int64_t now, const struct server **lone)
 }
 
 /*
- * Whether a grant is older than the node timeout, the longest that we wait for
- * any reply.
+ * Whether a grant is older than the longest that we wait: for its own reply, and
+ * for the connection and the reply of another server.
  */
 static bool
 grant_is_stale(const struct lock *l, int64_t now)
 {
+	int64_t most_ms = l->lease.node_timeout_ms;
+
+	if (l->lease.nservers > 1)
+		most_ms *= PHASE_TIMEOUTS;
 	for (int i = 0; i < l->lease.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (server_vote(s) == VOTE_GRANTED &&
-		    now > s->sent_ms + l->lease.node_timeout_ms)
+		    now > s->sent_ms + most_ms)
 			return true;
 	}
 	return false;

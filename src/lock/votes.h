@@ -36,7 +36,7 @@ struct tally {
 	bool extended;    /* the time was extended for the last time */
 	bool has_ticket;
 	bool half_left; /* at least half of the lease is left */
-	bool stale;     /* a grant is older than the node timeout */
+	bool stale;     /* a grant is older than any wait for a server */
 };
 
 enum action {

@@ -77,9 +77,23 @@ lease_grant_kill_after_ms(
 	    lease_kill_after_ms(ttl_ms, kill_after_ms), length_ms / 10);
 }
 
-/* A tenth of the lease, from 50 ms to 3 s. */
+#define NODE_TIMEOUT_MIN_MS 50
+#define NODE_TIMEOUT_MAX_MS 3000
+
+/* A tenth of the lease within these limits. */
 int64_t
 lease_node_timeout_ms(int64_t ttl_ms)
 {
-	return ttl_ms < 500 ? 50 : at_most(ttl_ms / 10, 3000);
+	return ttl_ms < 10 * NODE_TIMEOUT_MIN_MS ?
+	    NODE_TIMEOUT_MIN_MS :
+	    at_most(ttl_ms / 10, NODE_TIMEOUT_MAX_MS);
+}
+
+const char *
+lease_timeout_hint(int64_t ttl_ms, int64_t node_timeout_ms)
+{
+	return node_timeout_ms == ttl_ms / 10 &&
+		node_timeout_ms < NODE_TIMEOUT_MAX_MS ?
+	    " (a tenth of --ttl); raise --ttl or --node-timeout" :
+	    "";
 }

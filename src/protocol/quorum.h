@@ -55,4 +55,10 @@ int64_t lease_grant_kill_after_ms(
 /* Returns the default of --node-timeout. */
 int64_t lease_node_timeout_ms(int64_t ttl_ms);
 
+/*
+ * Returns what to write behind a node timeout that was too short: with the
+ * advice to raise it, if it is the tenth of a short lease.
+ */
+const char *lease_timeout_hint(int64_t ttl_ms, int64_t node_timeout_ms);
+
 #endif

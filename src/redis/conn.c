@@ -388,6 +388,24 @@ conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
 	return buf;
 }
 
+char *
+conn_silence(const struct conn *c, const char *within, const char *hint,
+    char buf[CONN_WHY])
+{
+	bool others = conn_looks_up(c) || link_tls_awaited(c->link);
+	const char *what = others || c->good ?
+	    "no answer" :
+	    !link_reached(c->link) ?
+	    "no connection" :
+	    c->state == CONN_HANDSHAKE ?
+	    "connected, but no reply to the handshake" :
+	    "connected, but no reply";
+
+	snprintf(buf, CONN_WHY, "%s within %.32s%s", what, within,
+	    others ? "" : hint);
+	return buf;
+}
+
 void
 conn_close(struct conn *c, const char *why)
 {

@@ -98,6 +98,14 @@ bool conn_connected(const struct conn *);
  */
 char *conn_explain(const struct conn *, const char *why, char buf[CONN_WHY]);
 
+/*
+ * Writes to buf how far the connection has come without a reply within that
+ * time, and behind it the hint: "connected, but no reply within 300ms". No hint
+ * where conn_close() adds the resolver or TLS.  Returns buf.
+ */
+char *conn_silence(const struct conn *, const char *within, const char *hint,
+    char buf[CONN_WHY]);
+
 /* Returns when the oldest request without a reply was sent, or CLOCK_NEVER. */
 int64_t conn_unanswered_ms(const struct conn *);
 

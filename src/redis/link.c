@@ -345,6 +345,18 @@ link_connected(const struct link *l)
 	return l->ac != NULL && accepted(l);
 }
 
+bool
+link_reached(const struct link *l)
+{
+	return l->ac != NULL && (l->ac->c.flags & REDIS_CONNECTED) != 0;
+}
+
+bool
+link_tls_awaited(const struct link *l)
+{
+	return link_reached(l) && tls_awaited(l);
+}
+
 int
 link_send(
     struct link *l, int tag, int argc, const char *const argv[], bool keep)

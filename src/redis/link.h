@@ -66,6 +66,10 @@ int link_open(struct link *, const char *path, const struct target *, bool tls);
 /* Whether the server has accepted the connection, and TLS is established. */
 bool link_connected(const struct link *);
 
+/* Whether the TCP connection is there, and whether it waits for TLS. */
+bool link_reached(const struct link *);
+bool link_tls_awaited(const struct link *);
+
 /*
  * Sends a command, whose words are copied.  With keep, its bytes are kept for
  * link_resend().  Returns 0, or -1 if it cannot be sent.

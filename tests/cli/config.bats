@@ -62,7 +62,7 @@ conf_lease() {
 		grep -qx 1
 	redis_freeze other
 	run -69 --separate-stderr redlock -k a -- true
-	says other.sock 'no answer within 2s'
+	says other.sock 'connected, but no reply within 2s'
 	redis_thaw other
 	run -124 redlock -k a --max-run 100ms -- \
 	    sh -c 'trap "" TERM; while :; do sleep 0.05; done'

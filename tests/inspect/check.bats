@@ -266,7 +266,7 @@ allow_as_told() {
 	finds 'NOT OK' 'it cannot be used ('
 	redis_freeze
 	check 69 --node-timeout 100ms
-	finds 'NOT OK' 'it cannot be used (no answer within 100ms)'
+	finds 'NOT OK' 'it cannot be used (connected, but no reply within 100ms)'
 	# Every server has to be fit, not only a majority.
 	check 69 -r "$REDLOCK_REDIS" -r "$b" -r "$c" --restart-grace 0
 	[[ $(row "$b") == *' OK '* ]]

@@ -47,7 +47,7 @@ nagios() {
 	run -69 redlock -k nightly --node-timeout 200ms -- true
 	nagios --max-age 1h --node-timeout 200ms
 	[ "$status" -eq 69 ]
-	[[ $output == 'nightly: too few servers answer: '*': no answer within 200ms' ]]
+	[[ $output == 'nightly: too few servers answer: '*': connected, but no reply within 200ms' ]]
 	redis_thaw
 
 	# One night it fails.

@@ -131,6 +131,33 @@ faults_write_helpers() {
 	END
 }
 
+# far MS ARG...: runs redlock-run with ARG, for a server that is far away, so
+# many ms in each direction; the handshake has a password, but not if $far_password
+# is empty.
+far() {
+	local ms=$1 password=${far_password-secret}
+	shift
+	namespaced=(unshare -n)
+	((EUID == 0)) || namespaced=(unshare -rn)
+	"${namespaced[@]}" sh -c ': 3<>/dev/net/tun' 2>/dev/null ||
+		skip "needs a network namespace and /dev/net/tun"
+	rm -f far.ready
+	"${namespaced[@]}" "$top/tests/helpers/far.py" "$ms" far.ready bash -c '
+		until [ -e far.ready ]; do sleep 0.02; done
+		[ -z "$0" ] || export REDISCLI_AUTH=$0
+		redis-server --bind 10.9.9.1 --port 7000 --save "" \
+		    --protected-mode no --requirepass "$0" >/dev/null &
+		until redis-cli -h 10.9.9.1 -p 7000 ping >/dev/null 2>&1; do
+			sleep 0.02
+		done
+		"$@"
+		status=$?
+		kill $!
+		wait
+		exit $status' "$password" "$REDLOCK_RUN" \
+	    -r "redis://${password:+:$password@}10.9.9.2:7000" "$@" 3>&- 4>&-
+}
+
 # preload HELPER: $preload is helpers/HELPER.c as a library for LD_PRELOAD.
 preload() {
 	! grep -q __asan_init "$REDLOCK_RUN" ||

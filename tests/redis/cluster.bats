@@ -111,7 +111,7 @@ taken_over() {
 	redis_use "$(cluster_url)"
 	run -69 --separate-stderr redlock -k a --node-timeout 1s -- touch started
 	redis_thaw "$node"
-	[[ $stderr == *': node 127.0.0.1:'*': no answer within '* ]]
+	[[ $stderr == *': node 127.0.0.1:'*': connected, but no reply within '* ]]
 	[ ! -e started ]
 }
 

@@ -356,6 +356,39 @@ refused_logins() {
 ## A server that cannot answer has no vote, and is never "busy"
 
 # bats test_tags=quick
+## A server that is far away
+
+@test "connection, handshake and request may take 200 ms each with a lease of five seconds" {
+	run -0 --separate-stderr far 100 -k a -t 5s -- echo ran
+	[ "$output" = ran ]
+	[ -z "$stderr" ]
+}
+
+@test "connection and request may take 200 ms each with a lease of three seconds" {
+	far_password='' run -0 --separate-stderr far 100 -k a -t 3s -- echo ran
+	[ "$output" = ran ]
+	[ -z "$stderr" ]
+	far_password='' run -0 far 100 --check -t 3s
+	[[ $output == *' OK '* ]]
+}
+
+@test "the message says how far we got, and what to raise" {
+	local hint='(a tenth of --ttl); raise --ttl or --node-timeout'
+
+	run -69 --separate-stderr far 100 -k a -t 3s -- touch started
+	says "connected, but no reply to the handshake within 300ms $hint"
+	run -69 --separate-stderr far 200 -k a -t 3s -- touch started
+	says "no connection within 300ms $hint"
+	run -69 far 100 --check -t 3s
+	[[ $output == *"it cannot be used: connected, but no reply to the handshake within 300ms $hint"* ]]
+	redis_freeze
+	refused_with 69 -t 3s
+	says "connected, but no reply within 300ms $hint"
+	refused_with 69 -t 30s
+	says 'connected, but no reply within 3s'
+	[[ $stderr != *'a tenth'* ]]
+}
+
 ## A connection that a firewall has forgotten
 
 # ended_once: the history of the lock "a" has one run that ended.

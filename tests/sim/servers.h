@@ -707,6 +707,7 @@ execute(struct made_up *m, const struct request *r)
 	struct holding *key = key_of(m, r);
 	const char *value = value_at(m, key);
 	bool ours = value != NULL && strncmp(value, r->id, strlen(r->id)) == 0;
+	int replicas;
 
 	switch (r->kind) {
 	case REQUEST_ACQUIRE:
@@ -723,8 +724,11 @@ execute(struct made_up *m, const struct request *r)
 			m->us.ticket_us = 0;
 		return granted(m, r->kind, m->fence, false);
 	case REQUEST_REPLICAS:
-		m->replicas = chance(3);
-		return (struct made_reply){ 1, { m->replicas }, NULL };
+		replicas = chance(3);
+		/* A late one changes nothing that we count. */
+		if (r->connection == m->connection)
+			m->replicas = replicas;
+		return (struct made_reply){ 1, { replicas }, NULL };
 	case REQUEST_WAIT:
 		return taken_element(m);
 	case REQUEST_RAN:
@@ -1233,6 +1237,15 @@ conn_explain(const struct conn *n, const char *why, char buf[CONN_WHY])
 {
 	(void)n;
 	snprintf(buf, CONN_WHY, "%s", why);
+	return buf;
+}
+
+char *
+conn_silence(const struct conn *n, const char *within, const char *hint,
+    char buf[CONN_WHY])
+{
+	(void)n, (void)hint;
+	snprintf(buf, CONN_WHY, "no answer within %s", within);
 	return buf;
 }
 
