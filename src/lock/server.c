@@ -417,10 +417,14 @@ begin_answer(struct server *s, int64_t now)
 	    s->conn.state != CONN_READY || !conn_connected(&s->conn))
 		return;
 	s->link.accepted = true;
-	if (s->in_flight.kind != REQUEST_NONE &&
-	    s->in_flight.give_up_ms != CLOCK_NEVER &&
-	    s->conn.topology.untried == 0)
-		s->in_flight.give_up_ms = answer_end_ms(s, now);
+	if (s->in_flight.kind == REQUEST_NONE ||
+	    s->in_flight.give_up_ms == CLOCK_NEVER ||
+	    s->conn.topology.untried > 0)
+		return;
+	/* Noticed too late, after a pause of this process: see excused(). */
+	if (now >= s->in_flight.give_up_ms)
+		s->in_flight.excused_ms = answer_end_ms(s, now);
+	s->in_flight.give_up_ms = answer_end_ms(s, now);
 }
 
 /*

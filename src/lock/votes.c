@@ -114,7 +114,7 @@ grant_is_stale(const struct lock *l, int64_t now)
 		const struct server *s = &l->servers[i];
 
 		if (server_vote(s) == VOTE_GRANTED &&
-		    now > s->sent_ms + most_ms)
+		    now > s->key.confirmed_ms + most_ms)
 			return true;
 	}
 	return false;
