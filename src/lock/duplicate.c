@@ -46,10 +46,11 @@ precedes(const struct server *a, const struct server *b, int64_t now)
 {
 	bool a_ready = a->conn.state == CONN_READY;
 	bool b_ready = b->conn.state == CONN_READY;
+	bool a_votes = has_trusted_vote(a, now);
 
-	if (has_trusted_vote(a, now) != has_trusted_vote(b, now))
-		return has_trusted_vote(a, now);
-	if (a_ready != b_ready)
+	if (a_votes != has_trusted_vote(b, now))
+		return a_votes;
+	if (!a_votes && a_ready != b_ready)
 		return a_ready;
 	if (a->identity.since_ms != b->identity.since_ms)
 		return a->identity.since_ms < b->identity.since_ms;

@@ -1776,6 +1776,18 @@ moved_address(void)
 	SAME_INT(count(2, RELEASE), 0);
 	lock_close(&world.lock);
 
+	/* So it does if the other address moves while it has no connection. */
+	begin(3, 1000, 100);
+	world.servers[0].connects = "now refused now";
+	SAME_INT(acquire(), LOCK_HELD);
+	world.servers[2].run_id = "a";
+	cut(0, 400);
+	cut(2, 401);
+	hold(5000);
+	CHECK(deadline() > 5000);
+	CHECK(valid(0) > 5000);
+	lock_close(&world.lock);
+
 	/* It votes again when its address leads to its own server. */
 	begin(3, 1000, 100);
 	SAME_INT(acquire(), LOCK_HELD);
