@@ -102,6 +102,8 @@ server_send_release(struct server *s, bool leave)
 	const struct lease *l = s->lease;
 	bool skipped = l->skipped != NULL && s->vote == VOTE_REFUSED &&
 	    !server_names_success(s); /* the success explains it */
+	bool starts = l->end_record[0] != '\0' && !s->recorded &&
+	    s->first == NULL; /* a short run ends before its first renewal */
 	char rest[24], fence[24], proposal[24], end[RECORD] = "";
 	char holder[LOCK_VALUE + 1] = "";
 	const char *const args[] = { rest, leave ? "1" : "0", only_server(s),
@@ -124,7 +126,7 @@ server_send_release(struct server *s, bool leave)
 	if (l->phase == PHASE_RELEASE && !l->started &&
 	    conn_unanswered_ms(&s->conn) == CLOCK_NEVER)
 		conn_send_text(&s->conn);
-	return send_script(s, "release", skipped ? 8 : 7, args);
+	return send_script(s, "release", skipped || starts ? 8 : 7, args);
 }
 
 /*

@@ -809,6 +809,23 @@ in cooldown after $(sed -n 's/.*in cooldown after //p' <<<"$output")" ]
 	[[ $output == 'a: too few servers answer: '*s2.sock:* ]]
 }
 
+# words_at SERVER: the words of its history.
+words_at() {
+	redis_at "$1" xrange "$runs" - + | grep -xE 'start|end|lost' | xargs
+}
+
+@test "several servers: a run has its start wherever it has its end, even if its vote came late" {
+	local server
+	servers_use 1 2 3
+	redis_freeze s3
+	redlock -k a -- true
+	redis_thaw s3
+	eventually newest_at end 1 2 3
+	for server in s1 s2 s3; do
+		[ "$(words_at "$server")" = 'start end' ]
+	done
+}
+
 @test "several servers: --history shows a run as running if a majority has it; too few show nothing" {
 	servers_use 1 2 3
 	hold a -t 1h

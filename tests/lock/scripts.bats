@@ -583,6 +583,17 @@ wake='{redlock:a}:~wake:me'
 end,$one waited=4 ran=5 ended=exited status=0" ]
 }
 
+@test "history: a release brings the start along if the server did not get it before" {
+	acquire me 1
+	script_run release 'redlock-run/2 token=me try=1' me 0 1 0 \
+	    ' waited=5 ran=2 ended=exited status=0' '' 0 0 ''
+	[ "$(redis xrange "$runs" - + | grep -cE '^(start|end)$')" = 2 ]
+	redis xrange "$runs" - + | grep -A1 -x start | grep -q ' token=me .* waited=5$'
+	acquire you 1
+	release you '1 ' 0 0 ' waited=5 ran=2 ended=exited status=0'
+	[ "$(redis xrange "$runs" - + | grep -cx start)" = 1 ]
+}
+
 @test "on one server every grant raises the fence" {
 	[ "$(acquire me 1 1000 0 0 1 | field fence)" = 1000 ]
 	[ "$(acquire me 1 1000 0 0 1 | field fence)" = 1001 ]

@@ -138,6 +138,7 @@ struct request {
 	enum request_kind kind;
 	enum label label;
 	bool leaves; /* a renewal that leaves the queue */
+	bool starts; /* a release that brings the start along */
 	bool left;   /* it waits for the connection otherwise */
 	int slot;    /* 0: any */
 	int64_t at_ms;
@@ -1359,9 +1360,9 @@ trace_send(const struct request *r, const char *const args[])
 	case REQUEST_WAIT:
 	case REQUEST_REPLICAS:
 		trace_request(
-		    "%s %s cooldown=%s leave=%s only=%s end=%s details=%s",
+		    "%s %s cooldown=%s leave=%s only=%s end=%s details=%s%s",
 		    head, labels[r->label], args[0], args[1], args[2], args[3],
-		    args[4]);
+		    args[4], r->starts ? " starts" : "");
 		break;
 	}
 }
@@ -1464,6 +1465,8 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 						   REQUEST_RELEASE;
 	bool skips =
 	    kind == REQUEST_RELEASE && strstr(argv[10], " skipped=") != NULL;
+	bool starts = kind == REQUEST_RELEASE && argc == 16 &&
+	    strstr(argv[10], " ended=") != NULL && argv[14][0] == '\0';
 
 	if (!may_send(m, tag, kind))
 		return -1;
@@ -1480,13 +1483,14 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 		(kind == REQUEST_ACQUIRE      ? 10 :
 			kind == REQUEST_RENEW ? 3 + leaves :
 			kind == REQUEST_RAN   ? 1 :
-						7 + skips));
+						7 + (skips || starts)));
 	*r = (struct request){ .server = n->address.at[0].port,
 		.connection = m->connection,
 		.tag = tag,
 		.kind = kind,
 		.label = label_of(kind, argv + 7),
 		.leaves = leaves,
+		.starts = starts,
 		.slot = atoi(argv[6]) };
 	snprintf(r->id, sizeof(r->id), "%s", argv[2]);
 	for (int i = 7; i < argc - 1; i++)

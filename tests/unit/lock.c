@@ -906,9 +906,19 @@ history(void)
 		SAME_TEXT(nth(i, 1)->args[2], " waited=5");
 		SAME_TEXT(nth(i, 2)->args[2], "");
 		SAME_TEXT(nth(i, 3)->args[3], " waited=5 ended=exited");
+		CHECK(!nth(i, 3)->starts);
 	}
 	SAME_INT(nth(2, 1)->label, LEAVE);
 	SAME_TEXT(nth(2, 1)->args[3], "");
+	lock_close(&world.lock);
+
+	/* A vote comes so late that no renewal has carried the start there. */
+	begin(3, 1000, 100);
+	plan((const char *const[]){ "yes", "yes", "yes+90" });
+	SAME_INT(acquire(), LOCK_HELD);
+	hold(50);
+	SAME_INT(released(0), RELEASE_DONE);
+	CHECK(nth(2, first(2, RELEASE))->starts);
 	lock_close(&world.lock);
 
 	/* A server that lost the lock gets the end, without waiting for a reply. */

@@ -1,7 +1,8 @@
 -- release.  Arguments: the cooldown in ms, or 0; 1 to leave the queue; 1 if this
 -- is the only server; the end of the run for the history, or the reason why it was
 -- skipped, or ""; the rest of the value; our fence; our proposal for the next
--- fence in us; and the holder's value if the run was skipped.
+-- fence in us; and the holder's value if the run was skipped, or "" if the start
+-- is to be recorded with the end.
 -- Replies with a grant up to GRANTED, or a refusal.
 -- It may be sent twice, on two connections, and executed in any order: the second
 -- one finds the end in the history, records nothing, and replies like the first.
@@ -69,7 +70,7 @@ local function known_end()
 	end
 end
 local known = ended and not ours and known_end()
-if ours and unconfirmed and ended then
+if ours and ended and (unconfirmed or ARGV[13] == '') then
 	record('start', mine, ending:match('^ waited=%d+') or '')
 end
 if ours and ended then
