@@ -96,7 +96,7 @@ word() {
 	value=$(redis get redlock:a)
 	echo "$value"
 	grep -qxE "redlock-run/2 token=[0-9a-f-]{36} try=[0-9]+ since=[0-9]+ \
-pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+ ttl=60000" <<<"$value"
+pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+ ttl=60000( start=[0-9]+)?" <<<"$value"
 	[ "$(word pid)" = "$bg_pid" ]
 	[ "$(word host)" = "$(uname -n)" ]
 	[ "$(word user)" = "$(id -un)" ]
@@ -256,10 +256,10 @@ pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+ ttl=60000" <<<"$value"
 
 @test "the value has --min-hold from the start on, and its cooldown the same" {
 	redlock -k a -t 30s --min-hold 20s -- sh -c "$(cli get redlock:a)" >value
-	grep -q ' command=sh ttl=30000 hold=20000$' value
+	grep -q ' command=sh ttl=30000 hold=20000\( start=\|$\)' value
 	[ "$(redis get redlock:a)" = "cooldown $(<value)" ]
 	redlock -k b -- sh -c "$(cli get redlock:b)" >value
-	grep -q ' command=sh ttl=60000$' value
+	grep -q ' command=sh ttl=60000\( start=\|$\)' value
 }
 
 @test "--min-hold counts from the acquisition" {
