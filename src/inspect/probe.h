@@ -29,21 +29,21 @@ struct probe {
 	int64_t master_port;
 	char run_id[INFO_RUN_ID]; /* empty: unknown */
 	char policy[PROBE_WORD];  /* for eviction */
+	char fsync[PROBE_WORD];   /* appendfsync; empty: unknown */
 	int64_t limit_bytes;      /* maxmemory; 0: none */
 	int64_t used_bytes;
 	int64_t uptime_ms; /* whole seconds; -1: unknown */
 	bool loading;
 	bool cluster;
-	bool appends;           /* it writes an append-only file */
-	char fsync[PROBE_WORD]; /* its appendfsync; empty: unknown */
-	bool saves;             /* it has saved a snapshot since its start */
-	bool tried_patterns;    /* a command with a key was permitted */
-	char silent[CONN_WHY];  /* why INFO was not readable */
-	int64_t rtt_us;         /* the shortest; -1: unknown */
-	int64_t offset_us;      /* its clock less ours, or PROBE_UNKNOWN */
-	uint32_t tries;         /* RIGHT_BIT() of commands to be tried */
-	int left;               /* TIME requests still to be sent */
-	uint32_t denied;     /* RIGHT_BIT() of commands that the ACL denies */
+	bool appends;          /* it writes an append-only file */
+	bool saves;            /* it has saved a snapshot since its start */
+	bool tried_patterns;   /* a command with a key was permitted */
+	char silent[CONN_WHY]; /* why INFO was not readable */
+	int64_t rtt_us;        /* the shortest; -1: unknown */
+	int64_t offset_us;     /* its clock less ours, or PROBE_UNKNOWN */
+	uint32_t tries;        /* RIGHT_BIT() of commands to be tried */
+	int left;              /* TIME requests still to be sent */
+	uint32_t denied;       /* RIGHT_BIT() of commands that the ACL denies */
 	uint32_t unknown;    /* RIGHT_BIT() of commands that the server lacks */
 	int denied_patterns; /* PATTERN_LOCK, PATTERN_BESIDE */
 	char unable[CONN_WHY]; /* why it serves no commands now, or empty */

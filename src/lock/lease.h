@@ -30,18 +30,18 @@ struct lease {
 	int64_t once_per_ms; /* not after a success in that time; 0: always */
 
 	/* Since lock_begin(). */
-	bool begun;
 	const struct owner *owner;
 	char details[OWNER_DETAILS];
 	int64_t begun_ms;
 	int64_t wait_end_ms; /* when we leave the queue */
-	bool last;           /* the last lock that the run needs to start */
 	/*
 	 * The fence that we propose to all servers: our wall clock.  It is read
 	 * again before an acquire when it has become old.
 	 */
 	int64_t *proposal_us;
 
+	bool begun;
+	bool last;  /* the last lock that the run needs to start */
 	bool voted; /* a server has voted in this run */
 
 	/* The present wish. */
@@ -54,10 +54,10 @@ struct lease {
 	bool asks_ran;           /* and one of them names a success */
 	bool replicating;        /* only the replicas' votes are missing */
 	bool held;               /* the outcome was LOCK_HELD */
-	int64_t waited_ms;       /* until that outcome */
 	bool started;            /* the run has all its locks */
 	bool again;              /* the release ends only this attempt */
 	bool insists;            /* a release that is not answered goes twice */
+	int64_t waited_ms;       /* until the outcome */
 	int64_t cooldown_end_ms; /* release: keep the lock until then */
 	char end_record[LOCK_END]; /* how the run ended; empty: not yet */
 	const char *skipped; /* why the run was refused; NULL: it was not */

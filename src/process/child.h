@@ -23,11 +23,11 @@ struct child {
 	bool terminating;     /* one of these signals asked processes to end */
 
 	bool started;
-	bool exited; /* COMMAND itself has ended */
-	bool gone;   /* so have all of its processes */
+	bool exited;         /* COMMAND itself has ended */
+	bool gone;           /* so have all of its processes */
 	struct exit_how how; /* once it has */
-	int stopped_by; /* the signal that stopped COMMAND, 0 if it runs */
-	bool continued; /* COMMAND continued after we stopped with it */
+	int stopped_by;      /* the signal that stopped COMMAND, 0 if it runs */
+	bool continued;      /* COMMAND continued after we stopped with it */
 	int64_t exited_ms;
 	int64_t check_ms;  /* when to check for survivors again */
 	int64_t reap_ms;   /* when to retry a waitid() that failed */

@@ -105,7 +105,7 @@ changes() {
 	[ "$(head -n 1 <<<"$output" | tr -s ' ')" = \
 	    'SERVER VERDICT VERSION ROLE UPTIME CLOCK RTT PERSISTENCE EVICTION' ]
 	for server in "$REDLOCK_REDIS" "$b" "$c"; do
-		[[ $(row "$server") =~ \ OK\ (Valkey\ )?[0-9.]+\ master\ [0-9a-z]+\ [-+0-9a-z]+\ [0-9.]+ms\ (none|rdb)\ noeviction$ ]]
+		[[ $(row "$server") =~ \ OK\ (Valkey\ )?[0-9.]+\ master\ [0-9a-z]+\ [-+0-9a-z]+\ [0-9.]+(us|ms)\ (none|rdb)\ noeviction$ ]]
 	done
 }
 

@@ -3,7 +3,7 @@
 # The line that a run at a terminal draws while it waits; tests/helpers/vt.py
 # records the screen.
 #
-# shellcheck disable=SC2016,SC2154
+# shellcheck disable=SC2016,SC2086,SC2154
 
 load ../lib/one_redis
 load ../lib/process

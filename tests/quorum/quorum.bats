@@ -305,7 +305,7 @@ free_at_tcp() {
 }
 
 @test "an address that begins to lead to another of the servers while a run waits has no vote, and the wait goes on" {
-	local -A pid
+	declare -gA pid=()
 	ln -s "$BATS_FILE_TMPDIR/s3.sock" moves.sock
 	hold a
 	REDLOCK_REDIS="$(server_url 1) $(server_url 2) unix://$PWD/moves.sock" \
