@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Several servers: a majority is needed and enough, which servers have a vote,
 # and what --status makes of them.
-# shellcheck disable=SC2154,SC2016
+# shellcheck disable=SC2034,SC2154,SC2016
 
 load ../lib/common
 load ../lib/faults
