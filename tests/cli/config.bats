@@ -233,7 +233,7 @@ conf_lease() {
 	mkfifo -m 622 pipe
 	echo "redis $here" >pipe 3>&- &
 	conf_wrong "'pipe' is writable by others than its owner" --config pipe
-	wait $!
+	wait $! || true # nobody may have read what it wrote
 }
 
 @test "a configuration file of another user is refused, one of root is not" {

@@ -653,7 +653,7 @@ container_waits() {
 	client_crashes two
 	redis_freeze s3
 	breaks 0 two
-	says 's3.sock: no answer within 3s'
+	says 's3.sock: connected, but no reply within 3s'
 	redlock -k a -- true
 	redis_thaw s3
 }

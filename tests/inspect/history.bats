@@ -159,10 +159,10 @@ owner='redlock-run/2 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	local since took waiter
 	since=$(now_us)
 	hold a
-	took=$((($(now_us) - since) / 1000))
 	redlock -k a -w 1m -- true &
 	waiter=$!
 	eventually waits_for a
+	took=$((($(now_us) - since) / 1000))
 	sleep 0.5
 	let_go
 	wait "$waiter"

@@ -178,7 +178,8 @@ sentinels_agree() {
 	done
 }
 
-# sentinels_reset: all run, one master has two replicas, nothing is in it.
+# sentinels_reset: all run, one master has two replicas, nothing is in it.  A
+# Sentinel that gives a server another role closes its connections.
 sentinels_reset() {
 	local name master
 
@@ -192,16 +193,16 @@ sentinels_reset() {
 		else
 			kill -CONT "$(redis_pid "$name")"
 		fi
-		redis_may "$name"
+		eventually redis_may "$name"
 	done
 	eventually sentinels_agree
 	master=$(sentinel_master)
-	redis_at "$master" replicaof no one >/dev/null
+	eventually redis_at "$master" replicaof no one >/dev/null
 	for name in $(sentinel_replicas); do
-		redis_at "$name" config set masteruser admin masterauth x \
+		eventually redis_at "$name" config set masteruser admin masterauth x \
 		    >/dev/null
-		redis_at "$name" replicaof 127.0.0.1 "$(redis_port "$master")" \
-		    >/dev/null
+		eventually redis_at "$name" replicaof 127.0.0.1 \
+		    "$(redis_port "$master")" >/dev/null
 	done
 	for name in $(sentinel_replicas); do
 		eventually redis_is "$name" master_link_status up
@@ -209,5 +210,5 @@ sentinels_reset() {
 	for name in t1 t2 t3; do
 		eventually sentinel_knows "$name"
 	done
-	redis_at "$master" flushall >/dev/null
+	eventually redis_at "$master" flushall >/dev/null
 }
