@@ -106,6 +106,10 @@ typedef Client {
 	unsigned age : 2;	/* ticks since it was sent */
 	unsigned behind : 2;	/* a release is queued behind it */
 	bit orphan;		/* on a connection that its client has closed */
+#ifdef TWICE
+	bit twice;		/* its release is executed again */
+	bit closed;		/* the history has the end of its run */
+#endif
 	bit before		/* said by the server before it restarted */
 };
 
@@ -377,6 +381,10 @@ inline tidy(c)
 	C.with = (!C.wake -> NONE :
 	    (C.with == ANSWERED && TOO_LATE -> SPENT : C.with));
 	C.fence = (C.popped || C.with != NONE && !USELESS -> C.fence : 0);
+#ifdef TWICE
+	C.twice = C.twice && C.request != NONE;
+	C.closed = C.closed && C.twice;
+#endif
 	C.before = C.before && (C.answer != NONE || C.blocked && C.wake);
 	C.ticket = C.ticket && (C.phase == WAITING || C.beat > 0 ||
 	    C.request != NONE);
@@ -466,6 +474,9 @@ init {
 	:: reconnect_holder(1, true)
 	:: reconnect_holder(2, true)
 	EACH(end_late)
+#ifdef TWICE
+	EACH(end_twice)
+#endif
 	EACH(cut)
 	EACH(lose)
 	EACH(lose_wake)

@@ -348,6 +348,36 @@ inline end_late(c)
 	}
 }
 
+/*
+ * Its release has no answer, so it goes out on a second connection too, where it
+ * may overtake a renewal.  One of the two is executed now, the other one at any
+ * time.
+ */
+#ifdef TWICE
+inline end_twice(c)
+{
+	d_step {
+		C.phase == HOLDING && AWAKE && (CONNECTED ->
+		    C.request == NONE && delayed < DELAYED :
+		    C.request == RENEW && C.answer == NONE) ->
+		printf("client %d: sends release twice\n", NAME(c));
+		serve(c, RELEASE, 0, NONE, C.unconfirmed);
+		if
+		:: C.request == NONE ->
+			delayed++;
+			C.request = RELEASE; C.sent = C.attempt
+		:: else ->
+			C.behind = RELEASE
+		fi;
+		C.orphan = 1; C.age = 0; C.twice = 1;
+		C.ran = C.unconfirmed;
+		stop(c);
+		fault();
+		done()
+	}
+}
+#endif
+
 /* ---- faults ---- */
 
 inline doze(c)

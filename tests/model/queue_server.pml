@@ -244,6 +244,14 @@ inline serve_acquire(c, try, its_nonce)
 	fi
 }
 
+/* A release that does not find the key looks for the end in the history. */
+#ifdef END_UNSEEN
+#define KNOWN_END(c)	false
+#else
+#define KNOWN_END(c)	(!ours && C.closed)
+#endif
+#define ENDED(c, what)	(what == RELEASE && (C.phase == HOLDING || C.twice))
+
 /*
  * A give-back of one attempt keeps the lock for its client for the time of a
  * grant: the client asks again at once, with a new attempt.
@@ -260,6 +268,10 @@ inline serve_release(c, what, try, starts)
 	C.logged = C.logged || ours && starts && C.mark;
 #endif
 	recorded = recorded && !(ours && starts && !C.logged);
+#ifdef TWICE
+	recorded = recorded && !(ENDED(c, what) && C.closed && !KNOWN_END(c));
+	C.closed = C.closed || ENDED(c, what);
+#endif
 	C.owed = (ours && what == GIVE_BACK && C.ticket && C.phase == WAITING ->
 	    (left < GRANT -> left : GRANT) : 0);
 #ifndef GIVEN_AWAY
