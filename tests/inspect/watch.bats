@@ -368,7 +368,7 @@ scans_on() {
 		shows at 3 of 3 servers
 		check redis_freeze s2
 		see s2.sock: no answer yet
-		shows s2.sock: no answer within 1s
+		shows s2.sock: connected, but no reply within 1s
 		shows at 2 of 3 servers
 		check redis_at s1 set redlock:b somebody
 		check redis_at s3 set redlock:b somebody
