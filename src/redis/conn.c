@@ -392,8 +392,8 @@ char *
 conn_silence(const struct conn *c, const char *within, const char *hint,
     char buf[CONN_WHY])
 {
-	bool others = topology_awaited(&c->topology) != NULL ||
-	    link_tls_awaited(c->link);
+	bool others =
+	    topology_awaited(&c->topology) != NULL || link_tls_awaited(c->link);
 	const char *what = others || c->good ?
 	    "no answer" :
 	    !link_reached(c->link) ?
