@@ -3,6 +3,7 @@
 # shellcheck disable=SC2154,SC2016,SC1003,SC2030,SC2031
 
 load ../lib/one_redis
+load ../lib/process
 
 # line NAME: the line of the table for that lock, blanks made one.
 line() {
@@ -113,13 +114,18 @@ queue_is() { [ "$(redis zcard '{redlock:a}:~queue')" -eq "$1" ]; }
 	"3:  waiting 1: $(id -un)@$(uname -n) pid ${waiter[1]} (true: first) for "*"4:  waiting 2: $(id -un)@$(uname -n) pid ${waiter[2]} (sh: the second) for "* ]]
 	status --json
 	json '[w["message"] for w in d[0]["waiters"]] == ["first", "the second"]'
-	# Of a thousand those without a heartbeat are known.
+	# Of a thousand those without a heartbeat are known.  A waiter that runs
+	# removes some of them.
+	kill -STOP "${waiter[@]}"
+	eventually process_in_state "${waiter[1]}" T
+	eventually process_in_state "${waiter[2]}" T
 	redis eval 'for i = 1, 1100 do
 		redis.call("ZADD", KEYS[1], 9e15 + i, "stranger" .. i) end' 1 \
 	    '{redlock:a}:~queue'
 	status -v
 	[[ $output == *$'\n  waiting: 102 more'* ]]
 	kill "${waiter[@]}"
+	kill -CONT "${waiter[@]}"
 	wait "${waiter[@]}" || true
 	bg_pid=$holder
 	let_go
