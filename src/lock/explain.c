@@ -168,9 +168,13 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 bool
 lock_may_be_left(const struct lock *l)
 {
-	for (int i = 0; i < l->lease.nservers; i++)
-		if (l->servers[i].key.state != KEY_NONE)
+	for (int i = 0; i < l->lease.nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if (s->key.state != KEY_NONE &&
+		    (s->in_flight.acquire != 0 || s->conn.state != CONN_READY))
 			return true;
+	}
 	return false;
 }
 

@@ -252,7 +252,8 @@ char *lock_why(const struct lock *, char buf[LOCK_WHY]);
 
 /*
  * After an outcome other than LOCK_HELD: whether a server may have granted the
- * lock and not received its release.
+ * lock and may not receive its release, because it owes us a reply or cannot be
+ * reached.
  */
 bool lock_may_be_left(const struct lock *);
 

@@ -765,3 +765,17 @@ print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' \
 	refused_with 69 -r unix:///nowhere -t 1s
 	[[ $stderr != *'may be left'* ]]
 }
+
+@test "a server that replies with an error has no lock of ours, and the message names none" {
+	redis replicaof 127.0.0.1 1
+	refused_with 69
+	says READONLY
+	[[ $stderr != *'may be left'* ]]
+	redis replicaof no one
+	redis config set maxmemory 1
+	refused_with 69
+	says OOM
+	[[ $stderr != *'may be left'* ]]
+	redis config set maxmemory 0
+	[[ $(redis dbsize) == 0 ]]
+}
