@@ -1,4 +1,5 @@
 /* Advice about errors. */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -6,21 +7,40 @@
 #include "config/option_table.h"
 #include "config/suggest.h"
 
+/* Whether the error at wrong follows "Sentinel HOST:PORT: ". */
+static bool
+from_sentinel(const char *error, const char *wrong)
+{
+	static const char who[] = "Sentinel ";
+	const char *at = wrong - error > 2 ? wrong - 2 : error;
+
+	while (at > error && at[-1] != ' ')
+		at--;
+	return at - error >= (ptrdiff_t)strlen(who) &&
+	    strncmp(at - strlen(who), who, strlen(who)) == 0;
+}
+
 char *
 advice_password(
     char buf[ADVICE_PASSWORD], const char *config_path, const char *error)
 {
 	static const char requires[] = "requires a password";
 	const char *required = strstr(error, requires);
+	const char *wrong = strstr(error, "WRONGPASS");
 
+	if (strcmp(config_path, "/dev/null") == 0)
+		config_path = "a configuration file";
 	buf[0] = '\0';
 	if (required != NULL &&
 	    strncmp(required + strlen(requires), ", but ", 6) != 0)
 		snprintf(buf, ADVICE_PASSWORD,
 		    "; set it by REDISCLI_AUTH, --password-file or %s",
 		    config_path);
-	else if (strstr(error, "WRONGPASS") != NULL ||
-	    strstr(error, "ERR invalid password") != NULL)
+	else if (wrong != NULL && from_sentinel(error, wrong))
+		snprintf(buf, ADVICE_PASSWORD,
+		    "; correct sentinel-password or the line of its host in "
+		    "the password file");
+	else if (wrong != NULL || strstr(error, "ERR invalid password") != NULL)
 		snprintf(buf, ADVICE_PASSWORD,
 		    "; correct the user or password in the URL, "
 		    "--password-file, REDISCLI_AUTH or %s",

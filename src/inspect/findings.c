@@ -14,6 +14,7 @@
 #include "base/duration.h"
 #include "base/exitcode.h"
 #include "base/log.h"
+#include "config/advice.h"
 #include "inspect/findings.h"
 #include "protocol/acl.h"
 
@@ -86,8 +87,11 @@ local(const struct address *a)
 }
 
 static void
-judge_failure(struct findings *v, const struct probe *p)
+judge_failure(
+    struct findings *v, const struct probe *p, const struct options *opt)
 {
+	char password[ADVICE_PASSWORD];
+
 	if (p->failure != REPLY_DENIED && strstr(p->why, "raise --ttl") != NULL)
 		add(v, LEVEL_BAD, "it cannot be used: %s", p->why);
 	else if (p->failure != REPLY_DENIED)
@@ -111,10 +115,9 @@ judge_failure(struct findings *v, const struct probe *p)
 		    "set that password on the server, or send none",
 		    refused_user(p), p->why);
 	else
-		add(v, LEVEL_REFUSED,
-		    "the server refuses the user %s (%s); correct the "
-		    "password in the URL, --password-file or REDISCLI_AUTH",
-		    refused_user(p), p->why);
+		add(v, LEVEL_REFUSED, "the server refuses the user %s (%s)%s",
+		    refused_user(p), p->why,
+		    advice_password(password, opt->settings.file.path, p->why));
 }
 
 /*
@@ -384,7 +387,7 @@ judge_server(struct findings *v, const struct probe *all, int n, int i,
 	const struct probe *p = &all[i];
 
 	if (p->failure != REPLY_OK) {
-		judge_failure(v, p);
+		judge_failure(v, p, opt);
 		return;
 	}
 	if (!p->informed) {

@@ -179,6 +179,11 @@ file_wrong() {
 	run -77 --separate-stderr redlock --status -r "$tcp" --password-file pw
 	says "'pw' has no line for it"
 	[[ $stderr != *'set it by'* ]]
+	run -77 redlock --check -q -r "$tcp"
+	[[ $output == *'; set it by REDISCLI_AUTH, --password-file or'* ]]
+	REDLOCK_CONFIG=/dev/null refused_for \
+	    '; set it by REDISCLI_AUTH, --password-file or a configuration file' \
+	    -r "$tcp"
 }
 
 @test "a malformed line of the password file is quoted without its password" {

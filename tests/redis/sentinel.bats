@@ -303,8 +303,10 @@ while True:
 	silent
 	REDLOCK_SENTINEL_PASSWORD=secret run -77 --separate-stderr \
 	    redlock -k a -- touch started
-	says 'a: not run: ' WRONGPASS
+	says 'a: not run: ' 'WRONGPASS invalid username-password pair; correct sentinel-password or the line of its host in the password file'
 	[ ! -e started ]
+	REDLOCK_SENTINEL_PASSWORD=secret run -77 redlock --check -q
+	[[ $output == *'; correct sentinel-password or the line of its host'* ]]
 
 	redis_use "$(sentinel_url)"
 	umask 077

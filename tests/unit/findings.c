@@ -20,6 +20,7 @@ fit(int n)
 	char info[256];
 
 	opt = (struct options){ .servers.address = addresses,
+		.settings.file.path = "/etc/some.conf",
 		.servers.n = n,
 		.settings.prefix = "redlock:",
 		.settings.ttl_ms = 60000,
@@ -395,7 +396,6 @@ choice(void)
 
 	fit(1);
 	opt.servers.is_default = true;
-	opt.settings.file.path = "/etc/some.conf";
 	judge();
 	ONLY(0, LEVEL_BAD,
 	    "no server is configured, so this is the built-in "
