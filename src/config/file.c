@@ -80,6 +80,8 @@ open_file(
 		return -1;
 	if (fd == -1 || fstat(fd, st) == -1)
 		refuse_unread(name, path, error);
+	if (S_ISDIR(st->st_mode))
+		refuse_unread(name, path, EISDIR);
 	wrong = distrust(kind, st);
 	if (wrong != NULL)
 		refuse(name, path, wrong);
@@ -129,7 +131,7 @@ file_check(enum file_kind kind, const char *name, const char *path)
 	char *text;
 	size_t len;
 
-	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+	if (!S_ISREG(st.st_mode)) {
 		close(fd);
 		return;
 	}

@@ -186,6 +186,12 @@ file_wrong() {
 	    -r "$tcp"
 }
 
+@test "a directory is no password file, whatever its mode" {
+	mkdir -m 755 dir
+	run -64 --separate-stderr redlock -k a --password-file dir -- true
+	says "--password-file: 'dir' cannot be read: Is a directory"
+}
+
 @test "a malformed line of the password file is quoted without its password" {
 	file_wrong "pw:2: 'h:*** ***' has a bad port number" '# x' 'h:x s3cret'
 	file_wrong "pw:1: the line is empty" ''
