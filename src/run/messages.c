@@ -191,7 +191,7 @@ void
 report_waiting(const struct lock *l)
 {
 	const struct lock_state *v = lock_state(l);
-	char who[OWNER_WHO], why[LOCK_WHY];
+	char who[OWNER_WHO], what[OWNER_WHAT], why[LOCK_WHY];
 
 	lock_why(l, why);
 	if (lock_lacks_quorum(l) || v == NULL)
@@ -199,6 +199,11 @@ report_waiting(const struct lock *l)
 		    why[0] != '\0' ? why : "no answer yet");
 	else if (!v->taken)
 		notice("%s: waiting for our turn", lock_name(l));
+	else if (v->owner.in_cooldown)
+		notice("%s: waiting for the end of the cooldown (--min-hold) "
+		       "after %s@%s (%s)",
+		    lock_name(l), v->owner.user, v->owner.host,
+		    owner_what(what, &v->owner));
 	else
 		notice("%s: waiting for %s%s", lock_name(l), which(&v->owner),
 		    owner_who(who, &v->owner, v->value, v->len));

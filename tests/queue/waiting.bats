@@ -227,6 +227,14 @@ setup() {
 	let_go
 }
 
+@test "a wait for the end of a cooldown names no process, because that has ended" {
+	redlock -k a --min-hold 1m -- true
+	run -75 --separate-stderr redlock -k a -w 1.5s -- true
+	says 'a: waiting for the end of the cooldown (--min-hold) after ' \
+	    'a: gave up after 1s: in cooldown for another '
+	[[ $stderr != *' pid '* ]]
+}
+
 @test "a wait of one second ends with a message about the holder, and nothing else" {
 	hold a
 	run -75 --separate-stderr redlock -k a -w 1 -- true
