@@ -80,8 +80,8 @@ struct query {
 };
 
 /*
- * Prepares the servers of opt, which must outlive the query.  Exits with EXIT_OS if the operating system refuses.
- * query_release() frees everything.
+ * Prepares the servers of opt, which must outlive the query.  Exits with EXIT_OS
+ * if the operating system refuses. query_release() frees everything.
  */
 void query_init(struct query *, const struct options *opt);
 void query_release(struct query *);

@@ -56,8 +56,9 @@ struct handshake_request {
 /*
  * Begins the handshake of a connection to the server, or to one of the
  * address's Sentinels.  Its password is the address's, and a Sentinel has none;
- * the caller may set another before the first request.  Clears info, unless it is NULL; the reply to INFO fills
- * it after HANDSHAKE_DONE.  The address and info must stay in place.
+ * the caller may set another before the first request.  Clears info, unless it
+ * is NULL; the reply to INFO fills it after HANDSHAKE_DONE.  The address and info
+ * must stay in place.
  */
 void handshake_init(struct handshake *, const struct address *,
     bool at_sentinel, struct server_info *info);
