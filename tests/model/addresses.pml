@@ -61,11 +61,7 @@ bit backed, kept;
 			address[b].rank < address[a].rank))
 #endif
 #define SAME(a, b)	(a != b && address[a].known == address[b].known)
-#ifdef NO_FIRST
-#define BEHIND(a, b)	false
-#else
 #define BEHIND(a, b)	(SAME(a, b) && PRECEDES(b, a))
-#endif
 #define IS_SECOND(a)	(BEHIND(a, 0) || BEHIND(a, 1) || BEHIND(a, 2))
 
 inline bar(a, b)
