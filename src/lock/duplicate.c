@@ -6,12 +6,16 @@
  * is not trusted from the moment at which both are known, and counts again only
  * after the v_i of the first.  Two that are one server from the start are a
  * mistake in the command line.
+ *
+ * A restarted server has another run_id, so D counts a grant from before the
+ * restart and one from after it as if they could be of one server.
  */
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "lock/lock.h"
+#include "protocol/quorum.h"
 
 static bool
 same_run(const char a[INFO_RUN_ID], const char b[INFO_RUN_ID])
@@ -134,4 +138,41 @@ lock_counts_grant(const struct lock *l, const struct server *s)
 			return false;
 	}
 	return true;
+}
+
+/*
+ * Whether the server that granted v_i of s may have granted that of other before
+ * it restarted.  A connection to the server that did shows that it did not.
+ */
+static bool
+may_be_earlier(
+    const struct lock *l, const struct server *s, const struct server *other)
+{
+	int64_t sent_ms = other->valid_ms - lease_valid_ms(l->lease.ttl_ms);
+
+	return s->key.run_id[0] != '\0' && other->key.run_id[0] != '\0' &&
+	    !same_run(s->key.run_id, other->key.run_id) &&
+	    s->key.born_ms >= sent_ms &&
+	    !(other->conn.state == CONN_READY &&
+		same_run(other->conn.info.run_id, other->key.run_id));
+}
+
+/*
+ * A restart changes the run_id.  Of all other addresses only one may have led to
+ * that server, so it takes the grant of one: the one that lasts longest.
+ */
+void
+lock_drop_earlier(const struct lock *l, int64_t valid_ms[])
+{
+	for (int i = 0; i < l->lease.nservers; i++) {
+		int most = i;
+
+		for (int k = 0; k < l->lease.nservers && valid_ms[i] > 0; k++)
+			if (k != i && valid_ms[k] > 0 &&
+			    may_be_earlier(l, &l->servers[i], &l->servers[k]) &&
+			    (most == i || valid_ms[k] > valid_ms[most]))
+				most = k;
+		if (most != i)
+			valid_ms[most] = 0;
+	}
 }

@@ -23,6 +23,7 @@ lock_deadline_ms(const struct lock *l)
 		if (l->servers[i].numbers.odd == NULL &&
 		    lock_counts_grant(l, &l->servers[i]))
 			valid_ms[i] = l->servers[i].valid_ms;
+	lock_drop_earlier(l, valid_ms);
 	return quorum_largest(valid_ms, l->lease.nservers, l->lease.quorum);
 }
 

@@ -77,6 +77,7 @@ server_granted(struct server *s, const struct reply *a)
 	s->key.untrusted_since_ms = 0;
 	s->valid_ms = a->sent_ms + lease_valid_ms(l->ttl_ms);
 	memcpy(s->key.run_id, s->conn.info.run_id, sizeof(s->key.run_id));
+	s->key.born_ms = s->conn.info.born_ms;
 }
 
 /*

@@ -101,6 +101,7 @@ struct server {
 		    untrusted_since_ms; /* but our key is there; 0: trusted */
 		int64_t barred_ms; /* not counted before, see duplicate.c */
 		char run_id[INFO_RUN_ID]; /* of the server that granted v_i */
+		int64_t born_ms;          /* when that had started */
 	} key;
 	struct {
 		char run_id[INFO_RUN_ID]; /* of the server there; empty: none */

@@ -1958,6 +1958,57 @@ one_grant_each(void)
 	lock_close(&world.lock);
 }
 
+/* The server at that address is another one from then on, or has restarted. */
+static void
+changes(int server, const char *run_id, int64_t at_ms)
+{
+	world.servers[server].run_id = run_id;
+	world.servers[server].started_ms = START + at_ms;
+	cut(server, at_ms);
+}
+
+/*
+ * A server that has restarted since may be that of an address without a
+ * connection.  Only one of the two grants counts then, and no other is dropped.
+ */
+static void
+restarted_under_another_address(void)
+{
+	/* The third address leads there; its own server has failed before. */
+	begin(3, 30000, 100);
+	plan((const char *const[]){
+	    "yes", "yes yes silent", "yes yes silent yes" });
+	world.servers[0].connects = "now refused";
+	SAME_INT(acquire(), LOCK_HELD);
+	hold(9000);
+	cut(0, 10050);
+	changes(2, "x", 10050);
+	hold(13000);
+	CHECK(valid(0) > 39000);
+	CHECK(valid(2) > valid(0));
+	SAME_INT(valid(1), 30000 - 302);
+	SAME_INT(deadline(), valid(1));
+	lock_close(&world.lock);
+
+	/* One server is down and another one restarts, or all at once. */
+	for (int restarts = 1; restarts <= 3; restarts++) {
+		begin(3, 30000, 100);
+		world.servers[0].connects =
+		    restarts < 3 ? "now refused" : "now";
+		SAME_INT(acquire(), LOCK_HELD);
+		hold(9000);
+		cut(0, 11000);
+		if (restarts == 3)
+			changes(0, "z", 11000);
+		if (restarts > 1)
+			changes(1, "y", 11000);
+		changes(2, "x", 11000);
+		hold(100000);
+		CHECK(deadline() > 100000);
+		lock_close(&world.lock);
+	}
+}
+
 static void
 graces(void)
 {
@@ -2354,6 +2405,8 @@ static const struct tap_test tests[] = {
 	    asks_for_success },
 	{ "of the grants of one server only the latest counts",
 	    one_grant_each },
+	{ "a server that restarts under another address counts once",
+	    restarted_under_another_address },
 	{ "a release waits for a majority only", release_of_many },
 	{ "a release waits a little for those it was not first to ask",
 	    stragglers },
