@@ -146,7 +146,7 @@ server_refused(struct server *s, const struct reply *a)
 	s->valid_ms = s->key.untrusted_since_ms = 0;
 	if (l->phase == PHASE_ACQUIRE)
 		await_turn(s);
-	else if (!s->in_flight.heals && !s->view.taken)
+	else if (!s->in_flight.heals && !s->view.taken && s->first == NULL)
 		s->pace.next_ms = 0; /* a missing key is put back at once */
 	else
 		s->pace.next_ms = a->sent_ms + lease_renewal_ms(l->ttl_ms);

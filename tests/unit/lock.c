@@ -1811,6 +1811,20 @@ moved_address(void)
 	CHECK(valid(2) > 5000);
 	lock_close(&world.lock);
 
+	/* It finds the key of the first gone, and only the first sets it. */
+	begin(3, 1000, 100);
+	plan((const char *const[]){ "yes", "yes", "yes yes free" });
+	world.servers[0].connects = "now refused";
+	SAME_INT(acquire(), LOCK_HELD);
+	hold(90);
+	cut(0, 100);
+	world.servers[2].run_id = "a";
+	cut(2, 100);
+	hold(800);
+	CHECK(valid(0) > 800);
+	CHECK(count(2, RENEW) <= 5);
+	lock_close(&world.lock);
+
 	/* It stands in for the first once the vote of that is over. */
 	begin(5, 1000, 100);
 	plan((const char *const[]){
