@@ -18,37 +18,37 @@
 /* One server.  Its texts are copied from replies and must be escaped. */
 struct probe {
 	const struct address *address;
+	int64_t master_port;
+	int64_t limit_bytes; /* maxmemory; 0: none */
+	int64_t used_bytes;
+	int64_t uptime_ms; /* whole seconds; -1: unknown */
+	int64_t rtt_us;    /* the shortest; -1: unknown */
+	int64_t offset_us; /* its clock less ours, or PROBE_UNKNOWN */
+	int64_t sent_us;
+	int64_t sent_wall_us;
 	enum reply_kind failure; /* REPLY_OK: all replies arrived */
-	char why[CONN_WHY];
-	bool informed; /* INFO was readable, from version to saves */
+	int left;                /* TIME requests still to be sent */
+	uint32_t tries;          /* RIGHT_BIT() of commands to be tried */
+	uint32_t denied;     /* RIGHT_BIT() of commands that the ACL denies */
+	uint32_t unknown;    /* RIGHT_BIT() of commands that the server lacks */
+	int denied_patterns; /* PATTERN_LOCK, PATTERN_BESIDE */
+	bool tried_patterns; /* a command with a key was permitted */
+	bool informed;       /* INFO was readable, from version to saves */
 	bool valkey;
+	bool loading;
+	bool cluster;
+	bool appends; /* it writes an append-only file */
+	bool saves;   /* it has saved a snapshot since its start */
 	char version[PROBE_WORD];
 	char mode[PROBE_WORD]; /* standalone, sentinel, cluster */
 	char role[PROBE_WORD]; /* master, slave */
 	char master[ADDRESS_HOST];
-	int64_t master_port;
 	char run_id[INFO_RUN_ID]; /* empty: unknown */
 	char policy[PROBE_WORD];  /* for eviction */
 	char fsync[PROBE_WORD];   /* appendfsync; empty: unknown */
-	int64_t limit_bytes;      /* maxmemory; 0: none */
-	int64_t used_bytes;
-	int64_t uptime_ms; /* whole seconds; -1: unknown */
-	bool loading;
-	bool cluster;
-	bool appends;          /* it writes an append-only file */
-	bool saves;            /* it has saved a snapshot since its start */
-	bool tried_patterns;   /* a command with a key was permitted */
+	char why[CONN_WHY];
 	char silent[CONN_WHY]; /* why INFO was not readable */
-	int64_t rtt_us;        /* the shortest; -1: unknown */
-	int64_t offset_us;     /* its clock less ours, or PROBE_UNKNOWN */
-	uint32_t tries;        /* RIGHT_BIT() of commands to be tried */
-	int left;              /* TIME requests still to be sent */
-	uint32_t denied;       /* RIGHT_BIT() of commands that the ACL denies */
-	uint32_t unknown;    /* RIGHT_BIT() of commands that the server lacks */
-	int denied_patterns; /* PATTERN_LOCK, PATTERN_BESIDE */
 	char unable[CONN_WHY]; /* why it serves no commands now, or empty */
-	int64_t sent_us;
-	int64_t sent_wall_us;
 };
 
 /*
