@@ -50,9 +50,13 @@ error_requires_password(const char *error)
 void
 error_trim(char *text)
 {
-	char *tail = strstr(text, " script: ");
+	char *end = strstr(text, ", on @user_script"), *tail = NULL, *next;
 
-	if (tail != NULL && strstr(tail, ", on @user_script") != NULL)
+	/* "ACL failure in script: " may stand in front. */
+	for (next = text; end != NULL; tail = next++)
+		if ((next = strstr(next, " script: ")) == NULL || next > end)
+			break;
+	if (tail != NULL)
 		*tail = '\0';
 }
 

@@ -21,6 +21,10 @@ trims(void)
 	trimmed("OOM command not allowed script: f_1, on @user_script: 7.",
 	    "OOM command not allowed");
 	trimmed("ERR script: killed", "ERR script: killed");
+	trimmed("ERR ACL failure in script: User a has no permissions to run "
+		"the 'del' command script: 8d1f, on @user_script:7.",
+	    "ERR ACL failure in script: User a has no permissions to run "
+	    "the 'del' command");
 	trimmed("ERR unknown command", "ERR unknown command");
 	trimmed("", "");
 }
