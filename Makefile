@@ -211,7 +211,7 @@ check-units: $(UNITS)
 	@tests/run $(UNITS)
 
 # T names the tests to run: rooms (T=tests/process), files
-# (T=tests/process/guard.bats), unit tests (T=build/unit/url), or several of
+# (T=tests/process/guard.bats), unit tests (T=build/unit/address), or several of
 # them.
 check: all $(if $(T),$(filter $(UNITS),$(T)),$(UNITS))
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/run $(or $(T),$(UNITS) \

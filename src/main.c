@@ -7,18 +7,17 @@
 
 #include "base/die.h"
 #include "base/exitcode.h"
-#include "base/log.h"
 #include "config/cmdline.h"
 #include "config/show_config.h"
 #include "inspect/break.h"
 #include "inspect/check.h"
-#include "inspect/history.h"
+#include "inspect/history_mode.h"
 #include "inspect/metrics.h"
-#include "inspect/status.h"
+#include "inspect/status_mode.h"
 #include "inspect/watch.h"
 #include "process/signals.h"
 #include "process/streams.h"
-#include "run/reenter.h"
+#include "run/nested.h"
 #include "run/run.h"
 
 /* Runs an option that starts no COMMAND.  Returns the exit status. */
@@ -38,7 +37,7 @@ run_query_mode(const struct options *opt)
 		return metrics_run(opt);
 	case MODE_SHOW_CONFIG:
 		show_config(stdout, opt);
-		flush_output();
+		die_unless_flushed();
 		return 0;
 	case MODE_RUN:
 		break;
@@ -59,8 +58,8 @@ refuse_privileges(void)
 	if (getuid() == geteuid() && getgid() == getegid() &&
 	    getxattr("/proc/self/exe", "security.capability", NULL, 0) < 0)
 		return;
-	usage_error("redlock-run is not made to be set-user-ID, set-group-ID "
-		    "or have file capabilities; use sudo");
+	die_usage("redlock-run is not made to be set-user-ID, set-group-ID "
+		  "or have file capabilities; use sudo");
 }
 
 int

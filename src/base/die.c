@@ -1,19 +1,40 @@
-/*
- * Exits that exit(3) cannot do.
- */
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/die.h"
 #include "base/exitcode.h"
-#include "base/log.h"
 
 void
-flush_output(void)
+die(int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_last(status == EXIT_USAGE, fmt, ap);
+	va_end(ap);
+	exit(status);
+}
+
+void
+die_usage(const char *fmt, ...)
+{
+	char text[1536];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	die(EXIT_USAGE, "%s; see redlock-run --help", text);
+}
+
+void
+die_unless_flushed(void)
 {
 	struct sigaction sa;
 

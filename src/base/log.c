@@ -11,7 +11,6 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -21,7 +20,6 @@
 #include <unistd.h>
 
 #include "base/escape.h"
-#include "base/exitcode.h"
 #include "base/log.h"
 #include "base/progress.h"
 
@@ -123,30 +121,14 @@ say(int priority, const char *fmt, va_list ap)
 }
 
 void
-die(int status, const char *fmt, ...)
+log_last(bool also_stderr, const char *fmt, va_list ap)
 {
 	char text[LOG_TEXT];
-	va_list ap;
 
-	va_start(ap, fmt);
 	compose(text, fmt, ap);
-	va_end(ap);
 	if (place == LOG_TO_STDERR || to_syslog(LOG_ERR, text) == -1 ||
-	    status == EXIT_USAGE)
+	    also_stderr)
 		to_stderr(text);
-	exit(status);
-}
-
-void
-usage_error(const char *fmt, ...)
-{
-	char text[1536];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	die(EXIT_USAGE, "%s; see redlock-run --help", text);
 }
 
 void

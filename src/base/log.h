@@ -6,6 +6,7 @@
 #ifndef LOG_H
 #define LOG_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 
 enum log_level {
@@ -30,15 +31,6 @@ void log_to(enum log_place);
 /* Whether notice() writes to standard error: not with -q or --log syslog. */
 bool log_notices_on_stderr(void);
 
-/*
- * Writes a message and exits with status.  EXIT_USAGE is written to stderr as
- * well if syslog is set.  Must not be called once COMMAND exists.
- */
-_Noreturn void die(int status, const char *fmt, ...) PRINTF_LIKE(2, 3);
-
-/* Reports a mistake on the command line or in a setting, and exits. */
-_Noreturn void usage_error(const char *, ...) PRINTF_LIKE(1, 2);
-
 /* Writes a warning or an error; -q does not silence it. */
 void warn(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
@@ -50,5 +42,11 @@ void notice(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
 /* Writes a step of the run and how long it took; only with -v. */
 void info(const char *fmt, ...) PRINTF_LIKE(1, 2);
+
+/*
+ * Writes the last message of this process, for die().  Unlike warn(), writes it
+ * to stderr as well as to syslog if also_stderr is set.
+ */
+void log_last(bool also_stderr, const char *fmt, va_list) PRINTF_LIKE(2, 0);
 
 #endif

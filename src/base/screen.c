@@ -17,8 +17,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/die.h"
 #include "base/exitcode.h"
-#include "base/log.h"
 #include "base/screen.h"
 #include "base/table.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/die.h"
 #include "base/escape.h"
 #include "base/exitcode.h"
 #include "base/table.h"

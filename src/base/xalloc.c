@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/die.h"
 #include "base/exitcode.h"
-#include "base/log.h"
 #include "base/xalloc.h"
 
 static void *

@@ -10,12 +10,12 @@
 
 #include "base/die.h"
 #include "base/escape.h"
-#include "base/log.h"
 #include "config/advice.h"
 #include "config/cmdline.h"
 #include "config/credentials.h"
 #include "config/help.h"
 #include "config/option_table.h"
+#include "config/quotable.h"
 #include "config/suggest.h"
 #include "protocol/quorum.h"
 #include "redis/link.h"
@@ -57,7 +57,7 @@ print_and_exit(const struct option_row *o)
 		help_print(stdout);
 	else
 		print_version();
-	flush_output();
+	die_unless_flushed();
 	exit(0);
 }
 
@@ -85,9 +85,9 @@ refuse_long(const struct option_row *o, const char *word)
 	int len = (int)strcspn(masked, "=");
 
 	if (o != NULL)
-		usage_error("option '%.*s' takes no value", len, masked);
+		die_usage("option '%.*s' takes no value", len, masked);
 	advice_option(hint, word + 2, strcspn(word + 2, "="), &ambiguous);
-	usage_error("%s option '%.*s'%s", ambiguous ? "ambiguous" : "unknown",
+	die_usage("%s option '%.*s'%s", ambiguous ? "ambiguous" : "unknown",
 	    len, masked, hint);
 }
 
@@ -108,7 +108,7 @@ take_long(struct options *opt, struct given *g, char **words)
 	if (o->argument != NULL && value == NULL) {
 		value = *words;
 		if (value == NULL)
-			usage_error("option '%s' needs a value", word);
+			die_usage("option '%s' needs a value", word);
 		words++;
 	}
 	take(opt, g, o, value);
@@ -125,14 +125,14 @@ take_letters(struct options *opt, struct given *g, char **words)
 		const struct option_row *o = option_of_letter(*letters);
 
 		if (o == NULL)
-			usage_error("unknown option '-%c'", *letters);
+			die_usage("unknown option '-%c'", *letters);
 		if (o->argument == NULL) {
 			take(opt, g, o, NULL);
 			continue;
 		}
 		value = letters[1] != '\0' ? letters + 1 : *words;
 		if (value == NULL)
-			usage_error("option '-%c' needs a value", *letters);
+			die_usage("option '-%c' needs a value", *letters);
 		if (value == *words)
 			words++;
 		take(opt, g, o, value);
@@ -149,7 +149,7 @@ static void
 refuse_url(const char *word, const char *what)
 {
 	if (strstr(word, "://") != NULL || address_has_password(word, false))
-		usage_error("'%s' is a URL, not a %s; use -r for a server",
+		die_usage("'%s' is a URL, not a %s; use -r for a server",
 		    quotable(word), what);
 }
 
@@ -158,7 +158,7 @@ static void
 take_name(struct options *opt, char *word)
 {
 	if (opt->mode == MODE_CHECK || opt->mode == MODE_SHOW_CONFIG)
-		usage_error("'%s': --%s takes no lock name", quotable(word),
+		die_usage("'%s': --%s takes no lock name", quotable(word),
 		    option_of_mode(opt->mode));
 	refuse_url(word, "lock");
 	names_add(&opt->names, word);
@@ -215,10 +215,10 @@ check_given(const struct options *opt, const struct given *g)
 		if (o->modes >> opt->mode & 1)
 			continue;
 		if (o->modes >> MODE_RUN & 1)
-			usage_error("--%s cannot be combined with --%s",
-			    o->name, option_of_mode(opt->mode));
+			die_usage("--%s cannot be combined with --%s", o->name,
+			    option_of_mode(opt->mode));
 		join_modes(modes, sizeof(modes), o->modes);
-		usage_error("--%s works only with %s", o->name, modes);
+		die_usage("--%s works only with %s", o->name, modes);
 	}
 }
 
@@ -226,7 +226,7 @@ static void
 check_together(const struct given *g, const char *one, const char *other)
 {
 	if (is_given(g, one) && is_given(g, other))
-		usage_error("--%s and --%s cannot be combined", one, other);
+		die_usage("--%s and --%s cannot be combined", one, other);
 }
 
 /* --watch needs a terminal, to draw and to read keys. */
@@ -236,12 +236,12 @@ check_terminal(void)
 	const char *term = getenv("TERM");
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		usage_error("--watch needs a terminal, and standard %s is "
-			    "not one; --status alone prints once",
+		die_usage("--watch needs a terminal, and standard %s is "
+			  "not one; --status alone prints once",
 		    isatty(STDOUT_FILENO) ? "input" : "output");
 	if (term == NULL || *term == '\0' || strcmp(term, "dumb") == 0)
-		usage_error("--watch cannot draw on a terminal with "
-			    "TERM=%s; --status alone prints once",
+		die_usage("--watch cannot draw on a terminal with "
+			  "TERM=%s; --status alone prints once",
 		    term == NULL ? "" : term);
 }
 
@@ -249,9 +249,9 @@ static void
 check_run(const struct options *opt)
 {
 	if (opt->names.n == 0)
-		usage_error("no lock named: -k NAME is missing");
+		die_usage("no lock named: -k NAME is missing");
 	if (opt->command[0] == NULL)
-		usage_error("no command given: COMMAND is missing");
+		die_usage("no command given: COMMAND is missing");
 	refuse_url(opt->command[0], "command");
 }
 
@@ -259,14 +259,14 @@ static void
 check_query(const struct options *opt)
 {
 	if (opt->mode == MODE_BREAK && opt->names.n == 0)
-		usage_error("no lock named: --break needs a NAME");
+		die_usage("no lock named: --break needs a NAME");
 	if (opt->mode == MODE_BREAK && opt->names.n > 1)
-		usage_error("--break takes one lock at a time");
+		die_usage("--break takes one lock at a time");
 	if (opt->max_age_ms > 0 && opt->names.n != 1)
-		usage_error("--max-age takes exactly one lock");
+		die_usage("--max-age takes exactly one lock");
 	if (opt->token != NULL && opt->token[0] == '\0')
-		usage_error("--token is empty; --break and --status -v "
-			    "print tokens");
+		die_usage("--token is empty; --break and --status -v "
+			  "print tokens");
 	if (opt->watch)
 		check_terminal();
 }
@@ -302,14 +302,14 @@ check_prefix(const struct options *opt)
 	if ((opt->mode == MODE_STATUS || opt->mode == MODE_HISTORY ||
 		opt->mode == MODE_METRICS) &&
 	    opt->names.n == 0 && prefix[0] == '\0')
-		usage_error("--%s with an empty prefix needs a NAME: every "
-			    "key would count as a lock",
+		die_usage("--%s with an empty prefix needs a NAME: every "
+			  "key would count as a lock",
 		    option_of_mode(opt->mode));
 	for (int i = 0; i < opt->names.n; i++)
 		if (names_shadow(prefix, opt->names.name[i]))
-			usage_error("-k: '%s' with --prefix '%s' would "
-				    "share a queue with the name without "
-				    "braces; change one of them",
+			die_usage("-k: '%s' with --prefix '%s' would "
+				  "share a queue with the name without "
+				  "braces; change one of them",
 			    quotable(opt->names.name[i]), prefix);
 }
 

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/die.h"
 #include "base/exitcode.h"
 #include "base/line.h"
-#include "base/log.h"
 #include "config/conffile.h"
 #include "config/file.h"
 
@@ -98,7 +98,7 @@ conffile_load(struct conffile *c, const char *named)
 	c->others = (st.st_mode & S_IROTH) != 0;
 	wrong = conffile_parse(c, c->text, c->len);
 	if (wrong != NULL)
-		usage_error("%s:%d: the line %s", c->path, c->line, wrong);
+		die_usage("%s:%d: the line %s", c->path, c->line, wrong);
 	for (int i = 0; i < c->n; i++)
 		c->settings[i].where = place(c, i);
 }

@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/die.h"
 #include "base/secret.h"
 #include "config/credentials.h"
 #include "config/file.h"
+#include "config/quotable.h"
 
 #define LINE_TEXT (ADDRESS_HOST + 16)
 
@@ -32,8 +33,8 @@ credentials_find(
 	*file = settings_in_file(s, SETTING_PASSWORD_FILE);
 	*word = settings_in_file(s, SETTING_PASSWORD);
 	if (file->value != NULL && word->value != NULL)
-		usage_error("%s: password-file is set too; remove one of "
-			    "them",
+		die_usage("%s: password-file is set too; remove one of "
+			  "them",
 		    word->name);
 }
 
@@ -41,7 +42,7 @@ static const char *
 keep_word(struct setting word)
 {
 	if (strlen(word.value) >= ADDRESS_SECRET)
-		usage_error("%s is longer than %d bytes", word.name,
+		die_usage("%s is longer than %d bytes", word.name,
 		    ADDRESS_SECRET - 1);
 	return secret_keep(word.value, strlen(word.value));
 }
@@ -58,9 +59,9 @@ read_passwords(struct passwords *p, struct setting file)
 	wrong = passwords_parse(p, text, len);
 	file_free(text, len);
 	if (wrong != NULL && p->shown[0] != '\0')
-		usage_error("%s:%d: '%s' %s", path, p->line, p->shown, wrong);
+		die_usage("%s:%d: '%s' %s", path, p->line, p->shown, wrong);
 	else if (wrong != NULL)
-		usage_error("%s:%d: the line %s", path, p->line, wrong);
+		die_usage("%s:%d: the line %s", path, p->line, wrong);
 }
 
 /* The servers of a place: how many are TLS, and how many are in clear. */
@@ -274,7 +275,7 @@ credentials_fill(struct servers *servers, const struct settings *s)
 		fill_server(servers, s, a, &src);
 		fill_sentinels(servers, s, a);
 		if (a->user[0] != '\0' && a->password == NULL)
-			usage_error("%s: '%s' has a user but no password; %s",
+			die_usage("%s: '%s' has a user but no password; %s",
 			    servers->origin[i], a->text,
 			    a->withheld != NULL ?
 				a->withheld :

@@ -8,24 +8,24 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "base/die.h"
 #include "base/xalloc.h"
 #include "config/file.h"
-#include "redis/url.h"
+#include "config/quotable.h"
 
 #define PEM_SIZE (16 * 1024 * 1024) /* a bundle of all authorities, at most */
 
 static _Noreturn void
 refuse_unread(const char *name, const char *path, int error)
 {
-	usage_error("%s%s'%s' cannot be read: %s", name != NULL ? name : "",
+	die_usage("%s%s'%s' cannot be read: %s", name != NULL ? name : "",
 	    name != NULL ? ": " : "", quotable(path), strerror(error));
 }
 
 static _Noreturn void
 refuse(const char *name, const char *path, const char *wrong)
 {
-	usage_error("%s%s'%s' %s", name != NULL ? name : "",
+	die_usage("%s%s'%s' %s", name != NULL ? name : "",
 	    name != NULL ? ": " : "", quotable(path), wrong);
 }
 
@@ -99,7 +99,7 @@ read_file(int fd, const char *name, const char *path, size_t most, size_t *len)
 		refuse_unread(name, path, errno);
 	close(fd);
 	if ((size_t)n > most)
-		usage_error("%s%s'%s' is larger than %zu KB",
+		die_usage("%s%s'%s' is larger than %zu KB",
 		    name != NULL ? name : "", name != NULL ? ": " : "",
 		    quotable(path), most / 1024);
 	text[n] = '\0';

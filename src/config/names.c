@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/die.h"
 #include "base/escape.h"
-#include "base/log.h"
 #include "base/xalloc.h"
 #include "config/names.h"
+#include "config/quotable.h"
 #include "protocol/key.h"
-#include "redis/url.h"
+#include "redis/address.h"
 
 static bool
 has_control(const char *s)
@@ -62,18 +63,18 @@ check_name(const char *name)
 	const char *wrong;
 
 	if (len == 0 || len > LOCK_NAME)
-		usage_error("-k: a name has 1 to %d bytes, '%.64s%s' has %zu",
+		die_usage("-k: a name has 1 to %d bytes, '%.64s%s' has %zu",
 		    LOCK_NAME, quotable(name), len > 64 ? "..." : "", len);
 	/* It would be shown wherever the lock is. */
 	if (address_has_password(name, false))
-		usage_error("-k: '%s' is a URL with a password, not a lock; "
-			    "use -r for a server",
+		die_usage("-k: '%s' is a URL with a password, not a lock; "
+			  "use -r for a server",
 		    quotable(name));
 	if (strcmp(name, "--") == 0)
-		usage_error("-k: '--' is not a lock; is a variable empty?");
+		die_usage("-k: '--' is not a lock; is a variable empty?");
 	wrong = names_wrong(name);
 	if (wrong != NULL)
-		usage_error("-k: '%s' %s", quotable(name), wrong);
+		die_usage("-k: '%s' %s", quotable(name), wrong);
 }
 
 void
@@ -83,12 +84,12 @@ names_add(struct names *names, const char *name)
 
 	check_name(name);
 	if (names->n == LOCKS_MAX)
-		usage_error("-k: more than %d locks", LOCKS_MAX);
+		die_usage("-k: more than %d locks", LOCKS_MAX);
 	names->name = xreallocarray(
 	    names->name, (size_t)names->n + 1, sizeof(*names->name));
 	for (; i > 0 && strcmp(names->name[i - 1], name) >= 0; i--) {
 		if (strcmp(names->name[i - 1], name) == 0)
-			usage_error("-k: '%s' is named twice", quotable(name));
+			die_usage("-k: '%s' is named twice", quotable(name));
 		names->name[i] = names->name[i - 1];
 	}
 	names->name[i] = name;

@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/die.h"
 #include "base/duration.h"
-#include "base/log.h"
 #include "base/number.h"
 #include "config/option_table.h"
+#include "config/quotable.h"
 #include "prefix.h"
 #include "protocol/key.h"
 #include "protocol/owner.h"
@@ -77,7 +78,7 @@ set_once_per(struct options *opt, const struct option_row *o, char *value)
 	char most[DURATION_TEXT];
 
 	if (ms > SUCCESS_MS)
-		usage_error("--once-per: '%s' is too long; the maximum is %s",
+		die_usage("--once-per: '%s' is too long; the maximum is %s",
 		    quotable(value), duration_format(SUCCESS_MS, most));
 	opt->once_per_ms = ms;
 }
@@ -105,7 +106,7 @@ read_number(
 	int64_t n;
 
 	if (number_parse(text, strlen(text), most, &n) == -1 || n < least)
-		usage_error("%s: '%s' is not %s from %d to %d", option,
+		die_usage("%s: '%s' is not %s from %d to %d", option,
 		    quotable(text), what, least, most);
 	return (int)n;
 }
@@ -147,8 +148,8 @@ set_message(struct options *opt, const struct option_row *o, char *value)
 
 	(void)o;
 	if (len >= OWNER_MESSAGE)
-		usage_error("--message: '%.64s...' has %zu bytes; the "
-			    "limit is %d",
+		die_usage("--message: '%.64s...' has %zu bytes; the "
+			  "limit is %d",
 		    quotable(value), len, OWNER_MESSAGE - 1);
 	opt->message = value;
 }
@@ -166,7 +167,7 @@ set_on_loss(struct options *opt, const struct option_row *o, char *value)
 	(void)o;
 	opt->warn_on_loss = strcmp(value, "warn") == 0;
 	if (!opt->warn_on_loss && strcmp(value, "stop") != 0)
-		usage_error(
+		die_usage(
 		    "--on-loss: '%s' is not 'stop' or 'warn'", quotable(value));
 }
 
@@ -198,7 +199,7 @@ set_mode(struct options *opt, const struct option_row *o, char *value)
 
 	(void)value;
 	if (opt->mode != MODE_RUN && opt->mode != mode)
-		usage_error("--%s and --%s cannot be combined",
+		die_usage("--%s and --%s cannot be combined",
 		    option_of_mode(opt->mode), o->name);
 	opt->mode = mode;
 }
@@ -211,8 +212,8 @@ static _Noreturn void
 refuse_password(struct options *opt, const struct option_row *o, char *value)
 {
 	(void)opt, (void)o, (void)value;
-	usage_error("a password on the command line is visible to "
-		    "everybody; use --password-file or REDISCLI_AUTH");
+	die_usage("a password on the command line is visible to "
+		  "everybody; use --password-file or REDISCLI_AUTH");
 }
 
 #define TO(member) offsetof(struct options, member)

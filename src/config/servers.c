@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/die.h"
 #include "base/exitcode.h"
-#include "base/log.h"
 #include "base/secret.h"
 #include "base/xalloc.h"
 #include "config/file.h"
+#include "config/quotable.h"
 #include "config/servers.h"
 #include "redis/tls.h"
 
@@ -25,18 +26,18 @@ servers_add(struct servers *servers, const char *origin, const char *url)
 	const char *why;
 
 	if (servers->n == LOCK_SERVERS)
-		usage_error("%s: more than %d servers", origin, LOCK_SERVERS);
+		die_usage("%s: more than %d servers", origin, LOCK_SERVERS);
 	servers->address = xreallocarray(servers->address,
 	    (size_t)servers->n + 1, sizeof(*servers->address));
 	a = &servers->address[servers->n];
 	why = address_parse(a, url);
 	address_mask_server(masked, sizeof(masked), url);
 	if (why != NULL)
-		usage_error("%s: '%s' %s", origin, masked, why);
+		die_usage("%s: '%s' %s", origin, masked, why);
 	for (int i = 0; i < servers->n; i++)
 		if (address_same(a, &servers->address[i]))
-			usage_error("%s: '%s' is named twice; each server has "
-				    "one vote",
+			die_usage("%s: '%s' is named twice; each server has "
+				  "one vote",
 			    origin, masked);
 	servers->own_password[servers->n] = a->password != NULL;
 	servers->origin[servers->n++] = origin;
@@ -64,7 +65,7 @@ add_all(struct servers *servers, struct setting variable)
 			servers_add(servers, variable.name, word);
 	file_free(copy, len);
 	if (servers->n == 0)
-		usage_error("%s names no server", variable.name);
+		die_usage("%s names no server", variable.name);
 }
 
 static void
@@ -102,7 +103,7 @@ tls_setting(const struct settings *settings, enum setting_key key)
 	if (s.value != NULL &&
 	    (strstr(s.value, "://") != NULL ||
 		address_has_password(s.value, false)))
-		usage_error("%s: '%s' is a URL, not a file or a host name",
+		die_usage("%s: '%s' is a URL, not a file or a host name",
 		    s.name, quotable(s.value));
 	return s.value;
 }
@@ -131,7 +132,7 @@ load_tls(const struct servers *servers, const struct settings *s)
 		file_check(FILE_KEY, settings_find(s, SETTING_TLS_KEY).name,
 		    files.key);
 	if (tls_load(&files, why) == -1)
-		usage_error("%s", why);
+		die_usage("%s", why);
 }
 
 void

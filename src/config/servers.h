@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "config/settings.h"
 #include "protocol/quorum.h"
+#include "redis/address.h"
 #include "redis/passwords.h"
-#include "redis/url.h"
 
 #define SERVERS_SITE 17
 #define SERVERS_HINT 192

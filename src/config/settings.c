@@ -6,16 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/die.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "config/names.h"
+#include "config/quotable.h"
 #include "config/settings.h"
 #include "config/suggest.h"
 #include "prefix.h"
 #include "protocol/key.h"
-#include "protocol/quorum.h"
-#include "redis/url.h"
+#include "protocol/lease.h"
+#include "redis/address.h"
 
 static const struct {
 	const char *option;
@@ -97,11 +99,11 @@ setting_duration(struct setting s, int64_t fallback_ms, int64_t least_ms)
 	if (s.value == NULL)
 		return fallback_ms;
 	if (duration_parse(s.value, &ms) == -1)
-		usage_error("%s: '%s' is not a duration; examples: "
-			    "500ms, 1.5s, 10m, 1h30m, 1d",
+		die_usage("%s: '%s' is not a duration; examples: "
+			  "500ms, 1.5s, 10m, 1h30m, 1d",
 		    s.name, quotable(s.value));
 	if (ms < least_ms)
-		usage_error("%s: '%s' is too short; the minimum is %s", s.name,
+		die_usage("%s: '%s' is too short; the minimum is %s", s.name,
 		    quotable(s.value), duration_format(least_ms, text));
 	return ms;
 }
@@ -112,7 +114,7 @@ use_log(struct setting s)
 	bool syslog = s.value != NULL && strcmp(s.value, "syslog") == 0;
 
 	if (s.value != NULL && !syslog && strcmp(s.value, "stderr") != 0)
-		usage_error("%s: '%s' is not 'stderr' or 'syslog'", s.name,
+		die_usage("%s: '%s' is not 'stderr' or 'syslog'", s.name,
 		    quotable(s.value));
 	log_to(syslog ? LOG_TO_SYSLOG : LOG_TO_STDERR);
 }
@@ -134,11 +136,11 @@ read_prefix(struct setting s)
 	if (s.value == NULL)
 		return "redlock:";
 	if (strlen(s.value) > LOCK_NAME)
-		usage_error("%s: '%.64s...' is longer than %d bytes", s.name,
+		die_usage("%s: '%.64s...' is longer than %d bytes", s.name,
 		    quotable(s.value), LOCK_NAME);
 	wrong = names_wrong(s.value);
 	if (wrong != NULL)
-		usage_error("%s: '%s' %s", s.name, quotable(s.value), wrong);
+		die_usage("%s: '%s' %s", s.name, quotable(s.value), wrong);
 	return s.value;
 }
 
@@ -188,14 +190,14 @@ refuse_line(const struct conffile *c, int i)
 			if (keys[key].line != NULL)
 				lines[n++] = keys[key].line;
 		nearest = suggest_nearest(name, strlen(name), lines, n);
-		usage_error("%s:%d: unknown setting '%.64s'%s%s%s", c->path,
+		die_usage("%s:%d: unknown setting '%.64s'%s%s%s", c->path,
 		    c->settings[i].line, name,
 		    nearest != NULL ? " (did you mean '" : "",
 		    nearest != NULL ? nearest : "",
 		    nearest != NULL ? "'?)" : "");
 	}
-	usage_error("%s:%d: malformed line; a line is a setting, a blank "
-		    "and a value",
+	die_usage("%s:%d: malformed line; a line is a setting, a blank "
+		  "and a value",
 	    c->path, c->settings[i].line);
 }
 
@@ -212,13 +214,13 @@ check_lines(const struct conffile *c)
 		if (key == SETTING_KEYS)
 			refuse_line(c, i);
 		if (c->settings[i].value[0] == '\0' && key != SETTING_PREFIX)
-			usage_error("%s has no value", where);
+			die_usage("%s has no value", where);
 		if (seen[key] && key != SETTING_REDIS)
-			usage_error("%s is set twice", where);
+			die_usage("%s is set twice", where);
 		seen[key] = true;
 		if (c->others && is_secret(c, i))
-			usage_error("%s: the file has a password and is "
-				    "readable by others; chmod 600 it",
+			die_usage("%s: the file has a password and is "
+				  "readable by others; chmod 600 it",
 			    where);
 	}
 }
@@ -256,8 +258,8 @@ settings_check_grace(const struct settings *s, const char *name, int64_t ms)
 	char text[2][DURATION_TEXT];
 
 	if (s->grace_ms > 0 && ms > s->grace_ms)
-		usage_error("%s: %s exceeds the restart grace of %s (%s): "
-			    "a server that restarts could forget the lock",
+		die_usage("%s: %s exceeds the restart grace of %s (%s): "
+			  "a server that restarts could forget the lock",
 		    name, duration_format(ms, text[0]),
 		    duration_format(s->grace_ms, text[1]),
 		    settings_find(s, SETTING_RESTART_GRACE).name);

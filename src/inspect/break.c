@@ -8,19 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/duration.h"
 #include "base/die.h"
+#include "base/duration.h"
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "inspect/break.h"
-#include "inspect/lockinfo.h"
-#include "inspect/report.h"
 #include "inspect/query.h"
+#include "inspect/report.h"
+#include "inspect/status.h"
 #include "protocol/key.h"
+#include "protocol/lock_state.h"
 #include "protocol/owner.h"
 #include "protocol/quorum.h"
-#include "protocol/state.h"
 #include "scripts.h"
 
 #define HOLDING (OWNER_WHO + 2 * DURATION_TEXT + 64) /* text of holding() */
@@ -99,7 +99,7 @@ possible_holder(const struct status *st, const char *token)
 static void
 report_process(const char *name, const struct owner *o)
 {
-	switch (owner_process(o)) {
+	switch (status_owner_process(o)) {
 	case PROCESS_SAME:
 		warn("%s: process %d is running on this host; the holder "
 		     "does not look dead",
@@ -157,7 +157,7 @@ print_command(const struct options *opt, const char *token)
 		free(word);
 	}
 	putchar('\n');
-	flush_output();
+	die_unless_flushed();
 	if (cut)
 		notice("the command above omits the password; use "
 		       "--password-file or REDISCLI_AUTH");
@@ -241,7 +241,7 @@ send_revocation(struct query_server *s, size_t i)
 		r->owner.token, "slots", slots, "1",
 		s->query->nservers == 1 ? "1" : "0", r->by };
 
-	lock_keys(key, aux, r->opt->settings.prefix, r->opt->names.name[0]);
+	key_names(key, aux, r->opt->settings.prefix, r->opt->names.name[0]);
 	snprintf(slots, sizeof(slots), "%d", LOCK_SLOTS);
 	r->sent[s - s->query->servers]++;
 	return conn_eval(&s->conn, (int)i, &script_break, 2, 9, argv);

@@ -8,12 +8,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/die.h"
+#include "base/duration.h"
 #include "base/escape.h"
 #include "base/exitcode.h"
 #include "base/json.h"
-#include "base/log.h"
 #include "base/table.h"
 #include "base/xalloc.h"
 #include "inspect/check.h"
@@ -201,7 +200,7 @@ check_run(const struct options *opt)
 		show_table(stdout, probes, found, n);
 	if (!opt->json)
 		show_findings(stdout, probes, found, n, opt->quiet);
-	flush_output();
+	die_unless_flushed();
 	for (int i = 0; i < n; i++) {
 		if (found[i].worst == LEVEL_REFUSED)
 			result = EXIT_REFUSED;

@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/die.h"
 #include "base/duration.h"
 #include "base/exitcode.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "config/advice.h"
 #include "inspect/findings.h"
 #include "protocol/acl.h"

@@ -1,66 +1,174 @@
-/* Runs --history and chooses its exit status. */
-#include <stdio.h>
-
-#include "base/die.h"
-#include "base/exitcode.h"
-#include "base/log.h"
-#include "inspect/history.h"
-#include "inspect/history_json.h"
-#include "inspect/history_table.h"
-#include "inspect/max_age.h"
-#include "inspect/report.h"
-#include "inspect/runlog.h"
-
 /*
- * Reports named locks without any run.  Returns EXIT_NO_RUNS if there is one,
- * else 0.
+ * Reads the history of each lock from every server. runs.c merges the
+ * entries and decides how each run ended; history.c prints them.
  */
-static int
-report_unknown(const struct history *h)
-{
-	int result = 0;
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-	for (size_t i = 0; i < h->nlocks; i++) {
-		if (h->locks[i].runs.n > 0)
-			continue;
-		notice("%s: no runs recorded in the last 30 days",
-		    h->locks[i].name);
-		result = EXIT_NO_RUNS;
-	}
-	return result;
-}
-
-static int
-print_list(struct history *h)
-{
-	const struct options *opt = h->query.opt;
-	struct run_list list;
-	int result, failures;
-
-	run_list_select(&list, h);
-	result = report_servers(&h->query, true, &failures);
-	if (opt->json)
-		history_json(stdout, h, &list);
-	else if (failures < h->query.nservers) /* a minority may have runs */
-		history_table(stdout, h, &list);
-	run_list_release(&list);
-	if (result == 0 && opt->names.n > 0)
-		result = report_unknown(h);
-	return result;
-}
+#include "base/number.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "inspect/history.h"
+#include "inspect/scan.h"
+#include "process/signals.h"
+#include "protocol/key.h"
+#include "scripts.h"
 
 int
-history_run(const struct options *opt)
+history_request(struct conn *c, int tag, const char *prefix, const char *name,
+    int slots, bool with_skips)
 {
-	struct history h = { 0 };
-	int result;
+	char key[LOCK_KEY], aux[LOCK_KEY], text[12];
+	const char *const argv[] = { key, aux, "", "", "slots", text, "1",
+		with_skips ? "1" : "0" };
 
-	query_init(&h.query, opt);
-	h.query.arg = &h;
-	h.with_skips = opt->all || opt->max_age_ms > 0;
-	history_read(&h);
-	result = opt->max_age_ms > 0 ? max_age_check(&h) : print_list(&h);
-	flush_output();
-	history_release(&h);
-	return result;
+	key_names(key, aux, prefix, name);
+	snprintf(text, sizeof(text), "%d", slots);
+	return conn_eval(c, tag, &script_history, 2, 8, argv);
+}
+
+void
+history_add(struct runs *runs, int server, const struct reply *reply)
+{
+	const struct reply entries = reply_sub(reply, 1);
+	const char *id, *word, *text;
+	int64_t at_ms;
+	size_t len;
+
+	for (size_t e = 0; e + 2 < reply_count(&entries); e += 3) {
+		id = reply_string(&entries, e, NULL);
+		word = reply_string(&entries, e + 1, NULL);
+		text = reply_string(&entries, e + 2, &len);
+		if (id != NULL && word != NULL && text != NULL) {
+			number_prefix(id, strlen(id), &at_ms);
+			runs_add(runs, server, at_ms, word, text, len);
+		}
+	}
+}
+
+static void
+read_skips(struct runs *runs, int server, const struct reply entries)
+{
+	const char *id, *text, *value;
+	int64_t at_ms;
+	size_t len, value_len;
+
+	for (size_t e = 0; e + 2 < reply_count(&entries); e += 3) {
+		id = reply_string(&entries, e, NULL);
+		text = reply_string(&entries, e + 1, &len);
+		value = reply_string(&entries, e + 2, &value_len);
+		if (id != NULL && text != NULL && value != NULL) {
+			number_prefix(id, strlen(id), &at_ms);
+			runs_add_skip(
+			    runs, server, at_ms, text, len, value, value_len);
+		}
+	}
+}
+
+static int
+send_lock(struct query_server *s, size_t i)
+{
+	const struct history *h = s->query->arg;
+
+	return history_request(&s->conn, (int)i, s->query->opt->settings.prefix,
+	    h->locks[i].name, h->locks[i].slots, h->with_skips);
+}
+
+static void
+read_holders(struct server_log *log, const struct reply a)
+{
+	size_t n = reply_count(&a), len;
+	const char *token;
+
+	log->holders = xcalloc(n + 1, sizeof(*log->holders));
+	for (size_t i = 0; i < n; i++) {
+		token = reply_string(&a, i, &len);
+		if (token != NULL && len < OWNER_TOKEN)
+			memcpy(log->holders[log->nholders++], token, len);
+	}
+}
+
+static bool
+lock_replied(struct query_server *s, size_t i, const struct reply *a)
+{
+	const struct history *h = s->query->arg;
+	struct lock_runs *c = &h->locks[i];
+	int server = (int)(s - s->query->servers);
+	struct server_log *log = &c->logs[server];
+
+	if (query_server_error(s, a))
+		return false;
+	if (reply_count(a) < 3 || reply_int(a, 0) <= 0) {
+		query_server_malformed(s);
+		return false;
+	}
+	log->known = true;
+	if (reply_int(a, 0) / 1000 > c->now_ms)
+		c->now_ms = reply_int(a, 0) / 1000;
+	history_add(&c->runs, server, a);
+	read_skips(&c->runs, server, reply_sub(a, 3));
+	read_holders(log, reply_sub(a, 2));
+	return false;
+}
+
+static void
+judge_lock(const struct query *q, struct lock_runs *c)
+{
+	int silent = 0;
+
+	for (int i = 0; i < q->nservers; i++) {
+		const struct server_log *a = &c->logs[i];
+
+		silent += !a->known;
+		for (size_t k = 0; k < a->nholders; k++)
+			runs_holds(&c->runs, i, a->holders[k]);
+	}
+	runs_judge(&c->runs, q->nservers, q->quorum, silent);
+}
+
+void
+history_read(struct history *h)
+{
+	/* "" lists the slots of a lock, to learn which runs still hold one. */
+	static const char *const wanted[] = { "runs", "", "skips", NULL };
+	static const char *const without_skips[] = { "runs", "", NULL };
+	struct query *q = &h->query;
+
+	scan_locks(q, h->with_skips ? wanted : without_skips);
+	h->nlocks = q->nlocks;
+	h->locks = xcalloc(h->nlocks + 1, sizeof(*h->locks));
+	for (size_t i = 0; i < h->nlocks; i++) {
+		struct lock_runs *c = &h->locks[i];
+
+		c->name = q->locks[i].name;
+		c->slots = q->locks[i].slots;
+		c->logs = xcalloc((size_t)q->nservers, sizeof(*c->logs));
+	}
+	query_send(q, h->nlocks, send_lock, lock_replied);
+	for (size_t i = 0; i < h->nlocks; i++)
+		judge_lock(q, &h->locks[i]);
+}
+
+void
+history_release(struct history *h)
+{
+	for (size_t i = 0; i < h->nlocks; i++) {
+		struct lock_runs *c = &h->locks[i];
+
+		for (int j = 0; j < h->query.nservers; j++)
+			free(c->logs[j].holders);
+		free(c->logs);
+		runs_release(&c->runs);
+	}
+	free(h->locks);
+	query_release(&h->query);
+}
+
+int64_t
+history_ran_ms(const struct lock_runs *c, const struct past_run *run)
+{
+	if (run->ending != ENDED_RUNNING)
+		return run->ran_ms;
+	return c->now_ms > run->since_ms ? c->now_ms - run->since_ms : 0;
 }

@@ -1,15 +1,58 @@
-/* --history: the recorded runs. */
+/* The recorded runs of locks, merged from all servers. */
 #ifndef HISTORY_H
 #define HISTORY_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "config/options.h"
+#include "inspect/query.h"
+#include "inspect/runs.h"
+#include "protocol/owner.h"
+
+/* One server's reply about one lock, apart from the runs. */
+struct server_log {
+	bool known;
+	char (*holders)[OWNER_TOKEN]; /* of the holders there */
+	size_t nholders;
+};
+
+/* A lock and its recorded runs. */
+struct lock_runs {
+	const char *name; /* owned by the query */
+	int slots;
+	struct server_log *logs; /* one for each server */
+	struct runs runs;
+	int64_t now_ms; /* the latest time by a server's clock */
+};
+
+struct history {
+	struct query query;
+	bool with_skips;
+	struct lock_runs *locks; /* one for each lock of the query */
+	size_t nlocks;
+};
 
 /*
- * Prints the last runs of the locks opt->names or, if there are none, of all
- * under the prefix, on standard output.  Returns the exit status: 0, or with a
- * message EXIT_NO_RUNS if a named lock has none, EXIT_UNREACHABLE or
- * EXIT_REFUSED.  With --max-age it prints one line instead, see max_age.h.
+ * Reads the recorded runs of the locks named in the options of h->query or, if
+ * there are none, of all under the prefix; with h->with_skips also the runs
+ * that did not get the lock. history_release() frees them.
  */
-int history_run(const struct options *opt);
+void history_read(struct history *);
+void history_release(struct history *);
+
+/* Returns for how long COMMAND ran, or has run so far; -1: unknown. */
+int64_t history_ran_ms(const struct lock_runs *, const struct past_run *);
+
+/*
+ * Read the history of one lock on one connection. history_request() sends the
+ * request, for a lock with at most `slots` slots in use, and returns the result
+ * of conn_eval(). history_add() adds the runs in the reply, none if it is
+ * malformed.
+ */
+int history_request(struct conn *, int tag, const char *prefix,
+    const char *name, int slots, bool with_skips);
+void history_add(struct runs *, int server, const struct reply *);
 
 #endif

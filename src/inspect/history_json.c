@@ -36,7 +36,7 @@ json_run(struct json *j, const struct run_row *r)
 	members_owner(j, &run->owner);
 	json_time(j, "since", run->since_ms);
 	json_number(j, "waited_ms", run->waited_ms, 0);
-	json_number(j, "ran_ms", lock_runs_ran_ms(r->lock, run), 0);
+	json_number(j, "ran_ms", history_ran_ms(r->lock, run), 0);
 	json_number(j, "status", run->status, 0);
 	json_number(j, "signal", run->signal, 0);
 	json_string(j, "ended", ending_names[run->ending]);

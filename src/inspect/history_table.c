@@ -174,8 +174,8 @@ show_run(struct page *p, const struct lock_runs *c, const struct past_run *run,
 	owner_what(what, o);
 	table_text(t, row, p->first + COMMAND, what, strlen(what));
 	show_duration(p, row, WAITED, run->waited_ms);
-	show_duration(p, row, RAN, lock_runs_ran_ms(c, run));
-	show_bar(p, row, lock_runs_ran_ms(c, run), longest);
+	show_duration(p, row, RAN, history_ran_ms(c, run));
+	show_bar(p, row, history_ran_ms(c, run), longest);
 	if (run->skip != NULL)
 		show_skip(p, row, run->skip);
 	else
@@ -190,7 +190,7 @@ find_longest(const struct history *h, const struct run_list *list)
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct run_row *r = &list->row[i];
-		int64_t ms = lock_runs_ran_ms(r->lock, r->run);
+		int64_t ms = history_ran_ms(r->lock, r->run);
 		size_t lock = (size_t)(r->lock - h->locks);
 
 		if (ms > longest[lock])

@@ -37,7 +37,7 @@ describe_rest(
 	size_t used = 0;
 
 	for (size_t i = 0; i < end; i++) {
-		failed += run_failed(&runs->run[i]);
+		failed += runs_has_failed(&runs->run[i]);
 		skipped += counts_as_skip(&runs->run[i], success);
 	}
 	text[0] = '\0';

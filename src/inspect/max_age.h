@@ -2,7 +2,7 @@
 #ifndef MAX_AGE_H
 #define MAX_AGE_H
 
-#include "inspect/runlog.h"
+#include "inspect/history.h"
 
 /*
  * Prints one line on standard output about the last success of the history's

@@ -13,11 +13,11 @@
 #include "base/escape.h"
 #include "base/exitcode.h"
 #include "base/xalloc.h"
-#include "inspect/lockinfo.h"
+#include "inspect/history.h"
 #include "inspect/metrics.h"
 #include "inspect/report.h"
 #include "inspect/run_list.h"
-#include "inspect/runlog.h"
+#include "inspect/status.h"
 #include "protocol/key.h"
 
 #define SIGNAL_STATUS 128 /* added to a signal's number, as shells do */
@@ -69,7 +69,7 @@ held_value(const struct gauge_lock *s, int64_t *value)
 {
 	if (s->info->nholders == 0)
 		return false;
-	*value = holder_age_ms(s->info, &s->info->holders[0]);
+	*value = status_holder_age_ms(s->info, &s->info->holders[0]);
 	return *value >= 0;
 }
 
@@ -324,7 +324,7 @@ metrics_run(const struct options *opt)
 	if (query_status(&m.history.query) == 0 &&
 	    query_status(&m.status.query) == 0)
 		print_locks(&m);
-	flush_output();
+	die_unless_flushed();
 	free(m.sent_us);
 	free(m.rtt_us);
 	status_release(&m.status);

@@ -214,7 +214,7 @@ send_right(struct query_server *s, size_t i)
 
 	snprintf(name, sizeof(name), ":~check:%" PRId64 "-%d", clock_wall_us(),
 	    (int)getpid());
-	lock_keys(key, aux, s->query->opt->settings.prefix, name);
+	key_names(key, aux, s->query->opt->settings.prefix, name);
 	snprintf(fence, sizeof(fence), "%sfence", aux);
 	for (; argc < RIGHT_WORDS && r->words[argc] != NULL; argc++)
 		argv[argc] = strcmp(r->words[argc], "KEY") != 0 ?

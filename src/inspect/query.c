@@ -8,12 +8,13 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/die.h"
 #include "base/duration.h"
 #include "base/exitcode.h"
-#include "base/log.h"
 #include "base/xalloc.h"
 #include "inspect/query.h"
 #include "protocol/key.h"
+#include "protocol/lease.h"
 #include "protocol/quorum.h"
 
 /*

@@ -11,7 +11,8 @@ is_wanted(const struct options *opt, const struct lock_runs *l,
 {
 	if (opt->since_ms > 0 && run->since_ms < l->now_ms - opt->since_ms)
 		return false;
-	return !opt->failed || run_failed(run) || run->ending == ENDED_SKIPPED;
+	return !opt->failed || runs_has_failed(run) ||
+	    run->ending == ENDED_SKIPPED;
 }
 
 static int

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "inspect/runlog.h"
+#include "inspect/history.h"
 
 struct run_row {
 	const struct lock_runs *lock;

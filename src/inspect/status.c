@@ -1,38 +1,392 @@
-/* Runs --status and chooses its exit status. */
+/*
+ * Merges the servers' replies about each lock.  A holder counts only if a
+ * majority of all configured servers reports it, so one faulty server cannot
+ * make up a holder or hide one.
+ */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "base/die.h"
-#include "base/exitcode.h"
-#include "inspect/lockinfo.h"
-#include "inspect/report.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "inspect/scan.h"
 #include "inspect/status.h"
-#include "inspect/status_json.h"
-#include "inspect/status_table.h"
+#include "process/proc.h"
+#include "protocol/key.h"
+#include "protocol/lock_state.h"
+#include "protocol/owner.h"
+#include "protocol/quorum.h"
+#include "scripts.h"
+
+#define WAITERS_MAX 100 /* in one reply of status.lua */
+
+static void
+read_waiters(struct server_view *v, const struct reply a)
+{
+	size_t n = reply_count(&a), len;
+	const char *value;
+
+	n = n < WAITERS_MAX ? n : WAITERS_MAX;
+	v->waiters = xcalloc(n + 1, sizeof(*v->waiters));
+	for (size_t i = 0; i < n; i++) {
+		value = reply_string(&a, i, &len);
+		if (value != NULL &&
+		    owner_parse(&v->waiters[v->nwaiters], value, len) == 0)
+			v->nwaiters++;
+	}
+}
+
+static void
+read_holders(struct server_view *v, const struct reply a)
+{
+	size_t n = reply_count(&a) / 2, len;
+	const char *value;
+
+	v->holders = xcalloc(n + 1, sizeof(*v->holders));
+	for (size_t i = 0; i < n; i++) {
+		struct holder *h = &v->holders[v->nholders];
+
+		if ((value = reply_string(&a, 2 * i, &len)) == NULL)
+			continue;
+		h->value = xmalloc(len + 1);
+		memcpy(h->value, value, len);
+		h->len = len;
+		h->ours = owner_parse(&h->owner, value, len) == 0;
+		h->ttl_ms = reply_int(&a, 2 * i + 1);
+		v->nholders++;
+	}
+}
+
+const char *const state_names[] = { "unknown", "free", "held", "shared",
+	"cooldown" };
+
+/* Returns the state of a lock with these holders. */
+static enum state
+state_of(const struct holder *holders, size_t n, bool shared)
+{
+	size_t cooldown = 0;
+
+	for (size_t i = 0; i < n; i++)
+		cooldown += holders[i].owner.in_cooldown;
+	return n == 0     ? STATE_FREE :
+	    cooldown == n ? STATE_COOLDOWN :
+	    shared        ? STATE_SHARED :
+			    STATE_HELD;
+}
+
+static bool
+lock_replied(struct query_server *s, size_t i, const struct reply *a)
+{
+	struct status *st = s->query->arg;
+	struct server_view *v = &st->locks[i].views[s - s->query->servers];
+	struct lock_state state;
+
+	if (query_server_error(s, a))
+		return false;
+	if (lock_state_read(&state, a) == -1 || state.granted) {
+		query_server_malformed(s);
+		return false;
+	}
+	v->known = true;
+	v->fence = state.fence;
+	v->now_us = state.now_us;
+	read_waiters(v, reply_sub(a, FIELD_WAITERS));
+	v->waiting = state.waiting;
+	read_holders(v, reply_sub(a, FIELD_HOLDERS));
+	v->shared = state.readers > 0;
+	v->state = state_of(v->holders, v->nholders, v->shared);
+	return false;
+}
+
+static int
+send_lock(struct query_server *s, size_t i)
+{
+	const struct status *st = s->query->arg;
+	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
+	const char *const argv[] = { key, aux, "", "", "slots", slots, "1" };
+
+	key_names(key, aux, s->query->opt->settings.prefix, st->locks[i].name);
+	snprintf(slots, sizeof(slots), "%d", st->locks[i].slots);
+	return conn_eval(&s->conn, (int)i, &script_status, 2, 7, argv);
+}
+
+static bool
+same_holder(const struct holder *a, const struct holder *b)
+{
+	if (a->ours != b->ours)
+		return false;
+	if (a->ours)
+		return strcmp(a->owner.token, b->owner.token) == 0 &&
+		    a->owner.in_cooldown == b->owner.in_cooldown;
+	return a->len == b->len && memcmp(a->value, b->value, a->len) == 0;
+}
+
+static const struct holder *
+find_holder(const struct holder *holders, size_t n, const struct holder *h)
+{
+	for (size_t i = 0; i < n; i++)
+		if (same_holder(&holders[i], h))
+			return &holders[i];
+	return NULL;
+}
+
+/*
+ * Adds a holder that one server reports, if a majority reports it.  Its lease
+ * is the q-th longest, since a majority keeps it that long.
+ */
+static void
+judge_holder(const struct query *q, struct lock_info *l,
+    const struct server_view *sample, const struct holder *h)
+{
+	int64_t ttl_ms[LOCK_SERVERS], fence = 0;
+	const struct holder *same;
+	struct holder *agreed;
+	int n = 0;
+
+	if (find_holder(l->holders, l->nholders, h) != NULL)
+		return;
+	for (int i = 0; i < q->nservers; i++) {
+		const struct server_view *v = &l->views[i];
+
+		same = find_holder(v->holders, v->nholders, h);
+		if (same == NULL)
+			continue;
+		ttl_ms[n++] = same->ttl_ms < 0 ? CLOCK_NEVER : same->ttl_ms;
+		if (h->ours && v->fence > fence)
+			fence = v->fence;
+	}
+	if (n < q->quorum)
+		return;
+	l->holders =
+	    xreallocarray(l->holders, l->nholders + 1, sizeof(*l->holders));
+	agreed = &l->holders[l->nholders++];
+	*agreed = *h;
+	agreed->ttl_ms = quorum_largest(ttl_ms, n, q->quorum);
+	if (agreed->ttl_ms == CLOCK_NEVER)
+		agreed->ttl_ms = -1;
+	if (l->nholders == 1 || agreed->ttl_ms < 0 ||
+	    (l->ttl_ms >= 0 && agreed->ttl_ms > l->ttl_ms))
+		l->ttl_ms = agreed->ttl_ms;
+	if (fence > l->fence)
+		l->fence = fence;
+	l->sample = sample;
+}
+
+/* Sorts the oldest holder first. */
+static int
+compare_holders(const void *a, const void *b)
+{
+	const struct owner *x = &((const struct holder *)a)->owner;
+	const struct owner *y = &((const struct holder *)b)->owner;
+
+	return x->since_ms < y->since_ms ? -1 : x->since_ms > y->since_ms;
+}
+
+static void
+judge_lock(const struct query *q, struct lock_info *l)
+{
+	int free = 0;
+
+	l->ttl_ms = -1;
+	l->state = STATE_UNKNOWN;
+	for (int i = 0; i < q->nservers; i++) {
+		const struct server_view *v = &l->views[i];
+
+		for (size_t j = 0; v->holders != NULL && j < v->nholders; j++)
+			judge_holder(q, l, v, &v->holders[j]);
+	}
+	for (int i = 0; i < q->nservers && l->nholders == 0; i++) {
+		const struct server_view *v = &l->views[i];
+
+		if (v->known && v->nholders == 0 && ++free >= q->quorum)
+			l->sample = v;
+	}
+	if (l->sample == NULL)
+		return;
+	l->state = state_of(l->holders, l->nholders, l->sample->shared);
+	if (l->nholders > 1)
+		qsort(l->holders, l->nholders, sizeof(*l->holders),
+		    compare_holders);
+}
+
+static void
+forget_locks(struct status *st)
+{
+	for (size_t i = 0; i < st->nlocks; i++) {
+		struct lock_info *l = &st->locks[i];
+
+		for (int j = 0; j < st->query.nservers; j++) {
+			struct server_view *v = &l->views[j];
+
+			for (size_t h = 0; h < v->nholders; h++)
+				free(v->holders[h].value);
+			free(v->holders);
+			free(v->waiters);
+		}
+		free(l->holders);
+		free(l->views);
+	}
+	free(st->locks);
+	st->locks = NULL;
+	st->nlocks = 0;
+}
+
+void
+status_init(struct status *st, const struct options *opt)
+{
+	memset(st, 0, sizeof(*st));
+	query_init(&st->query, opt);
+	st->query.arg = st;
+}
+
+void
+status_release(struct status *st)
+{
+	forget_locks(st);
+	query_release(&st->query);
+}
+
+void
+status_read(struct status *st)
+{
+	static const char *const wanted[] = { "", NULL };
+
+	forget_locks(st);
+	scan_locks(&st->query, wanted);
+	status_read_listed(st);
+}
+
+void
+status_read_listed(struct status *st)
+{
+	struct query *q = &st->query;
+
+	st->nlocks = q->nlocks;
+	st->locks = xcalloc(st->nlocks + 1, sizeof(*st->locks));
+	for (size_t i = 0; i < st->nlocks; i++) {
+		st->locks[i].name = q->locks[i].name;
+		st->locks[i].slots = q->locks[i].slots;
+		st->locks[i].views =
+		    xcalloc((size_t)q->nservers, sizeof(*st->locks[i].views));
+	}
+	query_send(q, st->nlocks, send_lock, lock_replied);
+	for (size_t i = 0; i < st->nlocks; i++)
+		judge_lock(q, &st->locks[i]);
+}
+
+int64_t
+status_holder_age_ms(const struct lock_info *l, const struct holder *h)
+{
+	if (l->sample == NULL || !h->ours || h->owner.in_cooldown)
+		return -1;
+	return owner_age_ms(&h->owner, l->sample->now_us);
+}
+
+bool
+status_holder_overdue(const struct holder *h)
+{
+	return h->ours && !h->owner.in_cooldown &&
+	    !owner_is_unconfirmed(h->value, h->len) && h->ttl_ms >= 0 &&
+	    h->ttl_ms < h->owner.ttl_ms / 2;
+}
+
+enum owner_process
+status_owner_process(const struct owner *o)
+{
+	bool ourselves = o->pid == getpid();
+	unsigned long long start = (unsigned long long)o->start_ticks;
+	struct proc p;
+
+	if (o->in_cooldown || o->pid <= 0 || !owner_on_this_host(o))
+		return PROCESS_NONE;
+	if (!procs_visible() || proc_read(o->pid, &p) == -1)
+		return !ourselves && (kill(o->pid, 0) == 0 || errno == EPERM) ?
+		    PROCESS_SAME :
+		    PROCESS_NONE;
+	if (start != 0 && p.start != start)
+		return start < p.start ? PROCESS_EARLIER : PROCESS_OTHER;
+	if (ourselves)
+		return start != 0 ? PROCESS_OTHER : PROCESS_NONE;
+	return p.running ? PROCESS_SAME : PROCESS_NONE;
+}
 
 int
-status_run(const struct options *opt)
+status_slots(const struct lock_info *l)
 {
-	struct status st;
-	int result, failures;
+	return l->nholders > 0 && l->holders[0].ours ?
+	    l->holders[0].owner.slots :
+	    0;
+}
 
+/*
+ * Returns when the oldest holder acquired the lock; foreign values sort last.
+ */
+static int64_t
+held_since(const struct lock_info *l)
+{
+	return l->nholders > 0 && l->holders[0].ours ?
+	    l->holders[0].owner.since_ms :
+	    INT64_MAX;
+}
+
+static int
+compare_locks(const void *a, const void *b)
+{
+	static const int ranks[] = { [STATE_HELD] = 0,
+		[STATE_SHARED] = 1,
+		[STATE_COOLDOWN] = 2,
+		[STATE_UNKNOWN] = 3,
+		[STATE_FREE] = 4 };
+	const struct lock_info *x = a, *y = b;
+	int waiting = (y->sample == NULL ? 0 : y->sample->waiting) -
+	    (x->sample == NULL ? 0 : x->sample->waiting);
+	int64_t x_ms, y_ms;
+
+	if (waiting != 0)
+		return waiting;
+	if (x->state != y->state)
+		return ranks[x->state] - ranks[y->state];
+	x_ms = held_since(x);
+	y_ms = held_since(y);
+	return x_ms != y_ms ? (x_ms < y_ms ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+void
+status_sort(struct status *st)
+{
+	if (st->nlocks > 1)
+		qsort(st->locks, st->nlocks, sizeof(*st->locks), compare_locks);
+}
+
+bool
+status_holds(const struct options *opt, const char *token, struct owner *run,
+    enum lock_mode *mode, int *capacity)
+{
+	struct holder us = { .ours = true };
+	const struct holder *h;
+	struct status st;
+	bool holds = true;
+
+	snprintf(us.owner.token, sizeof(us.owner.token), "%s", token);
 	status_init(&st, opt);
 	status_read(&st);
-	result = report_servers(&st.query, true, &failures);
-	if (opt->json)
-		status_json(stdout, &st);
-	else if (!opt->quiet &&
-	    failures < st.query.nservers) /* a minority still shows its view */
-		status_table(stdout, &st);
-	flush_output();
-	for (size_t i = 0; i < st.nlocks && opt->names.n > 0; i++) {
-		enum state state = st.locks[i].state;
+	for (size_t i = 0; i < st.nlocks && holds; i++) {
+		const struct lock_info *l = &st.locks[i];
 
-		if (state == STATE_UNKNOWN &&
-		    (result == 0 || result == EXIT_FREE))
-			result = EXIT_UNREACHABLE;
-		else if (state == STATE_FREE && result == 0)
-			result = EXIT_FREE;
+		h = find_holder(l->holders, l->nholders, &us);
+		holds = h != NULL;
+		if (!holds)
+			break;
+		*run = h->owner;
+		*capacity = h->owner.slots > 0 ? h->owner.slots : 1;
+		*mode = l->sample->shared ? LOCK_SHARED :
+		    *capacity > 1         ? LOCK_SLOTTED :
+					    LOCK_EXCLUSIVE;
 	}
 	status_release(&st);
-	return result;
+	return holds;
 }

@@ -13,9 +13,9 @@ json_holder(struct json *j, const struct lock_info *l, const struct holder *h)
 		json_bytes(j, "token", h->value, h->len);
 	members_owner(j, h->ours ? &h->owner : NULL);
 	json_time(j, "since", h->ours ? h->owner.since_ms : -1);
-	json_number(j, "held_ms", holder_age_ms(l, h), 0);
+	json_number(j, "held_ms", status_holder_age_ms(l, h), 0);
 	json_number(j, "ttl_ms", h->ttl_ms, 0);
-	json_bool(j, "overdue", holder_overdue(h));
+	json_bool(j, "overdue", status_holder_overdue(h));
 	json_end(j);
 }
 
@@ -60,15 +60,15 @@ mode_of(const struct lock_info *l)
 {
 	if (l->nholders == 0 || !l->holders[0].ours)
 		return NULL;
-	return l->sample->shared   ? "shared" :
-	    lock_info_slots(l) > 0 ? "slots" :
-				     "exclusive";
+	return l->sample->shared ? "shared" :
+	    status_slots(l) > 0  ? "slots" :
+				   "exclusive";
 }
 
 static void
 json_lock(struct json *j, const struct query *q, const struct lock_info *l)
 {
-	int slots = lock_info_slots(l);
+	int slots = status_slots(l);
 
 	json_object(j, NULL);
 	json_string(j, "name", l->name);

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "inspect/lockinfo.h"
+#include "inspect/status.h"
 
 /*
  * Prints an object with "servers" and "locks"; locks is null if no majority can

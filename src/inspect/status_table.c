@@ -29,14 +29,14 @@ show_holder(struct table *t, size_t row, const struct lock_info *l,
 		owner_what(what, o);
 		table_text(t, row, COMMAND, what, strlen(what));
 	}
-	if (holder_age_ms(l, h) >= 0)
+	if (status_holder_age_ms(l, h) >= 0)
 		table_cell(t, row, HELD, "%s",
-		    duration_format(holder_age_ms(l, h), text));
+		    duration_format(status_holder_age_ms(l, h), text));
 	if (h->ttl_ms >= 0)
 		table_cell(t, row, LEASE, "%s%s",
 		    duration_format(h->ttl_ms, text),
-		    holder_overdue(h) ? " overdue" : "");
-	if (holder_overdue(h))
+		    status_holder_overdue(h) ? " overdue" : "");
+	if (status_holder_overdue(h))
 		table_style(t, row, LEASE, STYLE_BAD);
 }
 
@@ -46,7 +46,7 @@ show_state(struct table *t, size_t row, const struct lock_info *l)
 {
 	static const enum style styles[] = { STYLE_BAD, STYLE_DIM, STYLE_GOOD,
 		STYLE_GOOD, STYLE_PLAIN };
-	int slots = lock_info_slots(l);
+	int slots = status_slots(l);
 
 	if (l->state == STATE_HELD && slots > 0)
 		table_cell(t, row, STATE, "%zu/%d slots", l->nholders, slots);

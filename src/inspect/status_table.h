@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "inspect/lockinfo.h"
+#include "inspect/status.h"
 
 /* Prints a row for each lock and holder.  ferror() reports a failed write. */
 void status_table(FILE *, const struct status *);

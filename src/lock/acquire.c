@@ -4,7 +4,7 @@
  */
 #include "base/clock.h"
 #include "lock/votes.h"
-#include "protocol/state.h"
+#include "protocol/lock_state.h"
 
 /*
  * Takes a ticket after a split vote: the latest that the servers that refused
@@ -14,20 +14,20 @@
 static void
 take_ticket(struct lock *l, int64_t now)
 {
-	if (now >= l->lease.wait_end_ms)
+	if (now >= l->intent.wait_end_ms)
 		l->phase_end_ms =
-		    now + CONTEST_TIMEOUTS * l->lease.node_timeout_ms;
-	l->lease.ticket = 1;
-	for (int i = 0; i < l->lease.nservers; i++) {
+		    now + CONTEST_TIMEOUTS * l->intent.node_timeout_ms;
+	l->intent.ticket = 1;
+	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (server_vote(s) == VOTE_REFUSED &&
-		    s->view.ticket_us > l->lease.ticket)
-			l->lease.ticket = s->view.ticket_us;
+		    s->view.ticket_us > l->intent.ticket)
+			l->intent.ticket = s->view.ticket_us;
 		/*
 		 * A single server has us in its queue with that ticket already.
 		 */
-		if (l->lease.quorum > 1 && server_has_voted(s))
+		if (l->intent.quorum > 1 && server_has_voted(s))
 			server_hasten(s);
 	}
 }
@@ -53,13 +53,13 @@ waiters_ahead(struct lock *l, int64_t now)
 	int64_t won_ms = 0;
 	int reports = 0;
 
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (s->vote == VOTE_GRANTED && s->key.granted_ms > won_ms)
 			won_ms = s->key.granted_ms;
 	}
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *s = &l->servers[i];
 		enum vote vote = server_vote(s);
 
@@ -80,7 +80,7 @@ yield_to_earlier(struct lock *l, int64_t now)
 {
 	bool earlier = waiters_ahead(l, now);
 
-	for (int i = 0; i < l->lease.nservers && earlier; i++)
+	for (int i = 0; i < l->intent.nservers && earlier; i++)
 		if (l->servers[i].vote == VOTE_GRANTED)
 			server_yield(&l->servers[i]);
 }
@@ -89,8 +89,8 @@ yield_to_earlier(struct lock *l, int64_t now)
 static void
 extend(struct lock *l, int64_t now)
 {
-	if (now + l->lease.node_timeout_ms > l->phase_end_ms)
-		l->phase_end_ms = now + l->lease.node_timeout_ms;
+	if (now + l->intent.node_timeout_ms > l->phase_end_ms)
+		l->phase_end_ms = now + l->intent.node_timeout_ms;
 }
 
 /*
@@ -103,9 +103,9 @@ change_slot(struct lock *l, const struct tally *t, int64_t now)
 	if (t->lone_slot != NULL)
 		note_alone(l, t->lone_slot, now);
 	l->contest.changes += !t->waits;
-	l->lease.slot = t->free_slot;
+	l->intent.slot = t->free_slot;
 	extend(l, now);
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (s->vote == VOTE_GRANTED ||
@@ -123,11 +123,11 @@ change_slot(struct lock *l, const struct tally *t, int64_t now)
 static void
 write_fence(struct lock *l)
 {
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (server_vote(s) == VOTE_GRANTED &&
-		    s->fence != l->lease.fence && s->conn.state == CONN_READY)
+		    s->fence != l->intent.fence && s->conn.state == CONN_READY)
 			server_hasten(s);
 	}
 }
@@ -141,13 +141,13 @@ ask_replicas(struct lock *l, int64_t now)
 {
 	if (!l->contest.extended)
 		extend(l, now);
-	l->lease.replicating = l->contest.extended = true;
-	for (int i = 0; i < l->lease.nservers; i++) {
+	l->intent.replicating = l->contest.extended = true;
+	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (server_vote(s) == VOTE_GRANTED &&
-		    s->fence == l->lease.fence &&
-		    s->replicas < l->lease.replicas)
+		    s->fence == l->intent.fence &&
+		    s->replicas < l->intent.replicas)
 			server_hasten(s);
 	}
 }
@@ -167,10 +167,10 @@ end_wait(struct server *s, int64_t now)
 static void
 update_asks_ran(struct lock *l, bool asks_ran, int64_t now)
 {
-	bool begins = asks_ran && !l->lease.asks_ran;
+	bool begins = asks_ran && !l->intent.asks_ran;
 
-	l->lease.asks_ran = asks_ran;
-	for (int i = 0; i < l->lease.nservers && begins; i++)
+	l->intent.asks_ran = asks_ran;
+	for (int i = 0; i < l->intent.nservers && begins; i++)
 		end_wait(&l->servers[i], now);
 }
 
@@ -182,10 +182,10 @@ update_asks_ran(struct lock *l, bool asks_ran, int64_t now)
 static void
 update_no_quorum(struct lock *l, bool no_quorum)
 {
-	bool changed = no_quorum != l->lease.no_quorum;
+	bool changed = no_quorum != l->intent.no_quorum;
 
-	l->lease.no_quorum = no_quorum;
-	for (int i = 0; i < l->lease.nservers; i++) {
+	l->intent.no_quorum = no_quorum;
+	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		/* A vote that comes while we cannot win goes back at once. */
@@ -205,10 +205,10 @@ ask_again(struct lock *l, const struct tally *t, int64_t now)
 {
 	if (!t->waits) {
 		l->contest.extended = true;
-		l->phase_end_ms = now + l->lease.node_timeout_ms;
+		l->phase_end_ms = now + l->intent.node_timeout_ms;
 	}
-	l->lease.replicating = false;
-	for (int i = 0; i < l->lease.nservers; i++) {
+	l->intent.replicating = false;
+	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (s->vote != VOTE_GRANTED || s->sent_ms >= now)
@@ -223,25 +223,25 @@ ask_again(struct lock *l, const struct tally *t, int64_t now)
 void
 lock_begin(struct lock *l, const struct owner *owner, int64_t wait_end_ms)
 {
-	l->lease.owner = owner;
-	l->lease.begun = true;
-	l->lease.wait_end_ms = wait_end_ms;
-	if (l->lease.begun_ms == 0)
-		l->lease.begun_ms = clock_now_ms();
-	owner_details(owner, l->lease.details);
+	l->intent.owner = owner;
+	l->intent.begun = true;
+	l->intent.wait_end_ms = wait_end_ms;
+	if (l->intent.begun_ms == 0)
+		l->intent.begun_ms = clock_now_ms();
+	owner_details(owner, l->intent.details);
 	l->proposal_us = clock_wall_us();
 	/*
 	 * One server chooses among all slots; several must be given the same
 	 * one.
 	 */
-	l->lease.slot = l->lease.mode != LOCK_SLOTTED ?
+	l->intent.slot = l->intent.mode != LOCK_SLOTTED ?
 	    1 :
-	    l->lease.nservers == 1 ?
+	    l->intent.nservers == 1 ?
 	    0 :
-	    1 + (int)(l->proposal_us % l->lease.capacity);
-	l->lease.phase = PHASE_ACQUIRE;
+	    1 + (int)(l->proposal_us % l->intent.capacity);
+	l->intent.phase = PHASE_ACQUIRE;
 	l->phase_end_ms =
-	    clock_now_ms() + PHASE_TIMEOUTS * l->lease.node_timeout_ms;
+	    clock_now_ms() + PHASE_TIMEOUTS * l->intent.node_timeout_ms;
 	if (l->phase_end_ms < wait_end_ms)
 		l->phase_end_ms = wait_end_ms;
 }
@@ -255,8 +255,8 @@ last_call(struct lock *l, int64_t now)
 {
 	l->contest.last_called = true;
 	l->contest.extended = false;
-	l->phase_end_ms = now + PHASE_TIMEOUTS * l->lease.node_timeout_ms;
-	for (int i = 0; i < l->lease.nservers; i++) {
+	l->phase_end_ms = now + PHASE_TIMEOUTS * l->intent.node_timeout_ms;
+	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (s->vote != VOTE_REFUSED)
@@ -270,7 +270,7 @@ last_call(struct lock *l, int64_t now)
 static void
 note_duplicates(struct lock *l)
 {
-	for (int i = l->lease.nservers - 1; i >= 0; i--) {
+	for (int i = l->intent.nservers - 1; i >= 0; i--) {
 		const struct server *s = &l->servers[i];
 
 		if (s->first == NULL)
@@ -283,10 +283,10 @@ note_duplicates(struct lock *l)
 static void
 begin_hold(struct lock *l, int64_t now)
 {
-	l->lease.phase = PHASE_HOLD;
-	l->lease.held = true;
-	l->lease.waited_ms = now - l->lease.begun_ms;
-	for (int i = 0; i < l->lease.nservers; i++) {
+	l->intent.phase = PHASE_HOLD;
+	l->intent.held = true;
+	l->intent.waited_ms = now - l->intent.begun_ms;
+	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		s->numbers.odd = NULL;
@@ -294,7 +294,7 @@ begin_hold(struct lock *l, int64_t now)
 		if (s->in_flight.kind != REQUEST_NONE &&
 		    s->in_flight.give_up_ms == CLOCK_NEVER)
 			s->in_flight.give_up_ms =
-			    now + l->lease.node_timeout_ms;
+			    now + l->intent.node_timeout_ms;
 	}
 }
 
@@ -355,19 +355,19 @@ lock_outcome(struct lock *l)
 	int64_t now = clock_now_ms();
 	struct tally t;
 
-	if (l->lease.wait_end_ms != 0 && now >= l->lease.wait_end_ms &&
+	if (l->intent.wait_end_ms != 0 && now >= l->intent.wait_end_ms &&
 	    !l->contest.last_called)
 		last_call(l, now);
 	lock_judge_numbers(l);
-	t = count_votes(l, now);
+	t = votes_count(l, now);
 	if (t.granted >= t.quorum)
-		l->lease.fence = t.fence;
+		l->intent.fence = t.fence;
 	else {
-		l->lease.replicating = false;
-		l->lease.contest = t.contested;
+		l->intent.replicating = false;
+		l->intent.contest = t.contested;
 		/* A success may count for hours yet. */
 		update_no_quorum(l, t.waits && t.unusable + t.ran > t.minority);
-		update_asks_ran(l, l->lease.no_quorum && t.ran > 0, now);
+		update_asks_ran(l, l->intent.no_quorum && t.ran > 0, now);
 	}
-	return apply(l, decide(&t), &t, now);
+	return apply(l, votes_decide(&t), &t, now);
 }

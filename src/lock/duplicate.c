@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "lock/lock.h"
-#include "protocol/quorum.h"
+#include "protocol/lease.h"
 
 static bool
 same_run(const char a[INFO_RUN_ID], const char b[INFO_RUN_ID])
@@ -67,7 +67,7 @@ warn_once(const struct lock *l, struct server *s)
 	if (!s->identity.warned)
 		warn("%s: %s and %s are the same server and have one vote "
 		     "together",
-		    l->lease.name, s->conn.address.text,
+		    l->intent.name, s->conn.address.text,
 		    s->first->conn.address.text);
 	s->identity.warned = true;
 }
@@ -76,7 +76,7 @@ warn_once(const struct lock *l, struct server *s)
 static bool
 is_mistake(const struct lock *l, const struct server *s)
 {
-	return l->lease.phase == PHASE_ACQUIRE && s->first != NULL &&
+	return l->intent.phase == PHASE_ACQUIRE && s->first != NULL &&
 	    s->identity.at_start && s->first->identity.at_start;
 }
 
@@ -85,9 +85,9 @@ static void
 take_vote(const struct lock *l, struct server *s, int64_t now)
 {
 	warn_once(l, s);
-	if (l->lease.phase == PHASE_HOLD && s->key.untrusted_since_ms == 0)
+	if (l->intent.phase == PHASE_HOLD && s->key.untrusted_since_ms == 0)
 		s->key.untrusted_since_ms = now;
-	else if (l->lease.phase == PHASE_ACQUIRE)
+	else if (l->intent.phase == PHASE_ACQUIRE)
 		s->vote = VOTE_PENDING;
 	/* It would take wakes from the first. */
 	if (s->in_flight.kind == REQUEST_WAIT)
@@ -101,7 +101,7 @@ lock_find_first(struct lock *l, struct server *s)
 
 	identify(s);
 	s->first = NULL;
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *other = &l->servers[i];
 
 		if (other == s ||
@@ -120,7 +120,7 @@ lock_find_first(struct lock *l, struct server *s)
 bool
 lock_names_server_twice(const struct lock *l)
 {
-	for (int i = 0; i < l->lease.nservers; i++)
+	for (int i = 0; i < l->intent.nservers; i++)
 		if (is_mistake(l, &l->servers[i]))
 			return true;
 	return false;
@@ -129,7 +129,7 @@ lock_names_server_twice(const struct lock *l)
 bool
 lock_counts_grant(const struct lock *l, const struct server *s)
 {
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *other = &l->servers[i];
 
 		if (other != s && same_run(other->key.run_id, s->key.run_id) &&
@@ -148,7 +148,7 @@ static bool
 may_be_earlier(
     const struct lock *l, const struct server *s, const struct server *other)
 {
-	int64_t sent_ms = other->valid_ms - lease_valid_ms(l->lease.ttl_ms);
+	int64_t sent_ms = other->valid_ms - lease_valid_ms(l->intent.ttl_ms);
 
 	return s->key.run_id[0] != '\0' && other->key.run_id[0] != '\0' &&
 	    !same_run(s->key.run_id, other->key.run_id) &&
@@ -164,10 +164,10 @@ may_be_earlier(
 void
 lock_drop_earlier(const struct lock *l, int64_t valid_ms[])
 {
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		int most = i;
 
-		for (int k = 0; k < l->lease.nservers && valid_ms[i] > 0; k++)
+		for (int k = 0; k < l->intent.nservers && valid_ms[i] > 0; k++)
 			if (k != i && valid_ms[k] > 0 &&
 			    may_be_earlier(l, &l->servers[i], &l->servers[k]) &&
 			    (most == i || valid_ms[k] > valid_ms[most]))

@@ -14,11 +14,11 @@ main_reason(const struct lock *l)
 {
 	int n[REASON_RAN + 1] = { 0 };
 
-	for (int i = 0; i < l->lease.nservers; i++)
+	for (int i = 0; i < l->intent.nservers; i++)
 		if (server_vote(&l->servers[i]) == VOTE_REFUSED)
 			n[l->servers[i].view.reason]++;
 	for (int reason = REASON_MODE; reason <= REASON_RAN; reason++)
-		if (n[reason] > l->lease.nservers - l->lease.quorum)
+		if (n[reason] > l->intent.nservers - l->intent.quorum)
 			return (enum reason)reason;
 	return REASON_BUSY;
 }
@@ -30,7 +30,7 @@ lock_state(const struct lock *l)
 	const enum reason reason = main_reason(l);
 	int refusals = 0, most = 0;
 
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *s = &l->servers[i];
 		int telling = 2 * (s->view.reason == reason) + s->view.taken;
 
@@ -45,8 +45,8 @@ lock_state(const struct lock *l)
 		}
 	}
 	/* While the lock is held, refusals of a minority explain nothing. */
-	return l->lease.held &&
-		refusals <= l->lease.nservers - l->lease.quorum ?
+	return l->intent.held &&
+		refusals <= l->intent.nservers - l->intent.quorum ?
 	    NULL :
 	    view;
 }
@@ -57,13 +57,13 @@ lock_broken_by(const struct lock *l)
 	const char *by = NULL;
 	int broken = 0;
 
-	for (int i = 0; i < l->lease.nservers; i++)
+	for (int i = 0; i < l->intent.nservers; i++)
 		if (l->servers[i].view.broken_by[0] != '\0' &&
 		    l->servers[i].first == NULL) {
 			by = l->servers[i].view.broken_by;
 			broken++;
 		}
-	return broken > l->lease.nservers - l->lease.quorum ? by : NULL;
+	return broken > l->intent.nservers - l->intent.quorum ? by : NULL;
 }
 
 /* Writes what is wrong with a server, or "".  Returns text. */
@@ -71,7 +71,7 @@ static char *
 complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 {
 	char who[OWNER_WHO], ago[DURATION_TEXT];
-	bool ending = l->lease.held && l->lease.phase == PHASE_RELEASE &&
+	bool ending = l->intent.held && l->intent.phase == PHASE_RELEASE &&
 	    (s->release.sent > 0 || s->key.state != KEY_NONE);
 	const char *why = s->why;
 
@@ -86,13 +86,13 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 	}
 	switch (ending ? s->release.vote : s->vote) {
 	case VOTE_GRANTED:
-		if (!l->lease.held && s->fence < l->lease.fence)
+		if (!l->intent.held && s->fence < l->intent.fence)
 			why = "has not confirmed the fence";
 		else if (!ending && s->key.untrusted_since_ms != 0)
 			why = "lost the lock before; its vote does not "
 			      "count yet";
-		else if (l->lease.replicating &&
-		    s->replicas < l->lease.replicas)
+		else if (l->intent.replicating &&
+		    s->replicas < l->intent.replicas)
 			why = "replicas have not confirmed the lock yet";
 		else
 			why = "";
@@ -114,7 +114,7 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 			return text;
 		}
 		/* Only a held lock can lose its key. */
-		if (l->lease.held)
+		if (l->intent.held)
 			why = "the lock's key is gone";
 		break;
 	case VOTE_PENDING:
@@ -145,7 +145,7 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 		return buf;
 	}
 	buf[0] = '\0';
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *s = &l->servers[i];
 		const char *name = s->conn.address.text;
 
@@ -168,7 +168,7 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 bool
 lock_may_be_left(const struct lock *l)
 {
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (s->key.state != KEY_NONE &&
@@ -184,15 +184,15 @@ lock_minority_fails(const struct lock *l)
 	char text[COMPLAINT];
 	int failing = 0;
 
-	for (int i = 0; i < l->lease.nservers; i++)
+	for (int i = 0; i < l->intent.nservers; i++)
 		failing += complaint(l, &l->servers[i], text)[0] != '\0';
-	return failing <= l->lease.nservers - l->lease.quorum;
+	return failing <= l->intent.nservers - l->intent.quorum;
 }
 
 int
 lock_servers(const struct lock *l)
 {
-	return l->lease.nservers;
+	return l->intent.nservers;
 }
 
 const char *
@@ -224,7 +224,7 @@ lock_agreed(const struct lock *l, bool released, char buf[LOCK_WHY])
 	size_t used = 0;
 
 	buf[0] = '\0';
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if ((released ? s->release.vote : server_vote(s)) ==

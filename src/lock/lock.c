@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "lock/grant.h"
 #include "lock/lock.h"
-#include "lock/server_grant.h"
 #include "protocol/quorum.h"
 
 #define STRAGGLE_MS 50  /* extra time for a release on a server that replied */
@@ -19,12 +19,12 @@ lock_deadline_ms(const struct lock *l)
 {
 	int64_t valid_ms[LOCK_SERVERS] = { 0 };
 
-	for (int i = 0; i < l->lease.nservers; i++)
+	for (int i = 0; i < l->intent.nservers; i++)
 		if (l->servers[i].numbers.odd == NULL &&
 		    lock_counts_grant(l, &l->servers[i]))
 			valid_ms[i] = l->servers[i].valid_ms;
 	lock_drop_earlier(l, valid_ms);
-	return quorum_largest(valid_ms, l->lease.nservers, l->lease.quorum);
+	return quorum_largest(valid_ms, l->intent.nservers, l->intent.quorum);
 }
 
 /* Updates the parts of the lease that depend on all servers. */
@@ -34,19 +34,19 @@ refresh_cb(void *arg, struct server *s)
 	struct lock *l = arg;
 	int64_t confirmed_ms[LOCK_SERVERS] = { 0 };
 
-	for (int i = 0; i < l->lease.nservers; i++)
+	for (int i = 0; i < l->intent.nservers; i++)
 		if (l->servers[i].numbers.odd == NULL &&
 		    l->servers[i].valid_ms > 0 &&
 		    l->servers[i].key.untrusted_since_ms == 0)
 			confirmed_ms[i] = l->servers[i].key.confirmed_ms;
-	if (l->lease.phase != PHASE_RELEASE)
+	if (l->intent.phase != PHASE_RELEASE)
 		lock_find_first(l, s);
-	l->lease.deadline_ms = lock_deadline_ms(l);
-	l->lease.confirmed_ms =
-	    quorum_largest(confirmed_ms, l->lease.nservers, l->lease.quorum);
+	l->intent.deadline_ms = lock_deadline_ms(l);
+	l->intent.confirmed_ms =
+	    quorum_largest(confirmed_ms, l->intent.nservers, l->intent.quorum);
 	/* A single server has chosen the slot. */
-	if (l->lease.nservers == 1 && l->servers[0].slot != 0)
-		l->lease.slot = l->servers[0].slot;
+	if (l->intent.nservers == 1 && l->servers[0].slot != 0)
+		l->intent.slot = l->servers[0].slot;
 }
 
 /*
@@ -58,8 +58,8 @@ extend_for(struct lock *l, const struct server *s)
 {
 	int64_t end_ms = s->in_flight.excused_ms;
 
-	if (l->lease.phase == PHASE_RELEASE && s->release.second_ms != 0)
-		end_ms = s->release.second_ms + l->lease.node_timeout_ms;
+	if (l->intent.phase == PHASE_RELEASE && s->release.second_ms != 0)
+		end_ms = s->release.second_ms + l->intent.node_timeout_ms;
 	if (end_ms > l->phase_end_ms)
 		l->phase_end_ms = end_ms;
 }
@@ -69,16 +69,16 @@ lock_step(struct lock *l)
 {
 	int64_t now = clock_now_ms(), wake = CLOCK_NEVER, t;
 
-	for (int i = 0; i < l->lease.nservers; i++)
-		l->lease.voted =
-		    l->lease.voted || server_has_voted(&l->servers[i]);
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++)
+		l->intent.voted =
+		    l->intent.voted || server_has_voted(&l->servers[i]);
+	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		t = server_step(s, now);
 		if (t < wake)
 			wake = t;
-		if (l->lease.phase != PHASE_HOLD)
+		if (l->intent.phase != PHASE_HOLD)
 			extend_for(l, s);
 	}
 	return wake;
@@ -89,24 +89,24 @@ lock_init(
     struct lock *l, struct resolver *resolver, const struct lock_config *config)
 {
 	memset(l, 0, sizeof(*l));
-	l->lease.nservers = config->naddresses;
-	l->servers = calloc((size_t)l->lease.nservers, sizeof(*l->servers));
+	l->intent.nservers = config->naddresses;
+	l->servers = calloc((size_t)l->intent.nservers, sizeof(*l->servers));
 	if (l->servers == NULL)
 		return -1;
 	l->loop = resolver->loop;
-	l->lease.proposal_us = &l->proposal_us;
-	l->lease.name = config->name;
-	l->lease.quorum = quorum_of(l->lease.nservers);
-	l->lease.mode = config->mode;
-	l->lease.capacity = config->capacity;
-	l->lease.replicas = config->replicas;
-	l->lease.ttl_ms = config->ttl_ms;
-	l->lease.node_timeout_ms = config->node_timeout_ms;
-	l->lease.grace_ms = config->grace_ms;
-	l->lease.once_per_ms = config->once_per_ms;
-	lock_keys(l->lease.key, l->lease.aux, config->prefix, config->name);
-	for (int i = 0; i < l->lease.nservers; i++) {
-		server_init(&l->servers[i], &l->lease, resolver,
+	l->intent.proposal_us = &l->proposal_us;
+	l->intent.name = config->name;
+	l->intent.quorum = quorum_of(l->intent.nservers);
+	l->intent.mode = config->mode;
+	l->intent.capacity = config->capacity;
+	l->intent.replicas = config->replicas;
+	l->intent.ttl_ms = config->ttl_ms;
+	l->intent.node_timeout_ms = config->node_timeout_ms;
+	l->intent.grace_ms = config->grace_ms;
+	l->intent.once_per_ms = config->once_per_ms;
+	key_names(l->intent.key, l->intent.aux, config->prefix, config->name);
+	for (int i = 0; i < l->intent.nservers; i++) {
+		server_init(&l->servers[i], &l->intent, resolver,
 		    &config->addresses[i], refresh_cb, l);
 		if (config->answered != NULL)
 			l->servers[i].conn.answered = &config->answered[i];
@@ -117,50 +117,50 @@ lock_init(
 const char *
 lock_name(const struct lock *l)
 {
-	return l->lease.name;
+	return l->intent.name;
 }
 
 enum lock_mode
 lock_mode(const struct lock *l)
 {
-	return l->lease.mode;
+	return l->intent.mode;
 }
 
 int
 lock_capacity(const struct lock *l)
 {
-	return l->lease.capacity;
+	return l->intent.capacity;
 }
 
 int64_t
 lock_once_per_ms(const struct lock *l)
 {
-	return l->lease.once_per_ms;
+	return l->intent.once_per_ms;
 }
 
 const char *
 lock_only_server(const struct lock *l)
 {
-	return l->lease.nservers == 1 ? l->servers[0].conn.address.text : NULL;
+	return l->intent.nservers == 1 ? l->servers[0].conn.address.text : NULL;
 }
 
 int64_t
 lock_fence(const struct lock *l)
 {
-	return l->lease.fence;
+	return l->intent.fence;
 }
 
 int64_t
 lock_grant_ms(const struct lock *l)
 {
-	return l->lease.nservers == 1 ? l->servers[0].grant.length_ms : 0;
+	return l->intent.nservers == 1 ? l->servers[0].grant.length_ms : 0;
 }
 
 void
 lock_drop_grant(struct lock *l)
 {
-	l->lease.phase = PHASE_ACQUIRE;
-	l->lease.held = false;
+	l->intent.phase = PHASE_ACQUIRE;
+	l->intent.held = false;
 	grant_drop(&l->servers[0]);
 	server_ask_anew(&l->servers[0]);
 }
@@ -168,13 +168,13 @@ lock_drop_grant(struct lock *l)
 bool
 lock_waits(const struct lock *l)
 {
-	return l->lease.wait_end_ms != 0;
+	return l->intent.wait_end_ms != 0;
 }
 
 bool
 lock_lacks_quorum(const struct lock *l)
 {
-	return l->lease.no_quorum;
+	return l->intent.no_quorum;
 }
 
 bool
@@ -188,7 +188,7 @@ lock_connect(struct lock *l)
 {
 	int64_t now = clock_now_ms();
 
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (s->vote == VOTE_PENDING && s->conn.state == CONN_DOWN)
@@ -206,7 +206,7 @@ lock_same_server(const struct lock *l, const char *urls[2])
 void
 lock_renew(struct lock *l)
 {
-	for (int i = 0; i < l->lease.nservers && l->lease.phase == PHASE_HOLD;
+	for (int i = 0; i < l->intent.nservers && l->intent.phase == PHASE_HOLD;
 	     i++)
 		if (l->servers[i].key.state == KEY_OURS)
 			server_hasten(&l->servers[i]);
@@ -215,9 +215,9 @@ lock_renew(struct lock *l)
 void
 lock_start(struct lock *l)
 {
-	l->lease.started = true;
+	l->intent.started = true;
 	/* The renewal carries the start; for the last lock the acquire has. */
-	if (!l->lease.last)
+	if (!l->intent.last)
 		lock_renew(l);
 }
 
@@ -240,7 +240,7 @@ release_sent(const struct server *s)
 static bool
 all_releases_sent(const struct lock *l)
 {
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (server_may_have_ours(s) && !release_sent(s))
@@ -260,10 +260,10 @@ stragglers_end_ms(const struct lock *l)
 {
 	int64_t end_ms = 0, slowest_ms = -1, t;
 
-	for (int i = 0; i < l->lease.nservers; i++)
+	for (int i = 0; i < l->intent.nservers; i++)
 		if (l->servers[i].slowest_ms > slowest_ms)
 			slowest_ms = l->servers[i].slowest_ms;
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (s->release.vote != VOTE_PENDING || !server_may_have_ours(s))
@@ -289,18 +289,18 @@ lock_begin_release(struct lock *l, int64_t cooldown_ms, const char *end_record)
 {
 	int64_t now = clock_now_ms();
 
-	l->lease.phase = PHASE_RELEASE;
-	l->lease.insists = l->lease.held && !l->lease.again && !l->cancelled;
-	l->lease.cooldown_end_ms = now + cooldown_ms;
+	l->intent.phase = PHASE_RELEASE;
+	l->intent.insists = l->intent.held && !l->intent.again && !l->cancelled;
+	l->intent.cooldown_end_ms = now + cooldown_ms;
 	l->release.begun_ms = now;
-	l->phase_end_ms = now + l->lease.node_timeout_ms;
-	if (l->cancelled && l->lease.node_timeout_ms > CANCEL_MS)
+	l->phase_end_ms = now + l->intent.node_timeout_ms;
+	if (l->cancelled && l->intent.node_timeout_ms > CANCEL_MS)
 		l->phase_end_ms = now + CANCEL_MS;
 	l->release.expected = 0;
-	if (l->lease.started)
-		snprintf(l->lease.end_record, sizeof(l->lease.end_record), "%s",
-		    end_record);
-	for (int i = 0; i < l->lease.nservers; i++) {
+	if (l->intent.started)
+		snprintf(l->intent.end_record, sizeof(l->intent.end_record),
+		    "%s", end_record);
+	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		/*
@@ -308,7 +308,7 @@ lock_begin_release(struct lock *l, int64_t cooldown_ms, const char *end_record)
 		 * waited for.
 		 */
 		if (server_begin_release(s, now) &&
-		    (l->lease.held || s->link.replied))
+		    (l->intent.held || s->link.replied))
 			l->release.expected++;
 	}
 }
@@ -323,9 +323,9 @@ release_result(const struct lock *l, bool *decided)
 {
 	int yes = 0, counted = 0, answered = 0, needed = l->release.expected;
 
-	if (needed > l->lease.quorum)
-		needed = l->lease.quorum;
-	for (int i = 0; i < l->lease.nservers; i++) {
+	if (needed > l->intent.quorum)
+		needed = l->intent.quorum;
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (s->release.sent == 0 || s->release.vote == VOTE_PENDING)
@@ -333,11 +333,11 @@ release_result(const struct lock *l, bool *decided)
 		answered++;
 		if (s->release.vote == VOTE_GRANTED) {
 			yes++;
-			counted += !l->lease.held || s->valid_ms > 0;
+			counted += !l->intent.held || s->valid_ms > 0;
 		}
 	}
 	*decided = true;
-	if (l->lease.held && lock_deadline_ms(l) <= l->release.begun_ms)
+	if (l->intent.held && lock_deadline_ms(l) <= l->release.begun_ms)
 		return RELEASE_NOT_OURS;
 	*decided = counted >= needed || answered >= l->release.expected;
 	return yes >= needed ? RELEASE_DONE : RELEASE_UNANSWERED;
@@ -372,22 +372,23 @@ lock_release_end_ms(const struct lock *l)
 void
 lock_again(struct lock *l)
 {
-	l->lease.phase = PHASE_ACQUIRE;
-	l->lease.begun = false;
-	l->lease.again = l->lease.held = l->slow = l->lease.replicating = false;
-	l->contest.last_called = l->contest.extended = l->lease.contest =
-	    l->lease.no_quorum = l->lease.asks_ran = false;
+	l->intent.phase = PHASE_ACQUIRE;
+	l->intent.begun = false;
+	l->intent.again = l->intent.held = l->slow = l->intent.replicating =
+	    false;
+	l->contest.last_called = l->contest.extended = l->intent.contest =
+	    l->intent.no_quorum = l->intent.asks_ran = false;
 	l->contest.changes = 0;
-	l->lease.fence = 0;
+	l->intent.fence = 0;
 	l->contest.alone = NULL;
-	for (int i = 0; i < l->lease.nservers; i++)
+	for (int i = 0; i < l->intent.nservers; i++)
 		server_again(&l->servers[i]);
 }
 
 void
 lock_close(struct lock *l)
 {
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		conn_finish(&l->servers[i].conn);
 		conn_release(&l->servers[i].conn);
 	}

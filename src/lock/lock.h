@@ -22,12 +22,12 @@
 #include <stdint.h>
 
 #include "base/loop.h"
-#include "lock/lease.h"
+#include "lock/intent.h"
 #include "lock/server.h"
 #include "protocol/key.h"
 #include "protocol/mode.h"
 #include "protocol/owner.h"
-#include "protocol/state.h"
+#include "protocol/lock_state.h"
 #include "redis/conn.h"
 
 #define LOCK_WHY 3072
@@ -50,10 +50,10 @@ enum lock_release_result {
 };
 
 struct lock {
-	struct lease lease;
+	struct intent intent;
 	struct loop *loop;
 	struct server *servers;
-	int64_t proposal_us;  /* see struct lease */
+	int64_t proposal_us;  /* see struct intent */
 	int64_t phase_end_ms; /* the end of acquire or release, at the latest */
 	struct {
 		bool last_called; /* at the end of a wait */

@@ -1,7 +1,7 @@
 /*
  * Chooses the next request to a server, with one in flight at a time, and keeps
  * the connection.  Callbacks only record replies; server_step() acts.  Nothing
- * here knows other servers: struct lease has the state that depends on all of
+ * here knows other servers: struct intent has the state that depends on all of
  * them.
  *
  * A release never overtakes its acquire: it is sent behind it on the same
@@ -14,10 +14,10 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "lock/grant.h"
 #include "lock/server.h"
-#include "lock/server_grant.h"
 #include "lock/server_send.h"
-#include "protocol/quorum.h"
+#include "protocol/lease.h"
 
 #define REOPEN_MS 200 /* between tries to connect to a server that is down */
 #define RETRY_MS  10  /* from an interrupted acquire to its retry */
@@ -25,18 +25,18 @@
 #define BURST     16  /* requests allowed without a pause */
 
 void
-server_init(struct server *s, const struct lease *lease,
+server_init(struct server *s, const struct intent *intent,
     struct resolver *resolver, const struct address *address,
     void (*refresh_cb)(void *arg, struct server *), void *arg)
 {
-	s->lease = lease;
+	s->intent = intent;
 	s->refresh_cb = refresh_cb;
 	s->arg = arg;
 	s->slowest_ms = -1;
 	s->in_flight.give_up_ms = CLOCK_NEVER;
 	s->try = 1;
 	conn_init(&s->conn, resolver, address, server_reply_cb, s);
-	s->conn.ask_info = lease->nservers > 1 || lease->grace_ms > 0;
+	s->conn.ask_info = intent->nservers > 1 || intent->grace_ms > 0;
 }
 
 /*
@@ -47,14 +47,14 @@ server_init(struct server *s, const struct lease *lease,
 static bool
 first_releases(const struct server *s)
 {
-	return s->first != NULL && s->lease->held;
+	return s->first != NULL && s->intent->held;
 }
 
 /* Returns the kind of request that the lease requires now. */
 static enum request_kind
 wanted_kind(const struct server *s, int64_t now)
 {
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 	bool answered = server_has_voted(s);
 
 	switch (l->phase) {
@@ -160,7 +160,7 @@ server_yield(struct server *s)
 static void
 note_failure(struct server *s, const char *why)
 {
-	if (s->lease->phase == PHASE_HOLD)
+	if (s->intent->phase == PHASE_HOLD)
 		server_failed(s, VOTE_UNAVAILABLE, why);
 	else
 		conn_explain(&s->conn, why, s->why);
@@ -170,7 +170,7 @@ note_failure(struct server *s, const char *why)
 static int64_t
 answer_end_ms(const struct server *s, int64_t sent_ms)
 {
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 	bool text = s->in_flight.first_sent_ms != 0;
 
 	if (s->grant.length_ms != 0 && l->phase == PHASE_HOLD)
@@ -200,7 +200,7 @@ excused(struct server *s)
 static void
 explain_silence(const struct server *s, char why[CONN_WHY])
 {
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 	char text[DURATION_TEXT];
 	const char *hint = "";
 
@@ -216,7 +216,7 @@ explain_silence(const struct server *s, char why[CONN_WHY])
 static void
 server_unanswered(struct server *s)
 {
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 	char why[CONN_WHY];
 
 	if (s->in_flight.kind == REQUEST_WAIT) {
@@ -258,7 +258,7 @@ server_unanswered(struct server *s)
 static int64_t
 reopen_after_ms(const struct server *s)
 {
-	int64_t ttl_ms = s->lease->ttl_ms;
+	int64_t ttl_ms = s->intent->ttl_ms;
 	int64_t retry_ms = lease_retry_ms(
 	    s->grant.length_ms != 0 ? s->grant.length_ms : ttl_ms);
 
@@ -271,7 +271,7 @@ reopen_after_ms(const struct server *s)
 static void
 server_down(struct server *s, int64_t now)
 {
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 	const struct conn *n = &s->conn;
 	bool waits = l->phase == PHASE_ACQUIRE && now < l->wait_end_ms;
 
@@ -330,7 +330,7 @@ server_open(struct server *s, int64_t now)
 	s->in_flight.give_up_ms =
 	    connected_end_ms(s, s->conn.topology.untried, now);
 	s->link.opened = true;
-	s->link.at_start = !s->lease->voted;
+	s->link.at_start = !s->intent->voted;
 	s->link.accepted = false;
 	s->link.opened_ms = now;
 	s->link.replied = false;
@@ -367,7 +367,7 @@ floor_ms(const struct server *s)
 static bool
 leaves_queue(const struct server *s, enum request_kind kind)
 {
-	return s->lease->phase == PHASE_HOLD && s->queue.maybe &&
+	return s->intent->phase == PHASE_HOLD && s->queue.maybe &&
 	    kind != REQUEST_ACQUIRE && s->conn.state == CONN_READY &&
 	    s->vote != VOTE_UNAVAILABLE && s->vote != VOTE_FORBIDDEN;
 }
@@ -376,7 +376,7 @@ leaves_queue(const struct server *s, enum request_kind kind)
 static bool
 may_block(const struct server *s, int64_t now)
 {
-	return s->lease->phase == PHASE_ACQUIRE && s->lease->ticket != 0 &&
+	return s->intent->phase == PHASE_ACQUIRE && s->intent->ticket != 0 &&
 	    s->pace.block_ms > now && s->vote == VOTE_REFUSED &&
 	    s->conn.state == CONN_READY;
 }
@@ -413,7 +413,7 @@ server_next_request(const struct server *s, int64_t now)
 static void
 begin_answer(struct server *s, int64_t now)
 {
-	if (s->link.accepted || s->lease->phase != PHASE_ACQUIRE ||
+	if (s->link.accepted || s->intent->phase != PHASE_ACQUIRE ||
 	    s->conn.state != CONN_READY || !conn_connected(&s->conn))
 		return;
 	s->link.accepted = true;
@@ -455,10 +455,10 @@ check_connection(struct server *s, int64_t now)
 static int64_t
 second_release_ms(const struct server *s)
 {
-	return s->lease->insists && s->release.second_ms == 0 &&
+	return s->intent->insists && s->release.second_ms == 0 &&
 		s->in_flight.kind == REQUEST_RELEASE &&
 		s->in_flight.acquire == 0 && conn_connected(&s->conn) ?
-	    s->in_flight.give_up_ms - s->lease->node_timeout_ms / 2 :
+	    s->in_flight.give_up_ms - s->intent->node_timeout_ms / 2 :
 	    CLOCK_NEVER;
 }
 
@@ -467,7 +467,7 @@ begin_second_release(struct server *s, int64_t now)
 {
 	info("%s: %s: no answer to the release yet; sending it on a second "
 	     "connection too",
-	    s->lease->name, s->conn.address.text);
+	    s->intent->name, s->conn.address.text);
 	s->release.first = s->in_flight.sequence;
 	s->release.second_ms = now;
 	s->in_flight.kind = REQUEST_NONE;
@@ -545,7 +545,7 @@ server_begin_release(struct server *s, int64_t now)
 		return false;
 	if (server_may_have_ours(s))
 		return true;
-	if (s->lease->started && s->recorded && s->conn.state == CONN_READY)
+	if (s->intent->started && s->recorded && s->conn.state == CONN_READY)
 		server_send_release(s, false);
 	return false;
 }

@@ -16,7 +16,7 @@
  * before a reply is judged and before a request is chosen. conn_release() frees
  * everything.
  */
-void server_init(struct server *, const struct lease *, struct resolver *,
+void server_init(struct server *, const struct intent *, struct resolver *,
     const struct address *, void (*refresh_cb)(void *arg, struct server *),
     void *arg);
 

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "lock/server.h"
 #include "lock/server_error.h"
-#include "protocol/quorum.h"
+#include "protocol/lease.h"
 #include "redis/error.h"
 
 #define WAIT_RETRY_MS 500 /* from an error to the next request of a waiter */
@@ -15,7 +15,7 @@
 void
 server_failed(struct server *s, enum vote vote, const char *why)
 {
-	if (s->lease->phase == PHASE_RELEASE)
+	if (s->intent->phase == PHASE_RELEASE)
 		s->release.vote = vote;
 	else
 		s->vote = vote;
@@ -25,7 +25,7 @@ server_failed(struct server *s, enum vote vote, const char *why)
 int64_t
 server_retry_after_ms(const struct server *s)
 {
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 	int64_t retry_ms = lease_retry_ms(
 	    s->grant.length_ms != 0 ? s->grant.length_ms : l->ttl_ms);
 
@@ -57,7 +57,8 @@ server_may_hold(struct server *s)
 static bool
 tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 {
-	bool moving = a->kind == REPLY_ERROR && s->lease->phase != PHASE_HOLD &&
+	bool moving = a->kind == REPLY_ERROR &&
+	    s->intent->phase != PHASE_HOLD &&
 	    strncmp(a->text, "TRYAGAIN", 8) == 0;
 	int64_t now = clock_now_ms();
 
@@ -78,7 +79,7 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 	if (!s->in_flight.extended) {
 		s->in_flight.extended = true;
 		s->in_flight.excused_ms =
-		    now + TEXT_TIMEOUTS * s->lease->node_timeout_ms;
+		    now + TEXT_TIMEOUTS * s->intent->node_timeout_ms;
 	}
 	return true;
 }

@@ -10,11 +10,11 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "lock/grant.h"
 #include "lock/server.h"
 #include "lock/server_error.h"
-#include "lock/server_grant.h"
-#include "protocol/quorum.h"
-#include "protocol/state.h"
+#include "protocol/lease.h"
+#include "protocol/lock_state.h"
 #include "redis/error.h"
 #include "scripts.h"
 
@@ -42,8 +42,8 @@ vote_trusted(const struct server *s)
 		return false;
 	return s->key.untrusted_since_ms == 0 ||
 	    (server_past_restart_grace(s) &&
-		(s->lease->phase == PHASE_ACQUIRE ||
-		    s->lease->confirmed_ms > s->key.untrusted_since_ms));
+		(s->intent->phase == PHASE_ACQUIRE ||
+		    s->intent->confirmed_ms > s->key.untrusted_since_ms));
 }
 
 /*
@@ -52,7 +52,7 @@ vote_trusted(const struct server *s)
 static void
 server_granted(struct server *s, const struct reply *a)
 {
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 	int64_t now = clock_now_ms();
 
 	if (s->key.state != KEY_OURS)
@@ -91,12 +91,12 @@ static void
 await_turn(struct server *s)
 {
 	const struct lock_state *v = &s->view;
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 	int64_t now = clock_now_ms();
 	int64_t ends =
 	    now + (v->best_ms == PTTL_FREE ? GRANT_MS : v->best_ms) + 1;
 	bool wakes = v->owner.token[0] != '\0';
-	int64_t refresh_ms = server_takes_grants(s) && !s->queue.waiter_ahead ?
+	int64_t refresh_ms = grant_is_possible(s) && !s->queue.waiter_ahead ?
 	    HEAD_REFRESH_MS :
 	    REFRESH_MS;
 
@@ -135,7 +135,7 @@ await_turn(struct server *s)
 static void
 server_refused(struct server *s, const struct reply *a)
 {
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 
 	if (s->key.state == KEY_OURS)
 		info("%s: %s: lock lost on this server", l->name,
@@ -172,7 +172,7 @@ reject_young_vote(struct server *s)
 	    "started %s ago and may have forgotten locks; no vote for "
 	    "another %s (--restart-grace)",
 	    duration_format(age_ms, age),
-	    duration_format(s->lease->grace_ms + 1000 - age_ms, left));
+	    duration_format(s->intent->grace_ms + 1000 - age_ms, left));
 	server_failed(s, VOTE_UNAVAILABLE, why);
 }
 
@@ -181,7 +181,7 @@ reject_young_vote(struct server *s)
  * any.
  */
 static bool
-slot_fits(const struct lease *l, int slot)
+slot_fits(const struct intent *l, int slot)
 {
 	return slot >= 1 && slot <= l->capacity &&
 	    (l->slot == 0 || l->slot == slot);
@@ -195,7 +195,7 @@ static int
 read_state(struct server *s, const struct reply *a, struct lock_state *st)
 {
 	if (lock_state_read(st, a) == -1 ||
-	    (!st->granted && st->best > s->lease->capacity))
+	    (!st->granted && st->best > s->intent->capacity))
 		return -1;
 	if (st->granted)
 		return 0;
@@ -212,7 +212,7 @@ read_state(struct server *s, const struct reply *a, struct lock_state *st)
 static void
 acquire_answered(struct server *s, const struct reply *a)
 {
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 	bool made =
 	    s->key.state != KEY_OURS; /* by this acquire or one like it */
 	bool first = !server_may_have_ours(s);
@@ -268,7 +268,7 @@ renew_answered(struct server *s, const struct reply *a)
 		s->fence = st.fence;
 		s->queue.maybe = s->queue.maybe && !s->in_flight.leaves;
 		server_granted(s, a);
-		info("%s: %s: renewed in %" PRId64 "ms", s->lease->name,
+		info("%s: %s: renewed in %" PRId64 "ms", s->intent->name,
 		    s->conn.address.text, clock_now_ms() - a->sent_ms);
 	} else
 		server_refused(s, a);
@@ -281,7 +281,7 @@ renew_answered(struct server *s, const struct reply *a)
 static void
 ran_answered(struct server *s, const struct reply *a)
 {
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 	struct lock_state st;
 
 	if (l->phase != PHASE_ACQUIRE || (!l->asks_ran && s->first == NULL)) {
@@ -302,7 +302,7 @@ ran_answered(struct server *s, const struct reply *a)
 static void
 replicas_answered(struct server *s, const struct reply *a)
 {
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 	char text[DURATION_TEXT], why[CONN_WHY];
 
 	if (reply_number(a) < 0 || reply_number(a) > INT_MAX) {
@@ -327,7 +327,7 @@ release_answered(struct server *s, const struct reply *a)
 	struct lock_state st;
 
 	/* Without COMMAND, or only in the queue, there is nothing to lose. */
-	if (s->key.state == KEY_NONE || !s->lease->held)
+	if (s->key.state == KEY_NONE || !s->intent->held)
 		s->release.vote = VOTE_GRANTED;
 	else if (read_state(s, a, &st) == -1)
 		server_malformed(s, a);
@@ -401,7 +401,7 @@ server_reply_cb(void *arg, const struct reply *a)
 	if (a->tag == s->in_flight.acquire)
 		s->in_flight.acquire = 0;
 	if (a->tag == s->release.first && a->kind == REPLY_OK &&
-	    s->lease->phase == PHASE_RELEASE &&
+	    s->intent->phase == PHASE_RELEASE &&
 	    s->release.vote == VOTE_PENDING) {
 		s->in_flight.kind = REQUEST_NONE;
 		s->in_flight.give_up_ms = CLOCK_NEVER;
@@ -422,7 +422,7 @@ server_reply_cb(void *arg, const struct reply *a)
 	}
 	if (!s->link.replied)
 		info("%s: %s: connected, first reply after %" PRId64 "ms",
-		    s->lease->name, s->conn.address.text,
+		    s->intent->name, s->conn.address.text,
 		    clock_now_ms() - s->link.opened_ms);
 	s->link.reopen = s->link.replied = true;
 	if (took_ms > s->slowest_ms)

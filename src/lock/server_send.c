@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "lock/server_grant.h"
+#include "lock/grant.h"
 #include "lock/server_send.h"
 #include "protocol/key.h"
 #include "scripts.h"
@@ -25,7 +25,7 @@ send_script(struct server *s, const char *part, int n, const char *const args[])
 	static const char *const modes[] = { [LOCK_EXCLUSIVE] = "exclusive",
 		[LOCK_SHARED] = "shared",
 		[LOCK_SLOTTED] = "slots" };
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 	char id[OWNER_ID], capacity[12], slot[12];
 	unsigned int try = l->phase == PHASE_RELEASE && !l->again ? 0 : s->try;
 	const char *argv[CONN_ARGS] = { l->key, l->aux,
@@ -44,7 +44,7 @@ send_script(struct server *s, const char *part, int n, const char *const args[])
 static const char *
 only_server(const struct server *s)
 {
-	return s->lease->nservers == 1 ? "1" : "0";
+	return s->intent->nservers == 1 ? "1" : "0";
 }
 
 /*
@@ -54,12 +54,12 @@ only_server(const struct server *s)
 static bool
 starts_run(const struct server *s)
 {
-	return s->lease->last && s->lease->nservers == 1;
+	return s->intent->last && s->intent->nservers == 1;
 }
 
 /* Writes the text of the run's entry in the history; end_record is its end. */
 static void
-record(const struct lease *l, const char *end_record, char text[RECORD])
+record(const struct intent *l, const char *end_record, char text[RECORD])
 {
 	int64_t ms = l->held ? l->waited_ms : clock_now_ms() - l->begun_ms;
 
@@ -77,15 +77,15 @@ record_skip(
 	const struct lock_state *v = &s->view;
 	char why[LOCK_END];
 
-	snprintf(why, sizeof(why), " skipped=%s", s->lease->skipped);
-	record(s->lease, why, text);
+	snprintf(why, sizeof(why), " skipped=%s", s->intent->skipped);
+	record(s->intent, why, text);
 	if (v->taken)
 		snprintf(holder, LOCK_VALUE + 1, "%.*s", (int)v->len, v->value);
 }
 
 /* Returns what is left of the cooldown. */
 static int64_t
-cooldown_ms(const struct lease *l)
+cooldown_ms(const struct intent *l)
 {
 	int64_t now = clock_now_ms();
 
@@ -99,7 +99,7 @@ cooldown_ms(const struct lease *l)
 int
 server_send_release(struct server *s, bool leave)
 {
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 	bool skipped = l->skipped != NULL && s->vote == VOTE_REFUSED &&
 	    !server_names_success(s); /* the success explains it */
 	bool starts = l->end_record[0] != '\0' && !s->recorded &&
@@ -140,8 +140,8 @@ send_wait(struct server *s)
 	char key[LOCK_KEY + OWNER_TOKEN + 8], seconds[24];
 	const char *const argv[] = { "BLPOP", key, seconds };
 
-	snprintf(key, sizeof(key), "%swake:%s", s->lease->aux,
-	    s->lease->owner->token);
+	snprintf(key, sizeof(key), "%swake:%s", s->intent->aux,
+	    s->intent->owner->token);
 	snprintf(seconds, sizeof(seconds), "%" PRId64 ".%03" PRId64, ms / 1000,
 	    ms % 1000);
 	return conn_command(&s->conn, ++s->in_flight.sequence, 3, argv);
@@ -155,7 +155,7 @@ send_wait(struct server *s)
 static int
 send_wait_replicas(struct server *s)
 {
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 	char replicas[12], ms[24];
 	const char *const argv[] = { "WAIT", replicas, ms };
 
@@ -167,7 +167,7 @@ send_wait_replicas(struct server *s)
 static int
 send_acquire(struct server *s)
 {
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 	char ttl[24], fence[24], ticket[24], heartbeat[24], start[RECORD] = "";
 	char nonce[24] = "", once_per[24];
 	bool heals = l->phase == PHASE_HOLD;
@@ -217,7 +217,8 @@ send_ran(struct server *s)
 	const char *const args[] = { once_per };
 
 	s->pace.block_ms = 0; /* no BLPOP before the next one */
-	snprintf(once_per, sizeof(once_per), "%" PRId64, s->lease->once_per_ms);
+	snprintf(
+	    once_per, sizeof(once_per), "%" PRId64, s->intent->once_per_ms);
 	return send_script(s, "ran", 1, args);
 }
 
@@ -228,7 +229,7 @@ send_ran(struct server *s)
 static int
 send_renew(struct server *s)
 {
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 	char ttl[24], fence[24], start[RECORD] = "";
 	bool granted = s->grant.length_ms != 0;
 	bool starts =
@@ -261,7 +262,7 @@ server_send(struct server *s, enum request_kind kind)
 		return send_wait_replicas(s);
 	case REQUEST_RENEW:
 		s->in_flight.leaves =
-		    s->lease->phase == PHASE_HOLD && s->queue.maybe;
+		    s->intent->phase == PHASE_HOLD && s->queue.maybe;
 		return send_renew(s);
 	case REQUEST_RAN:
 		return send_ran(s);

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "lock/lease.h"
-#include "protocol/state.h"
+#include "lock/intent.h"
+#include "protocol/lock_state.h"
 #include "redis/conn.h"
 
 #define POLL_MS 20 /* between requests during a split vote, at least */
@@ -50,7 +50,7 @@ enum key_state {
 
 /* A server and its part in the lock. */
 struct server {
-	const struct lease *lease;
+	const struct intent *intent;
 	/* Updates *lease and ->first. */
 	void (*refresh_cb)(void *arg, struct server *);
 	void *arg;
@@ -128,7 +128,7 @@ struct server {
 		int64_t nonce;      /* in our beat; 0: used up */
 		int64_t sent_ms; /* when the acquire with the nonce was sent */
 		int64_t length_ms; /* of an unconfirmed grant; 0: none */
-	} grant;                   /* see server_grant.h */
+	} grant;                   /* see grant.h */
 	/* The address of the same server that has its vote; NULL: this one. */
 	const struct server *first;
 	int64_t sent_ms;    /* when the last answered request was sent */
@@ -183,7 +183,7 @@ server_vote(const struct server *s)
 static inline bool
 server_past_restart_grace(const struct server *s)
 {
-	int64_t grace_ms = s->lease->grace_ms;
+	int64_t grace_ms = s->intent->grace_ms;
 
 	/* The server reports whole seconds. */
 	return grace_ms == 0 ||
@@ -200,7 +200,7 @@ static inline bool
 server_queues(const struct server *s)
 {
 	return !s->in_flight.heals &&
-	    (s->lease->quorum > 1 || s->lease->wait_end_ms != 0);
+	    (s->intent->quorum > 1 || s->intent->wait_end_ms != 0);
 }
 
 #endif

@@ -43,7 +43,7 @@ judge_times(struct lock *l)
 	int64_t sorted[LOCK_SERVERS], low, high;
 	int n = 0;
 
-	for (int i = 0; i < l->lease.nservers; i++)
+	for (int i = 0; i < l->intent.nservers; i++)
 		if (server_has_voted(&l->servers[i]))
 			sorted[n++] = l->servers[i].numbers.ahead_us;
 	if (n == 0)
@@ -51,7 +51,7 @@ judge_times(struct lock *l)
 	qsort(sorted, (size_t)n, sizeof(*sorted), ascending_cb);
 	low = sorted[(n - 1) / 2];
 	high = sorted[n / 2];
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 
 		if (server_has_voted(s) &&
@@ -68,11 +68,11 @@ judge_ahead(struct lock *l, const int64_t numbers[], int64_t most,
     int64_t slack, const char *odd)
 {
 	int64_t majority =
-	    quorum_largest(numbers, l->lease.nservers, l->lease.quorum);
+	    quorum_largest(numbers, l->intent.nservers, l->intent.quorum);
 
 	if (most < majority + slack)
 		most = majority + slack;
-	for (int i = 0; i < l->lease.nservers; i++)
+	for (int i = 0; i < l->intent.nservers; i++)
 		if (numbers[i] > most)
 			l->servers[i].numbers.odd = odd;
 }
@@ -87,12 +87,13 @@ judge_counters(struct lock *l, int64_t median_us)
 {
 	int64_t fences[LOCK_SERVERS] = { 0 }, tickets[LOCK_SERVERS] = { 0 };
 
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (server_vote(s) == VOTE_GRANTED)
 			fences[i] = s->fence;
-		else if (server_vote(s) == VOTE_REFUSED && l->lease.ticket == 0)
+		else if (server_vote(s) == VOTE_REFUSED &&
+		    l->intent.ticket == 0)
 			tickets[i] = s->view.ticket_us;
 	}
 	judge_ahead(l, fences, median_us + 2 * DAY_US, STEPS, bad_fence);
@@ -104,9 +105,9 @@ lock_judge_numbers(struct lock *l)
 {
 	int64_t ahead_us;
 
-	for (int i = 0; i < l->lease.nservers; i++)
+	for (int i = 0; i < l->intent.nservers; i++)
 		l->servers[i].numbers.odd = NULL;
-	if (l->lease.nservers == 1)
+	if (l->intent.nservers == 1)
 		return;
 	ahead_us = judge_times(l);
 	judge_counters(l, ahead_us + clock_now_ms() * 1000);

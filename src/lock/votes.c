@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "lock/votes.h"
-#include "protocol/quorum.h"
-#include "protocol/state.h"
+#include "protocol/lease.h"
+#include "protocol/lock_state.h"
 
 static bool
 same_owner(const struct lock_state *a, const struct lock_state *b)
@@ -27,9 +27,9 @@ contested(const struct lock *l)
 {
 	const struct lock_state *first = NULL;
 
-	if (l->lease.quorum == 1)
+	if (l->intent.quorum == 1)
 		return false; /* one vote cannot be split */
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct lock_state *v = &l->servers[i].view;
 
 		/* A recent success is no candidate for our votes. */
@@ -51,7 +51,7 @@ namings(const struct lock *l, int slot)
 {
 	int n = 0;
 
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		n += server_vote(s) == VOTE_REFUSED &&
@@ -64,7 +64,7 @@ bool
 votes_believe(const struct lock *l, const struct server *s, int64_t now)
 {
 	return l->contest.alone != s ||
-	    now < l->contest.alone_ms + l->lease.node_timeout_ms;
+	    now < l->contest.alone_ms + l->intent.node_timeout_ms;
 }
 
 /*
@@ -77,19 +77,19 @@ free_slot(const struct lock *l, int64_t now, const struct server **lone)
 	int best = 0, most = 0;
 
 	*lone = NULL;
-	if (l->lease.mode != LOCK_SLOTTED || l->lease.nservers == 1)
+	if (l->intent.mode != LOCK_SLOTTED || l->intent.nservers == 1)
 		return 0;
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *s = &l->servers[i];
 		bool alone;
 		int n;
 
 		if (server_vote(s) != VOTE_REFUSED ||
 		    s->view.best_ms != PTTL_FREE ||
-		    s->view.best == l->lease.slot)
+		    s->view.best == l->intent.slot)
 			continue;
 		n = namings(l, s->view.best);
-		alone = n == 1 && l->lease.nservers > 2;
+		alone = n == 1 && l->intent.nservers > 2;
 		if (n > most && (!alone || votes_believe(l, s, now))) {
 			most = n;
 			best = s->view.best;
@@ -106,11 +106,11 @@ free_slot(const struct lock *l, int64_t now, const struct server **lone)
 static bool
 grant_is_stale(const struct lock *l, int64_t now)
 {
-	int64_t most_ms = l->lease.node_timeout_ms;
+	int64_t most_ms = l->intent.node_timeout_ms;
 
-	if (l->lease.nservers > 1)
+	if (l->intent.nservers > 1)
 		most_ms *= PHASE_TIMEOUTS;
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (server_vote(s) == VOTE_GRANTED &&
@@ -123,27 +123,27 @@ grant_is_stale(const struct lock *l, int64_t now)
 static void
 count_grants(const struct lock *l, struct tally *t)
 {
-	t->fence = l->lease.fence;
-	for (int i = 0; i < l->lease.nservers; i++) {
+	t->fence = l->intent.fence;
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (server_vote(s) == VOTE_GRANTED && s->fence > t->fence)
 			t->fence = s->fence;
 	}
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct server *s = &l->servers[i];
 
 		if (server_vote(s) != VOTE_GRANTED || s->fence != t->fence)
 			continue;
 		t->fenced++;
-		t->replicated += s->replicas >= l->lease.replicas;
+		t->replicated += s->replicas >= l->intent.replicas;
 	}
 }
 
 struct tally
-count_votes(const struct lock *l, int64_t now)
+votes_count(const struct lock *l, int64_t now)
 {
-	const struct lease *w = &l->lease;
+	const struct intent *w = &l->intent;
 	int64_t grant_ms = lock_grant_ms(l);
 	struct tally t = { .quorum = w->quorum,
 		.minority = w->nservers - w->quorum,
@@ -199,7 +199,7 @@ decide_majority(const struct tally *t)
 }
 
 enum action
-decide(const struct tally *t)
+votes_decide(const struct tally *t)
 {
 	bool answered = t->granted + t->refused >= t->quorum;
 	bool excluded = t->refused > t->minority;

@@ -64,9 +64,9 @@ enum action {
 bool votes_believe(const struct lock *, const struct server *s, int64_t now_ms);
 
 /* Counts the present votes. */
-struct tally count_votes(const struct lock *, int64_t now_ms);
+struct tally votes_count(const struct lock *, int64_t now_ms);
 
 /* Returns the action that the votes require. */
-enum action decide(const struct tally *);
+enum action votes_decide(const struct tally *);
 
 #endif

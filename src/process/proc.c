@@ -79,7 +79,7 @@ numbers_next(struct numbers *n)
 }
 
 void
-children_open(struct children *c, pid_t pid)
+proc_children_open(struct children *c, pid_t pid)
 {
 	char path[40];
 
@@ -91,7 +91,7 @@ children_open(struct children *c, pid_t pid)
 }
 
 void
-children_close(struct children *c)
+proc_children_close(struct children *c)
 {
 	numbers_close(&c->threads);
 	if (c->fd != -1)
@@ -117,7 +117,7 @@ children_char(struct children *c)
 }
 
 pid_t
-children_next(struct children *c)
+proc_children_next(struct children *c)
 {
 	char file[40], digits[16];
 	size_t len;
@@ -145,14 +145,14 @@ children_next(struct children *c)
 void
 procs_open(struct procs *w)
 {
-	children_open(&w->ours, getpid());
+	proc_children_open(&w->ours, getpid());
 	numbers_open(&w->numbers, "/proc");
 }
 
 void
 procs_close(struct procs *w)
 {
-	children_close(&w->ours);
+	proc_children_close(&w->ours);
 	numbers_close(&w->numbers);
 }
 
@@ -161,7 +161,7 @@ procs_next(struct procs *w, struct proc *p)
 {
 	pid_t pid;
 
-	while ((pid = children_next(&w->ours)) != 0)
+	while ((pid = proc_children_next(&w->ours)) != 0)
 		if (proc_read(pid, p) == -1 && proc_read_ours(pid, p) == 0)
 			return true;
 	while ((pid = numbers_next(&w->numbers)) != 0)

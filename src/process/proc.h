@@ -30,8 +30,8 @@ struct numbers {
 };
 
 /*
- * Iterates over a process's children: children_open(), then children_next()
- * until it returns 0, or children_close().  Finds none where the kernel does
+ * Iterates over a process's children: proc_children_open(), then proc_children_next()
+ * until it returns 0, or proc_children_close().  Finds none where the kernel does
  * not list children or hides the process.  While children exit, it may miss
  * some.
  */
@@ -44,9 +44,9 @@ struct children {
 	char text[256];
 };
 
-void children_open(struct children *, pid_t);
-pid_t children_next(struct children *);
-void children_close(struct children *);
+void proc_children_open(struct children *, pid_t);
+pid_t proc_children_next(struct children *);
+void proc_children_close(struct children *);
 
 /*
  * Iterates over all processes: procs_open(), then procs_next() until it returns

@@ -58,18 +58,18 @@ sessions_has(const struct sessions *s, pid_t sid)
 }
 
 void
-proc_child_sessions(pid_t pid, pid_t except, struct sessions *sessions)
+sessions_of_child(pid_t pid, pid_t except, struct sessions *sessions)
 {
 	struct children c;
 	pid_t sid;
 
-	for (children_open(&c, pid); (pid = children_next(&c)) != 0;)
+	for (proc_children_open(&c, pid); (pid = proc_children_next(&c)) != 0;)
 		if ((sid = getsid(pid)) != except)
 			sessions_add(sessions, sid);
 }
 
 void
-proc_tree_sessions(pid_t pid, pid_t except, struct sessions *sessions)
+sessions_of_tree(pid_t pid, pid_t except, struct sessions *sessions)
 {
 	static pid_t tree[TREE]; /* the stack may be small */
 	pid_t child, sid, last = except;
@@ -78,8 +78,8 @@ proc_tree_sessions(pid_t pid, pid_t except, struct sessions *sessions)
 
 	tree[0] = pid;
 	for (int i = 0; i < n; i++) {
-		children_open(&c, tree[i]);
-		while (n < TREE && (child = children_next(&c)) != 0) {
+		proc_children_open(&c, tree[i]);
+		while (n < TREE && (child = proc_children_next(&c)) != 0) {
 			tree[n++] = child;
 			sid = getsid(child);
 			/* Most siblings share a session. */
@@ -87,6 +87,6 @@ proc_tree_sessions(pid_t pid, pid_t except, struct sessions *sessions)
 				sessions_add(sessions, sid);
 			last = sid;
 		}
-		children_close(&c);
+		proc_children_close(&c);
 	}
 }

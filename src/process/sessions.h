@@ -26,9 +26,9 @@ bool sessions_has(const struct sessions *, pid_t sid);
  * Adds the sessions of all descendants of pid, apart from the session `except`.
  * Of more than a few thousand processes the rest is left out.
  */
-void proc_tree_sessions(pid_t pid, pid_t except, struct sessions *);
+void sessions_of_tree(pid_t pid, pid_t except, struct sessions *);
 
 /* Adds the sessions of pid's children, apart from the session `except`. */
-void proc_child_sessions(pid_t pid, pid_t except, struct sessions *);
+void sessions_of_child(pid_t pid, pid_t except, struct sessions *);
 
 #endif

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/die.h"
 #include "base/exitcode.h"
-#include "base/log.h"
 #include "process/streams.h"
 
 void

@@ -117,11 +117,11 @@ find_survivor(struct tree *t)
 
 	if (t->survivor != 0 && lives(t, t->survivor))
 		return t->survivor;
-	for (children_open(&orphans, t->self);
-	     (pid = children_next(&orphans)) != 0;)
+	for (proc_children_open(&orphans, t->self);
+	     (pid = proc_children_next(&orphans)) != 0;)
 		if (lives(t, pid))
 			break;
-	children_close(&orphans);
+	proc_children_close(&orphans);
 	return pid != 0 ? pid : procs_first(is_command_process, t);
 }
 
@@ -184,8 +184,8 @@ snapshot_late(struct tree *t, struct sessions *noted)
 
 	sessions_merge(noted, &last->live);
 	sessions_merge(noted, &before->live);
-	for (children_open(&orphans, t->self);
-	     (pid = children_next(&orphans)) != 0;) {
+	for (proc_children_open(&orphans, t->self);
+	     (pid = proc_children_next(&orphans)) != 0;) {
 		sid = getsid(pid);
 		if (pid != s->guard && sid != t->session &&
 		    tree_marks(t, pid) && !sessions_has(&before->daemons, sid))
@@ -199,7 +199,7 @@ tree_snapshot(struct tree *t, bool late)
 	if (!t->proc)
 		return;
 	if (procs_list_children())
-		proc_tree_sessions(t->pid, t->session, &t->noted);
+		sessions_of_tree(t->pid, t->session, &t->noted);
 	else
 		snapshot_processes(t, &t->noted);
 	if (late)
@@ -212,8 +212,8 @@ tree_forget_snapshot(struct tree *t)
 	static struct sessions live, orphans; /* the stack may be small */
 
 	live.n = orphans.n = 0;
-	proc_tree_sessions(t->pid, t->session, &live);
-	proc_child_sessions(t->self, t->session, &orphans);
+	sessions_of_tree(t->pid, t->session, &live);
+	sessions_of_child(t->self, t->session, &orphans);
 	for (int i = 0; i < t->noted.n; i++) {
 		pid_t sid = t->noted.list[i].sid;
 

@@ -151,8 +151,8 @@ snapshot_sessions(struct watchdog *w)
 	if (proc_read(t->command, &p) == 0 && p.start == w->start && !p.running)
 		return;
 	l->live.n = l->daemons.n = 0;
-	for (children_open(&starters, t->self);
-	     (pid = children_next(&starters)) != 0;) {
+	for (proc_children_open(&starters, t->self);
+	     (pid = proc_children_next(&starters)) != 0;) {
 		sid = getsid(pid);
 		if (pid == getpid())
 			continue;
@@ -160,7 +160,7 @@ snapshot_sessions(struct watchdog *w)
 		    sid != t->command && !sessions_has(&s->others, sid))
 			sessions_add(&l->daemons, sid);
 		else if (pid == t->command || tree_marks(t, pid))
-			proc_tree_sessions(pid, t->session, &l->live);
+			sessions_of_tree(pid, t->session, &l->live);
 	}
 	s->turn++;
 }

@@ -90,7 +90,7 @@ serves_all(const char *prefix)
 {
 	char key[LOCK_KEY], aux[LOCK_KEY];
 
-	lock_keys(key, aux, prefix, "");
+	key_names(key, aux, prefix, "");
 	return strncmp(key, aux, strlen(key)) == 0;
 }
 

@@ -11,7 +11,7 @@
  * hash tag of the auxiliary keys, unless it contains a tag of its own.
  */
 void
-lock_keys(char key[LOCK_KEY], char aux[LOCK_KEY], const char *prefix,
+key_names(char key[LOCK_KEY], char aux[LOCK_KEY], const char *prefix,
     const char *name)
 {
 	const char *open, *close;

@@ -17,7 +17,7 @@
  * Writes the key of the lock name, and the beginning of its auxiliary keys,
  * which lie in the same slot of a Redis Cluster.
  */
-void lock_keys(char key[LOCK_KEY], char aux[LOCK_KEY], const char *prefix,
+void key_names(char key[LOCK_KEY], char aux[LOCK_KEY], const char *prefix,
     const char *name);
 
 /*

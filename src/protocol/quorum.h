@@ -1,20 +1,12 @@
 /*
- * The arithmetic of quorum and lease: the only place that computes it.
+ * The arithmetic of the quorum: the only place that computes it.
  *
  *	q	N/2 + 1 of the N configured servers
  *	v_i	the sending of the last request that server i granted
  *		+ TTL - drift; see lock/lock.h for when it is 0
  *	D	the q-th largest v_i: the lock is held if and only if now < D
- *	drift	TTL/100 + 2 ms
- *	renewal	every TTL/3
- *	retry	TTL/10, after an error and while a vote is not trusted
- *	start	COMMAND starts if at least TTL/2 are left until D
- *	SIGKILL	margin before D: TTL/50 + 5 ms, at most 100 ms
- *	SIGTERM	before that: --kill-after, at most TTL/3
  *
- * A grant that came with the wake is, until its confirmation, a lease of length
- * L, at most the TTL: v_i, start and retry follow from L instead of the TTL,
- * and there are at most L/10 from SIGTERM to SIGKILL.
+ * After S. Sanfilippo, "Distributed locks with Redis" (Redlock).
  */
 #ifndef QUORUM_H
 #define QUORUM_H
@@ -28,37 +20,5 @@ int quorum_of(int servers);
 
 /* Returns the q-th largest of n values, or 0 if there are fewer than q. */
 int64_t quorum_largest(const int64_t valid_ms[], int n, int q);
-
-/*
- * Returns for how long a grant counts after its request was sent: the TTL less
- * the drift of the clocks in that time.
- */
-int64_t lease_valid_ms(int64_t ttl_ms);
-
-/* Return the time between renewals, and from a failed one to its retry. */
-int64_t lease_renewal_ms(int64_t ttl_ms);
-int64_t lease_retry_ms(int64_t ttl_ms);
-
-/* Returns how much of the lease must be left until D when COMMAND starts. */
-int64_t lease_start_ms(int64_t ttl_ms);
-
-/*
- * Return the times before the end of a lease: from SIGKILL to D; from SIGTERM
- * to SIGKILL, at most kill_after_ms; and the latter for a grant of length_ms
- * that came with the wake.
- */
-int64_t lease_margin_ms(int64_t ttl_ms);
-int64_t lease_kill_after_ms(int64_t ttl_ms, int64_t kill_after_ms);
-int64_t lease_grant_kill_after_ms(
-    int64_t length_ms, int64_t ttl_ms, int64_t kill_after_ms);
-
-/* Returns the default of --node-timeout. */
-int64_t lease_node_timeout_ms(int64_t ttl_ms);
-
-/*
- * Returns what to write behind a node timeout that was too short: with the
- * advice to raise it, if it is the tenth of a short lease.
- */
-const char *lease_timeout_hint(int64_t ttl_ms, int64_t node_timeout_ms);
 
 #endif

@@ -17,7 +17,7 @@
 #include "redis/redirect.h"
 #include "redis/reply.h"
 #include "redis/topology.h"
-#include "redis/url.h"
+#include "redis/address.h"
 
 #define CONN_ARGS 24 /* keys and arguments of a script, at most */
 #define CONN_WHY  256

@@ -11,7 +11,7 @@
 
 #include "redis/info.h"
 #include "redis/reply.h"
-#include "redis/url.h"
+#include "redis/address.h"
 
 /*
  * The steps in their order.  Each is the tag of its request: negative, unlike

@@ -12,7 +12,7 @@
 #include "base/secret.h"
 #include "base/xalloc.h"
 #include "redis/passwords.h"
-#include "redis/url.h"
+#include "redis/address.h"
 
 static const char blanks[] = " \t";
 

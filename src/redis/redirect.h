@@ -11,7 +11,7 @@
 #include "redis/handshake.h"
 #include "redis/link.h"
 #include "redis/pending.h"
-#include "redis/url.h"
+#include "redis/address.h"
 
 /* All zeros: no redirection. */
 struct redirect {

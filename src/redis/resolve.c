@@ -23,7 +23,7 @@
 
 #include "base/clock.h"
 #include "redis/resolve.h"
-#include "redis/url.h"
+#include "redis/address.h"
 
 /* The names of all URLs, and some to which servers redirect. */
 #define LOOKUPS_MAX 512

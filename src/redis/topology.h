@@ -12,7 +12,7 @@
 
 #include "base/loop.h"
 #include "redis/resolve.h"
-#include "redis/url.h"
+#include "redis/address.h"
 
 /* The target of a connection. */
 struct target {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lock/lockset.h"
+#include "lock/locks.h"
 #include "protocol/quorum.h"
 
 struct degraded {

@@ -2,7 +2,7 @@
 #ifndef ENVIRONMENT_H
 #define ENVIRONMENT_H
 
-#include "lock/lockset.h"
+#include "lock/locks.h"
 #include "protocol/owner.h"
 
 /*

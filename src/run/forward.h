@@ -2,7 +2,7 @@
 #ifndef FORWARD_H
 #define FORWARD_H
 
-#include "run/state.h"
+#include "run/run_state.h"
 
 /*
  * Handles all signals that have arrived.  Before COMMAND exists, one that would

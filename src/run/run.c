@@ -13,15 +13,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/die.h"
 #include "base/duration.h"
 #include "base/exitcode.h"
 #include "base/log.h"
-#include "protocol/quorum.h"
+#include "protocol/lease.h"
 #include "run/environment.h"
 #include "run/forward.h"
-#include "run/messages.h"
+#include "run/report.h"
 #include "run/run.h"
-#include "run/state.h"
+#include "run/run_state.h"
 #include "run/supervise.h"
 #include "run/waiting.h"
 
@@ -205,14 +206,14 @@ static bool
 grant_has_passed(struct run *run)
 {
 	if (locks_grant_ms(&run->locks) == 0 ||
-	    clock_now_ms() < run_stop_ms(run))
+	    clock_now_ms() < supervise_stop_ms(run))
 		return false;
 	locks_drop_grant(&run->locks);
 	return true;
 }
 
 static void
-report_wait(const struct run *run)
+report_acquisition(const struct run *run)
 {
 	char text[DURATION_TEXT];
 
@@ -236,7 +237,7 @@ ready(struct run *run)
 		return true;
 	if (grant_has_passed(run))
 		return false;
-	report_wait(run);
+	report_acquisition(run);
 	/* A message may have had to wait for room. */
 	return !grant_has_passed(run);
 }
@@ -254,7 +255,7 @@ start(struct run *run, struct exit_how *how)
 		*how = exit_of_signal(run->cancelled);
 		return false;
 	}
-	if (clock_now_ms() >= run->deadline_ms - run_margin_ms(run)) {
+	if (clock_now_ms() >= run->deadline_ms - supervise_margin_ms(run)) {
 		warn("%s: %s was not run: the lease ran out while "
 		     "redlock-run was stopped or the machine slept",
 		    opt->names.joined, run->owner.command);

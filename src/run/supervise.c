@@ -11,8 +11,8 @@
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "process/streams.h"
-#include "protocol/quorum.h"
-#include "run/messages.h"
+#include "protocol/lease.h"
+#include "run/report.h"
 #include "run/supervise.h"
 
 #define GUARD_AFTER_MS 2    /* the manual promises a guard after 5 ms */
@@ -26,7 +26,7 @@ min_ms(int64_t a, int64_t b)
 }
 
 int64_t
-run_margin_ms(const struct run *run)
+supervise_margin_ms(const struct run *run)
 {
 	return lease_margin_ms(run->opt->settings.ttl_ms);
 }
@@ -45,9 +45,9 @@ short_kill_after_ms(const struct run *run)
 }
 
 int64_t
-run_stop_ms(const struct run *run)
+supervise_stop_ms(const struct run *run)
 {
-	return run->deadline_ms - run_margin_ms(run) -
+	return run->deadline_ms - supervise_margin_ms(run) -
 	    (run->opt->warn_on_loss ? 0 : short_kill_after_ms(run));
 }
 
@@ -55,8 +55,9 @@ run_stop_ms(const struct run *run)
 static int64_t
 guard_kill_ms(const struct run *run)
 {
-	return run->opt->warn_on_loss ? CLOCK_NEVER :
-					run->deadline_ms - run_margin_ms(run);
+	return run->opt->warn_on_loss ?
+	    CLOCK_NEVER :
+	    run->deadline_ms - supervise_margin_ms(run);
 }
 
 /* An outage shorter than this is not worth a message. */
@@ -98,7 +99,7 @@ lease_step(struct run *run, int64_t now)
 		run->paused_ms = 0;
 		guard_set_deadline(&run->guard, guard_kill_ms(run));
 	}
-	kill_ms = run->deadline_ms - run_margin_ms(run);
+	kill_ms = run->deadline_ms - supervise_margin_ms(run);
 	term_ms = kill_ms - short_kill_after_ms(run);
 	if (run->lost) {
 		/* child_stop() has set the limit: the rest of the lease. */
@@ -150,7 +151,7 @@ outage_step(struct run *run, int64_t now)
 	run->outage_reported = true;
 	left_ms = run->deadline_ms - now;
 	if (!run->opt->warn_on_loss)
-		left_ms -= run_margin_ms(run) + short_kill_after_ms(run);
+		left_ms -= supervise_margin_ms(run) + short_kill_after_ms(run);
 	lock_why(l, why);
 	duration_format(left_ms, left);
 	if (run->opt->warn_on_loss)
@@ -282,7 +283,8 @@ stop_step(struct run *run)
 	warn("%s: stopped; the lock is lost unless %s continues within %s",
 	    run->opt->names.joined, run->owner.command,
 	    duration_format(
-		run->deadline_ms - run_margin_ms(run) - clock_now_ms(), text));
+		run->deadline_ms - supervise_margin_ms(run) - clock_now_ms(),
+		text));
 	run->child.continued = false;
 	run->guard_ms = clock_now_ms();
 	guard_step(run, run->guard_ms);
@@ -348,7 +350,7 @@ supervise(struct run *run)
 
 	/* The guard may have killed COMMAND while we did not run. */
 	if (!run->lost && !run->opt->warn_on_loss &&
-	    clock_now_ms() >= run->deadline_ms - run_margin_ms(run))
+	    clock_now_ms() >= run->deadline_ms - supervise_margin_ms(run))
 		lose(run, 0);
 	if (run->lost && !run->opt->warn_on_loss)
 		return exit_with(EXIT_LOST);

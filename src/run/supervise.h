@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 #include "base/exitcode.h"
-#include "run/state.h"
+#include "run/run_state.h"
 
 /* Returns how long before D SIGKILL is sent. */
-int64_t run_margin_ms(const struct run *);
+int64_t supervise_margin_ms(const struct run *);
 
 /* Returns when COMMAND is stopped unless a renewal moves D. */
-int64_t run_stop_ms(const struct run *);
+int64_t supervise_stop_ms(const struct run *);
 
 /*
  * Turns the loop until COMMAND, which has just started, and all of its

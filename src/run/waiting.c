@@ -4,7 +4,7 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "run/messages.h"
+#include "run/report.h"
 #include "run/waiting.h"
 
 #define SECOND_MS INT64_C(1000)
@@ -65,7 +65,7 @@ draw(struct waiting *w, const struct lock *l, int64_t now)
 	char text[WAIT_TEXT], line[LOCK_NAME + WAIT_TEXT];
 
 	snprintf(line, sizeof(line), "%s: %s", lock_name(l),
-	    describe_wait(l, state_age_ms(w, l, now), left_ms(w, now), text));
+	    report_wait(l, state_age_ms(w, l, now), left_ms(w, now), text));
 	progress_draw(line);
 	w->announced = true;
 }
@@ -93,7 +93,7 @@ report(struct waiting *w, const struct lock *l, int64_t now)
 	else
 		notice("%s: waiting for %s: %s", lock_name(l),
 		    duration_format(waited_ms, waited),
-		    describe_wait(
+		    report_wait(
 			l, state_age_ms(w, l, now), left_ms(w, now), text));
 	w->announced = true;
 }

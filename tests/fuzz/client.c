@@ -9,14 +9,14 @@
 
 #include "inspect/break.h"
 #include "inspect/check.h"
-#include "inspect/runlog.h"
-#include "lock/lockset.h"
-#include "run/messages.h"
-#include "run/waiting.h"
 #include "inspect/history.h"
-#include "inspect/lockinfo.h"
-#include "inspect/metrics.h"
+#include "lock/locks.h"
+#include "run/report.h"
+#include "run/waiting.h"
+#include "inspect/history_mode.h"
 #include "inspect/status.h"
+#include "inspect/metrics.h"
+#include "inspect/status_mode.h"
 
 #define KINDS 5
 
@@ -54,7 +54,7 @@ latest_deadline_ms(const struct lock *l)
 {
 	int64_t valid_ms[SERVERS] = { 0 };
 
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		const struct conn *n = &l->servers[i].conn;
 		int64_t latest_ms = 0;
 
@@ -64,10 +64,10 @@ latest_deadline_ms(const struct lock *l)
 			    (j == i || n->address.path[0] == '\0'))
 				latest_ms = world.servers[j].answered_ms;
 		if (latest_ms > 0)
-			valid_ms[i] = latest_ms + l->lease.ttl_ms -
-			    (l->lease.ttl_ms / 100 + 2);
+			valid_ms[i] = latest_ms + l->intent.ttl_ms -
+			    (l->intent.ttl_ms / 100 + 2);
 	}
-	return quorum_largest(valid_ms, l->lease.nservers, l->lease.quorum);
+	return quorum_largest(valid_ms, l->intent.nservers, l->intent.quorum);
 }
 
 static void
@@ -78,9 +78,10 @@ judge_locks(void)
 
 		if (lock_deadline_ms(l) > latest_deadline_ms(l))
 			abort();
-		if (l->lease.held &&
-		    (l->lease.fence < 1 || l->lease.fence >= FENCE_END ||
-			l->lease.slot < 1 || l->lease.slot > l->lease.capacity))
+		if (l->intent.held &&
+		    (l->intent.fence < 1 || l->intent.fence >= FENCE_END ||
+			l->intent.slot < 1 ||
+			l->intent.slot > l->intent.capacity))
 			abort();
 	}
 }

@@ -52,7 +52,7 @@ begin_life(uint64_t seed, int64_t grace_ms)
 	world.chance = seed;
 	if (world_liar)
 		world.liar = &world.servers[2];
-	for (int i = 0; i < world.lock.lease.nservers; i++) {
+	for (int i = 0; i < world.lock.intent.nservers; i++) {
 		struct made_up *m = &world.servers[i];
 
 		m->connects = connects[chance(7)];
@@ -67,9 +67,9 @@ successes(void)
 {
 	int n = 0;
 
-	for (int i = 0; i < world.lock.lease.nservers; i++)
-		n +=
-		    ran_lately(&world.servers[i], world.lock.lease.once_per_ms);
+	for (int i = 0; i < world.lock.intent.nservers; i++)
+		n += ran_lately(
+		    &world.servers[i], world.lock.intent.once_per_ms);
 	return n;
 }
 
@@ -84,12 +84,12 @@ live_until(int64_t wait_end_ms, int hold_ms)
 
 	if (outcome == LOCK_HELD) {
 		CHECK(successes() <=
-		    world.lock.lease.nservers - world.lock.lease.quorum);
+		    world.lock.intent.nservers - world.lock.intent.quorum);
 		CHECK(deadline() - now() >= 500);
 		hold(now() + chance(hold_ms));
 		released(0);
 	}
-	for (int i = 0; i < world.lock.lease.nservers; i++)
+	for (int i = 0; i < world.lock.intent.nservers; i++)
 		world.servers[i].reached =
 		    conn_connected(&world.lock.servers[i].conn) &&
 		    world.lock.servers[i].conn.state == CONN_READY;

@@ -13,7 +13,7 @@ contenders(void)
 	int64_t ticket_us = clock_wall_us() + chance(200000) - 50000;
 	int64_t beat_us = clock_wall_us() + 100000 + chance(400000);
 
-	for (int i = 0; i < world.lock.lease.nservers; i++) {
+	for (int i = 0; i < world.lock.intent.nservers; i++) {
 		struct made_up *m = &world.servers[i];
 
 		if (chance(4) == 0) {
@@ -97,7 +97,7 @@ live_dangerously(uint64_t seed, int64_t grace_ms)
 	world.greed = 30 + chance(80);
 	share = chance(3) == 0 ? 90 : 20;
 	span_ms = busy_ms[chance(3)];
-	for (int i = 0; i < world.lock.lease.nservers; i++) {
+	for (int i = 0; i < world.lock.intent.nservers; i++) {
 		struct made_up *m = &world.servers[i];
 
 		m->connects = "now";
@@ -113,7 +113,7 @@ live_dangerously(uint64_t seed, int64_t grace_ms)
 	for (int i = chance(8); i >= 0; i--) {
 		int64_t at_ms = START + chance(span_ms);
 		int kind = what[chance(7)];
-		int server = chance(world.lock.lease.nservers);
+		int server = chance(world.lock.intent.nservers);
 		int ms = chance(4) != 0 ? 60 : 1500;
 
 		happens(at_ms, kind, server)->ms = chance(ms);
@@ -165,7 +165,7 @@ one_liar(void)
 		world_liar = false;
 		lies += world.lies;
 		SAME_INT(world.overlap_ms, 0);
-		for (int i = 0; i < world.lock.lease.nservers; i++)
+		for (int i = 0; i < world.lock.intent.nservers; i++)
 			CHECK(&world.servers[i] == world.liar ||
 			    world.servers[i].fence <
 				clock_wall_us() + INT64_C(172861000000));
@@ -185,8 +185,8 @@ liar_outvoted(void)
 		world.model = world.calm = true;
 		world.chance = seed;
 		world.liar =
-		    &world.servers[seed % (uint64_t)world.lock.lease.nservers];
-		for (int i = 0; i < world.lock.lease.nservers; i++) {
+		    &world.servers[seed % (uint64_t)world.lock.intent.nservers];
+		for (int i = 0; i < world.lock.intent.nservers; i++) {
 			struct made_up *m = &world.servers[i];
 
 			if (m == world.liar ? chance(2) == 0 : is_free)

@@ -40,7 +40,7 @@ backing(void)
 {
 	int n = 0;
 
-	for (int i = 0; i < world.lock.lease.nservers; i++) {
+	for (int i = 0; i < world.lock.intent.nservers; i++) {
 		bool there = false;
 
 		for (int k = 0; k < SLOTS; k++)
@@ -82,7 +82,7 @@ slots(void)
 		begin_mode(seed, LOCK_SLOTTED, SLOTS, 0);
 		for (int k = 0; k < SLOTS; k++)
 			common[k] = chance(3) != 0;
-		for (int i = 0; i < world.lock.lease.nservers; i++)
+		for (int i = 0; i < world.lock.intent.nservers; i++)
 			for (int k = 0; k < SLOTS; k++)
 				if (common[k] != (chance(8) == 0))
 					occupy(&world.servers[i].key[k],
@@ -90,8 +90,8 @@ slots(void)
 		outcome = live(2000);
 		count[outcome]++;
 		if (outcome == LOCK_HELD)
-			CHECK(world.lock.lease.slot >= 1 &&
-			    world.lock.lease.slot <= SLOTS);
+			CHECK(world.lock.intent.slot >= 1 &&
+			    world.lock.intent.slot <= SLOTS);
 		end_life(seed);
 	}
 	check_mixed(count);
@@ -108,7 +108,7 @@ readers(void)
 		enum lock_outcome outcome;
 
 		begin_mode(seed, LOCK_SHARED, 1, 0);
-		nservers = world.lock.lease.nservers;
+		nservers = world.lock.intent.nservers;
 		for (int i = 0; i < nservers; i++)
 			if (written || chance(4) == 0) {
 				occupy(&world.servers[i].key[0], "rival", 3000);
@@ -135,10 +135,10 @@ replicas(void)
 		begin_mode(seed, LOCK_EXCLUSIVE, 1, 1);
 		outcome = acquire();
 		count[outcome]++;
-		for (int i = 0; i < world.lock.lease.nservers; i++)
+		for (int i = 0; i < world.lock.intent.nservers; i++)
 			replicated += world.servers[i].replicas > 0;
 		if (outcome == LOCK_HELD) {
-			CHECK(replicated >= world.lock.lease.quorum);
+			CHECK(replicated >= world.lock.intent.quorum);
 			CHECK(deadline() - now() >= 500);
 			hold(now() + 1000);
 			released(0);
@@ -161,7 +161,7 @@ differing_fences(void)
 		int fenced = 0;
 
 		begin_mode(seed, LOCK_EXCLUSIVE, 1, 0);
-		for (int i = 0; i < l->lease.nservers; i++) {
+		for (int i = 0; i < l->intent.nservers; i++) {
 			int64_t ahead_us = chance(60000000) - 20000000;
 
 			before[i] = world.servers[i].fence =
@@ -169,15 +169,15 @@ differing_fences(void)
 		}
 		if (acquire() == LOCK_HELD) {
 			won++;
-			for (int i = 0; i < l->lease.nservers; i++) {
+			for (int i = 0; i < l->intent.nservers; i++) {
 				fenced +=
-				    world.servers[i].fence == l->lease.fence;
+				    world.servers[i].fence == l->intent.fence;
 				written += count(i, RENEW);
 			}
-			CHECK(fenced >= l->lease.quorum);
-			CHECK(l->lease.fence > quorum_largest(before,
-						   l->lease.nservers,
-						   l->lease.quorum));
+			CHECK(fenced >= l->intent.quorum);
+			CHECK(l->intent.fence > quorum_largest(before,
+						    l->intent.nservers,
+						    l->intent.quorum));
 			hold(now() + 500);
 			released(0);
 		}
@@ -202,7 +202,7 @@ handed_over_to_us(void)
 		begin_calm(seed);
 		over_ms = 300 + chance(2000);
 		before_us = clock_wall_us() + chance(30000000);
-		for (int i = 0; i < l->lease.nservers; i++) {
+		for (int i = 0; i < l->intent.nservers; i++) {
 			struct made_up *m = &world.servers[i];
 
 			occupy(&m->key[0], "predecessor", 1);
@@ -212,7 +212,7 @@ handed_over_to_us(void)
 		}
 		SAME_INT(acquire_until(START + 5000), LOCK_HELD);
 		CHECK(now() >= over_ms && now() < over_ms + 250);
-		CHECK(l->lease.fence > before_us);
+		CHECK(l->intent.fence > before_us);
 		CHECK(deadline() - now() >= 500);
 		hold(now() + 1500);
 		CHECK(count(0, WAIT) > 0);
@@ -274,7 +274,7 @@ cooldowns(void)
 		lock_close(&world.lock);
 		quiet();
 		SAME_INT(backing(), 0);
-		for (int i = 0; i < world.lock.lease.nservers; i++) {
+		for (int i = 0; i < world.lock.intent.nservers; i++) {
 			const struct holding *key = &world.servers[i].key[0];
 
 			SAME_TEXT(key->value, "cooldown");
@@ -295,7 +295,7 @@ once_per(void)
 		begin_calm(seed);
 		next_world.once_per_ms = 0;
 		over_ms = 300 + chance(2000);
-		for (int i = 0; i < world.lock.lease.nservers; i++) {
+		for (int i = 0; i < world.lock.intent.nservers; i++) {
 			struct made_up *m = &world.servers[i];
 
 			occupy(&m->key[0], "predecessor", 1);
@@ -333,7 +333,7 @@ forgotten_successes(void)
 		next_world.once_per_ms = 0;
 		world.cuts = seed % 2 == 0;
 		ran_ms = START - chance(2000);
-		for (int i = 0; i < l->lease.nservers; i++) {
+		for (int i = 0; i < l->intent.nservers; i++) {
 			if (chance(2) == 0)
 				world.servers[i].success_ms = ran_ms;
 			if (chance(4) == 0)

@@ -371,13 +371,13 @@ refusal(const struct made_up *m, const struct holding *key, const char *value)
 
 	r.ints[FIELD_SLOT] = r.ints[FIELD_BEST] = 1;
 	r.ints[FIELD_NOW] = server_us(m);
-	if (value != NULL && world.lock.lease.mode == LOCK_SHARED)
+	if (value != NULL && world.lock.intent.mode == LOCK_SHARED)
 		key = &m->key[0];
 	r.ints[FIELD_PTTL] = r.ints[FIELD_BEST_PTTL] =
 	    value == NULL ? PTTL_FREE : key->until_ms - world.now_ms;
-	if (world.lock.lease.mode != LOCK_SLOTTED)
+	if (world.lock.intent.mode != LOCK_SLOTTED)
 		return r;
-	for (int i = 1; i < world.lock.lease.capacity; i++)
+	for (int i = 1; i < world.lock.intent.capacity; i++)
 		if (held(best) && m->key[i].until_ms < best->until_ms)
 			best = &m->key[i];
 	r.ints[FIELD_SLOT] = key - m->key + 1;
@@ -608,7 +608,7 @@ execute_acquire(struct made_up *m, const struct request *r, struct holding *key,
 	snprintf(key->value, sizeof(key->value), "%s", r->id);
 	key->until_ms = world.now_ms + ttl_ms;
 	answer = granted(m, r->kind, m->fence, before);
-	if (world.lock.lease.mode == LOCK_SLOTTED)
+	if (world.lock.intent.mode == LOCK_SLOTTED)
 		answer.ints[FIELD_SLOT] = key - m->key + 1;
 	return answer;
 }
@@ -619,15 +619,15 @@ key_of(struct made_up *m, const struct request *r)
 {
 	struct holding *best = &m->key[0];
 
-	if (world.lock.lease.mode == LOCK_SHARED)
+	if (world.lock.intent.mode == LOCK_SHARED)
 		return &m->key[1];
 	if (r->slot > 0)
 		return &m->key[r->slot - 1];
-	for (int i = 0; i < world.lock.lease.capacity; i++)
+	for (int i = 0; i < world.lock.intent.capacity; i++)
 		if (held(&m->key[i]) &&
 		    strncmp(m->key[i].value, r->id, strlen(r->id)) == 0)
 			return &m->key[i];
-	for (int i = 1; i < world.lock.lease.capacity; i++)
+	for (int i = 1; i < world.lock.intent.capacity; i++)
 		if (held(best) && m->key[i].until_ms < best->until_ms)
 			best = &m->key[i];
 	return best;
@@ -637,7 +637,7 @@ key_of(struct made_up *m, const struct request *r)
 static const char *
 value_at(struct made_up *m, struct holding *key)
 {
-	if (world.lock.lease.mode == LOCK_SHARED && held(&m->key[0]))
+	if (world.lock.intent.mode == LOCK_SHARED && held(&m->key[0]))
 		return m->key[0].value;
 	return held(key) ? key->value : NULL;
 }
@@ -673,7 +673,7 @@ try_of(const char *id)
 static bool
 attempt_over(struct made_up *m, const struct request *r)
 {
-	for (int i = 0; i < world.lock.lease.capacity; i++) {
+	for (int i = 0; i < world.lock.intent.capacity; i++) {
 		struct holding *key = &m->key[i];
 
 		if (!held(key) || strstr(key->value, "TOKEN") == NULL)
@@ -704,7 +704,7 @@ static struct made_reply
 execute(struct made_up *m, const struct request *r)
 {
 	bool over = r->kind == REQUEST_ACQUIRE &&
-	    world.lock.lease.mode == LOCK_SLOTTED && attempt_over(m, r);
+	    world.lock.intent.mode == LOCK_SLOTTED && attempt_over(m, r);
 	struct holding *key = key_of(m, r);
 	const char *value = value_at(m, key);
 	bool ours = value != NULL && strncmp(value, r->id, strlen(r->id)) == 0;
@@ -859,7 +859,7 @@ wake(struct made_up *m)
 static int64_t
 within_lease(int64_t ms)
 {
-	return ms < world.lock.lease.ttl_ms ? ms : world.lock.lease.ttl_ms;
+	return ms < world.lock.intent.ttl_ms ? ms : world.lock.intent.ttl_ms;
 }
 
 /* The grant goes with the wake. */
@@ -891,8 +891,8 @@ handed_over(struct made_up *m)
 		m->success_ms = START;
 	if (!waits(m, &m->us))
 		return;
-	if (world.lock.lease.nservers == 1 &&
-	    world.lock.lease.once_per_ms == 0) {
+	if (world.lock.intent.nservers == 1 &&
+	    world.lock.intent.once_per_ms == 0) {
 		snprintf(key->value, sizeof(key->value), "%s", m->waiting_id);
 		key->until_ms = world.now_ms + within_lease(GRANT_MS);
 		if (m->beat_nonce != 0 && chance(4) != 0)
@@ -959,9 +959,9 @@ deleted(struct made_up *m)
 {
 	int left = 0;
 
-	for (int i = 0; i < world.lock.lease.nservers; i++)
+	for (int i = 0; i < world.lock.intent.nservers; i++)
 		left += backed(i) && &world.servers[i] != m;
-	if (left >= world.lock.lease.quorum &&
+	if (left >= world.lock.intent.quorum &&
 	    strstr(m->key[0].value, "TOKEN") != NULL)
 		m->key[0].until_ms = 0;
 }
@@ -977,7 +977,7 @@ rival_acts(void)
 	const struct lock *l = &world.lock;
 	bool gives = chance(60) == 0;
 
-	for (int i = 0; i < l->lease.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++) {
 		struct made_up *m = &world.servers[i];
 		int64_t age_ms =
 		    (world.now_ms / 1000 - m->started_ms / 1000) * 1000;
@@ -990,12 +990,12 @@ rival_acts(void)
 			continue;
 		}
 		if (world.now_ms < m->down_ms || world.now_ms < m->frozen_ms ||
-		    age_ms < l->lease.grace_ms + 1000 || (there && !its) ||
+		    age_ms < l->intent.grace_ms + 1000 || (there && !its) ||
 		    chance(100) >= world.greed)
 			continue;
 		snprintf(m->key[0].value, sizeof(m->key[0].value), "rival");
 		m->key[0].until_ms = m->rival_ms =
-		    world.now_ms + l->lease.ttl_ms;
+		    world.now_ms + l->intent.ttl_ms;
 	}
 	happens(world.now_ms + 1 + chance(60), RIVAL, 0);
 }
@@ -1113,19 +1113,20 @@ true_deadline_ms(void)
 	int64_t until_ms[SERVERS] = { 0 };
 	char id[OWNER_ID];
 
-	for (int i = 0; i < l->lease.nservers; i++)
+	for (int i = 0; i < l->intent.nservers; i++)
 		for (int k = 0; k < SLOTS; k++) {
 			const struct holding *h = &world.servers[i].key[k];
 
-			if ((l->lease.mode != LOCK_SLOTTED ||
-				l->lease.slot == 0 || k == l->lease.slot - 1) &&
+			if ((l->intent.mode != LOCK_SLOTTED ||
+				l->intent.slot == 0 ||
+				k == l->intent.slot - 1) &&
 			    strcmp(h->value,
 				owner_id(&world.owner, l->servers[i].try,
 				    id)) == 0 &&
 			    h->until_ms > until_ms[i])
 				until_ms[i] = h->until_ms;
 		}
-	return quorum_largest(until_ms, l->lease.nservers, l->lease.quorum);
+	return quorum_largest(until_ms, l->intent.nservers, l->intent.quorum);
 }
 
 /* Compares D with the servers' keys, at every moment of the model. */
@@ -1136,7 +1137,7 @@ judge(void)
 	int64_t deadline_ms = lock_deadline_ms(l);
 	int rivals = 0;
 
-	if (!world.model || l->lease.phase == PHASE_RELEASE ||
+	if (!world.model || l->intent.phase == PHASE_RELEASE ||
 	    deadline_ms <= world.now_ms)
 		return;
 	if (!world.faults && deadline_ms > true_deadline_ms())
@@ -1144,9 +1145,10 @@ judge(void)
 		    (long long)(world.now_ms - START),
 		    (long long)(deadline_ms - START),
 		    (long long)(true_deadline_ms() - START));
-	for (int i = 0; i < l->lease.nservers; i++)
+	for (int i = 0; i < l->intent.nservers; i++)
 		rivals += world.servers[i].rival_ms > world.now_ms;
-	if (l->lease.held && rivals >= l->lease.quorum && world.overlap_ms == 0)
+	if (l->intent.held && rivals >= l->intent.quorum &&
+	    world.overlap_ms == 0)
 		world.overlap_ms = world.now_ms - START;
 }
 
@@ -1313,8 +1315,8 @@ label_of(enum request_kind kind, const char *const script_args[])
 	if (kind == REQUEST_RAN)
 		return ASK;
 	if (script_args[1][0] == '0')
-		return world.lock.lease.phase == PHASE_RELEASE ? TELL : YIELD;
-	return world.lock.lease.phase == PHASE_RELEASE ? RELEASE : LEAVE;
+		return world.lock.intent.phase == PHASE_RELEASE ? TELL : YIELD;
+	return world.lock.intent.phase == PHASE_RELEASE ? RELEASE : LEAVE;
 }
 
 static const char *const modes[] = { [LOCK_EXCLUSIVE] = "exclusive",
@@ -1335,9 +1337,9 @@ trace_send(const struct request *r, const char *const args[])
 	}
 	snprintf(head, sizeof(head), "%lld server=%d/%d id=%s", at_ms,
 	    r->server, r->connection, strstr(r->id, "try="));
-	if (world.lock.lease.mode != LOCK_EXCLUSIVE)
+	if (world.lock.intent.mode != LOCK_EXCLUSIVE)
 		snprintf(head + strlen(head), sizeof(head) - strlen(head),
-		    "%s slot=%d", modes[world.lock.lease.mode], r->slot);
+		    "%s slot=%d", modes[world.lock.intent.mode], r->slot);
 	switch (r->kind) {
 	case REQUEST_ACQUIRE:
 		trace_request("%s acquire ttl=%s fence=%s ticket=%s "
@@ -1419,7 +1421,7 @@ check_given_back(struct made_up *m, const struct request *r)
 	const struct lock *l = &world.lock;
 
 	if (r->label == YIELD && l->servers[r->server].vote == VOTE_GRANTED &&
-	    l->lease.mode != LOCK_SLOTTED)
+	    l->intent.mode != LOCK_SLOTTED)
 		m->given_back_ms = world.now_ms;
 	else if (r->label == ACQUIRE)
 		CHECK(m->given_back_ms != world.now_ms);
@@ -1474,9 +1476,9 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	CHECK(strcmp(argv[0], "p:n") == 0);
 	CHECK(strcmp(argv[1], "{p:n}:~") == 0);
 	CHECK(strcmp(argv[3], "TOKEN") == 0);
-	CHECK(strcmp(argv[4], modes[world.lock.lease.mode]) == 0);
-	CHECK(atoi(argv[5]) == world.lock.lease.capacity);
-	CHECK(atoi(argv[6]) <= world.lock.lease.capacity);
+	CHECK(strcmp(argv[4], modes[world.lock.intent.mode]) == 0);
+	CHECK(atoi(argv[5]) == world.lock.intent.capacity);
+	CHECK(atoi(argv[6]) <= world.lock.intent.capacity);
 	CHECK(script == &script_lock);
 	CHECK(argc ==
 	    8 +
@@ -1496,7 +1498,7 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	for (int i = 7; i < argc - 1; i++)
 		snprintf(r->args[i - 7], sizeof(r->args[0]), "%s", argv[i]);
 	if (kind == REQUEST_ACQUIRE && r->args[7][0] != '\0') {
-		CHECK(world.lock.lease.once_per_ms == 0);
+		CHECK(world.lock.intent.once_per_ms == 0);
 		CHECK(atoll(r->args[7]) > m->nonce);
 		m->nonce = atoll(r->args[7]);
 	}

@@ -14,7 +14,7 @@
 
 #include "../../src/lock/server_error.c"
 #include "../../src/lock/server_reply.c"
-#include "../../src/lock/server_grant.c"
+#include "../../src/lock/grant.c"
 #include "../../src/lock/server_send.c"
 #include "../../src/lock/server.c"
 #include "../../src/lock/lock.c"
@@ -23,7 +23,7 @@
 #include "../../src/lock/acquire.c"
 #include "../../src/lock/trust.c"
 #include "../../src/lock/duplicate.c"
-#include "../../src/lock/lockset.c"
+#include "../../src/lock/locks.c"
 #include "servers.h"
 
 #endif

@@ -108,34 +108,34 @@ static void
 who_takes_them(void)
 {
 	struct server *s;
-	struct lease *l = &world.lock.lease;
+	struct intent *l = &world.lock.intent;
 
 	begin(1, 60000, 3000);
 	s = &world.lock.servers[0];
 	l->wait_end_ms = FOREVER;
 	l->last = true;
-	CHECK(server_takes_grants(s));
+	CHECK(grant_is_possible(s));
 	l->replicas = 1;
-	CHECK(!server_takes_grants(s));
+	CHECK(!grant_is_possible(s));
 	l->replicas = 0;
 	l->last = false;
-	CHECK(!server_takes_grants(s));
+	CHECK(!grant_is_possible(s));
 	l->last = true;
 	l->mode = LOCK_SHARED;
-	CHECK(!server_takes_grants(s));
+	CHECK(!grant_is_possible(s));
 	l->mode = LOCK_SLOTTED;
-	CHECK(!server_takes_grants(s));
+	CHECK(!grant_is_possible(s));
 	l->mode = LOCK_EXCLUSIVE;
 	l->nservers = 3;
-	CHECK(!server_takes_grants(s));
+	CHECK(!grant_is_possible(s));
 	l->nservers = 1;
 	l->wait_end_ms = 0;
-	CHECK(!server_takes_grants(s));
+	CHECK(!grant_is_possible(s));
 	l->wait_end_ms = FOREVER;
 	s->grant.nonce = 1;
 	s->grant.sent_ms = clock_now_ms();
 	l->phase = PHASE_HOLD;
-	CHECK(!server_takes_grants(s));
+	CHECK(!grant_is_possible(s));
 	CHECK(!grant_take(s, "1 1000 5000", 11));
 	l->phase = PHASE_ACQUIRE;
 	SAME_INT(s->grant.nonce, 0); /* it was for one reply */

@@ -56,7 +56,7 @@ quorums(void)
 
 	for (int n = 1; n <= SERVERS; n++) {
 		begin(n, 1000, 100);
-		SAME_INT(world.lock.lease.quorum, want[n]);
+		SAME_INT(world.lock.intent.quorum, want[n]);
 		SAME_INT(deadline(), 0);
 		lock_close(&world.lock);
 	}
@@ -87,7 +87,7 @@ keys(void)
 	char key[LOCK_KEY], aux[LOCK_KEY];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		lock_keys(key, aux, rows[i].prefix, rows[i].name);
+		key_names(key, aux, rows[i].prefix, rows[i].name);
 		SAME_TEXT(key, rows[i].key);
 		SAME_TEXT(aux, rows[i].aux);
 	}
@@ -100,7 +100,7 @@ long_keys(void)
 
 	memset(text, 'x', LOCK_NAME);
 	text[LOCK_NAME] = '\0';
-	lock_keys(key, aux, text, text);
+	key_names(key, aux, text, text);
 	SAME_INT(strlen(key), 2 * LOCK_NAME);
 	SAME_INT(strlen(aux), 2 * LOCK_NAME + 4);
 	CHECK(strcmp(aux + strlen(aux) - 3, "}:~") == 0);
@@ -472,7 +472,7 @@ late_acquire(void)
 	SAME_TEXT(sent(0), "acquire@0/1 release@100/1");
 	SAME_INT(now(), 100);
 	SAME_INT(deadline(), 0);
-	SAME_INT(world.lock.lease.fence, 0);
+	SAME_INT(world.lock.intent.fence, 0);
 	lock_close(&world.lock);
 
 	begin(1, 1000, 100);
@@ -631,7 +631,7 @@ frozen_address(void)
 static void
 plan(const char *const plans[])
 {
-	for (int i = 0; i < world.lock.lease.nservers; i++)
+	for (int i = 0; i < world.lock.intent.nservers; i++)
 		world.servers[i].plan = plans[i];
 }
 
@@ -1012,11 +1012,11 @@ majority(void)
 	SAME_INT(acquire(), LOCK_HELD);
 	SAME_INT(now(), 10);
 	SAME_INT(deadline(), 988);
-	SAME_INT(world.lock.lease.fence, 1000);
+	SAME_INT(world.lock.intent.fence, 1000);
 	SAME_INT(valid(1), 0);
 	hold(60);
 	SAME_INT(valid(1), 988);
-	SAME_INT(world.lock.lease.fence, 1000);
+	SAME_INT(world.lock.intent.fence, 1000);
 	hold(400);
 	SAME_INT(deadline(), 343 + 988);
 	SAME_TEXT(sent(1), "acquire@0/1 renew@50/1 renew@383/1");
@@ -1036,7 +1036,7 @@ at_the_quorum(void)
 		begin(n, 1000, 100);
 		plan(yes);
 		SAME_INT(acquire(), LOCK_HELD);
-		SAME_INT(now(), 10 * world.lock.lease.quorum);
+		SAME_INT(now(), 10 * world.lock.intent.quorum);
 		SAME_INT(world.nrequests, n);
 		for (int i = 0; i < n; i++)
 			SAME_TEXT(nth(i, 0)->args[2], "1763635200000000");
@@ -1045,7 +1045,7 @@ at_the_quorum(void)
 		begin(n, 1000, 100);
 		plan(no);
 		SAME_INT(acquire(), LOCK_BUSY);
-		SAME_INT(decided(), 10 * (n - world.lock.lease.quorum + 1));
+		SAME_INT(decided(), 10 * (n - world.lock.intent.quorum + 1));
 		SAME_INT(deadline(), 0);
 		lock_close(&world.lock);
 	}
@@ -1291,7 +1291,7 @@ tickets(void)
 	    "queued=9000+5 queued=90000+5" });
 	SAME_INT(acquire(), LOCK_BUSY);
 	SAME_INT(
-	    world.lock.lease.ticket, INT64_C(1763635200000000) + 5000 + 9000);
+	    world.lock.intent.ticket, INT64_C(1763635200000000) + 5000 + 9000);
 	for (int i = 0; i < 3; i++) {
 		before = nth(i, 0);
 		SAME_TEXT(before->args[3], "0");
@@ -1555,10 +1555,10 @@ fences(void)
 		begin(3, 1000, 100);
 		plan(rows[i].plans);
 		SAME_INT(acquire(), LOCK_HELD);
-		if (world.lock.lease.fence != rows[i].fence ||
+		if (world.lock.intent.fence != rows[i].fence ||
 		    now() != rows[i].held_ms)
 			tap_fail("row %zu: fence %lld at %lld", i,
-			    (long long)world.lock.lease.fence,
+			    (long long)world.lock.intent.fence,
 			    (long long)now());
 		SAME_TEXT(sent(0), rows[i].sent);
 		if (nth(0, 1)->left) {
@@ -2120,7 +2120,7 @@ release_of_many(void)
 			for (int i = 0; i < n; i++)
 				plans[i] = i < refusals ? no[i] : yes[i];
 			begin(n, 1000, 100);
-			lost = n - world.lock.lease.quorum + 1;
+			lost = n - world.lock.intent.quorum + 1;
 			plan(plans);
 			SAME_INT(acquire(), LOCK_HELD);
 			hold(1);
@@ -2128,7 +2128,7 @@ release_of_many(void)
 			    refusals >= lost ? RELEASE_NOT_OURS : RELEASE_DONE;
 			SAME_INT(released(0), want);
 			most = want == RELEASE_DONE ?
-			    refusals + world.lock.lease.quorum :
+			    refusals + world.lock.intent.quorum :
 			    lost;
 			SAME_INT(now(), 1 + 10 * most);
 			CHECK((lock_state(&world.lock) != NULL) ==

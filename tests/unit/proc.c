@@ -365,21 +365,21 @@ child_sessions(void)
 	snprintf(
 	    path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
 	listed = access(path, R_OK) == 0;
-	proc_child_sessions(getpid(), two, &s);
+	sessions_of_child(getpid(), two, &s);
 	SAME_INT(s.n, listed ? 2 : 0);
 	CHECK(sessions_has(&s, one) == listed);
 	CHECK(!sessions_has(&s, two));
 	CHECK(sessions_has(&s, getsid(0)) == listed);
-	proc_child_sessions(getpid(), getsid(0), &s);
+	sessions_of_child(getpid(), getsid(0), &s);
 	SAME_INT(s.n, listed ? 3 : 0);
 	CHECK(sessions_has(&s, two) == listed);
 	s.n = 0;
-	proc_child_sessions(three, 0, &s);
+	sessions_of_child(three, 0, &s);
 	SAME_INT(s.n, 0);
 	end(one);
 	end(two);
 	end(three);
-	proc_child_sessions(one, 0, &s);
+	sessions_of_child(one, 0, &s);
 	SAME_INT(s.n, 0);
 }
 
@@ -412,7 +412,7 @@ tree_sessions(void)
 	pid_t one = sleeper(true), deep, pid = nested_session(&deep);
 
 	if (procs_list_children()) {
-		proc_tree_sessions(getpid(), getsid(0), &s);
+		sessions_of_tree(getpid(), getsid(0), &s);
 		SAME_INT(s.n, 2);
 		CHECK(sessions_has(&s, one));
 		CHECK(sessions_has(&s, deep));
@@ -421,7 +421,7 @@ tree_sessions(void)
 		SAME_INT(merged.n, 2);
 		CHECK(sessions_has(&merged, deep));
 		s.n = 0;
-		proc_tree_sessions(pid, getsid(0), &s);
+		sessions_of_tree(pid, getsid(0), &s);
 		SAME_INT(s.n, 1);
 		CHECK(sessions_has(&s, deep));
 	}
@@ -460,7 +460,8 @@ each_child(void)
 	CHECK(pthread_create(&thread, NULL, fork_thread, &pids[MANY]) == 0);
 	while (*(volatile pid_t *)&pids[MANY] == 0)
 		usleep(1000);
-	for (children_open(&c, getpid()); (pid = children_next(&c)) != 0;) {
+	for (proc_children_open(&c, getpid());
+	     (pid = proc_children_next(&c)) != 0;) {
 		bool known = false;
 
 		for (int i = 0; i <= MANY; i++)
@@ -471,13 +472,13 @@ each_child(void)
 		others += !known;
 	}
 	SAME_INT(others, 0);
-	SAME_INT(children_next(&c), 0);
+	SAME_INT(proc_children_next(&c), 0);
 	for (int i = 0; i <= MANY; i++) {
 		SAME_INT(met[i], 1);
 		end(pids[i]);
 	}
-	children_open(&c, pids[0]);
-	SAME_INT(children_next(&c), 0);
+	proc_children_open(&c, pids[0]);
+	SAME_INT(proc_children_next(&c), 0);
 }
 
 static int
@@ -499,10 +500,10 @@ each_descriptor(void)
 	struct procs w;
 	struct proc p;
 
-	children_open(&c, getpid());
+	proc_children_open(&c, getpid());
 	if (procs_list_children())
-		SAME_INT(children_next(&c), child);
-	children_close(&c);
+		SAME_INT(proc_children_next(&c), child);
+	proc_children_close(&c);
 	SAME_INT(open_descriptors(), before);
 	procs_open(&w);
 	CHECK(procs_next(&w, &p));

@@ -18,7 +18,7 @@ static void
 check(const struct row rows[], size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		enum action action = decide(&rows[i].tally);
+		enum action action = votes_decide(&rows[i].tally);
 
 		if (action != rows[i].action)
 			tap_fail("%s: action %d, not %d", rows[i].what, action,
@@ -252,7 +252,7 @@ free_slots(void)
 		{ 5, { 2, 2, 3, 3, 0 }, 100, 2, 0 },
 	};
 	struct server servers[5];
-	struct lock l = { .lease = { .mode = LOCK_SLOTTED,
+	struct lock l = { .intent = { .mode = LOCK_SLOTTED,
 			      .slot = 1,
 			      .node_timeout_ms = 100 },
 		.servers = servers,
@@ -268,14 +268,14 @@ free_slots(void)
 			servers[n].view.best = rows[i].named[n];
 			servers[n].view.best_ms = PTTL_FREE;
 		}
-		l.lease.nservers = rows[i].nservers;
+		l.intent.nservers = rows[i].nservers;
 		SAME_INT(free_slot(&l, rows[i].now_ms, &lone), rows[i].slot);
 		SAME_INT(lone == NULL ? 0 : lone - servers + 1, rows[i].lone);
 		for (int n = 0; n < rows[i].nservers; n++)
 			servers[n].view.best_ms = 1;
 		SAME_INT(free_slot(&l, 100, &lone), 0);
 	}
-	l.lease.mode = LOCK_EXCLUSIVE;
+	l.intent.mode = LOCK_EXCLUSIVE;
 	for (int n = 0; n < 5; n++)
 		servers[n].view.best_ms = PTTL_FREE;
 	SAME_INT(free_slot(&l, 100, &lone), 0);

@@ -6,7 +6,7 @@
 #define lock_name      made_up_name
 #define lock_state     made_up_state
 #define report_waiting made_up_report
-#define describe_wait  made_up_wait
+#define report_wait    made_up_wait
 #define notice         made_up_notice
 
 #include "../../src/run/waiting.c"

@@ -13,12 +13,12 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "config/advice.h"
-#include "inspect/lockinfo.h"
+#include "inspect/status.h"
 #include "protocol/acl.h"
 #include "protocol/owner.h"
-#include "protocol/state.h"
+#include "protocol/lock_state.h"
 #include "redis/error.h"
-#include "run/messages.h"
+#include "run/report.h"
 
 static const char stood_still[] =
     "the lease ran out while redlock-run was stopped or the machine slept";
@@ -49,7 +49,7 @@ report_released(const struct lock *l, int64_t took_ms)
 static const char *
 which(const struct owner *o)
 {
-	switch (owner_process(o)) {
+	switch (status_owner_process(o)) {
 	case PROCESS_EARLIER:
 		return "an earlier ";
 	case PROCESS_OTHER:
@@ -254,7 +254,7 @@ describe_holder(
 }
 
 char *
-describe_wait(const struct lock *l, int64_t aged_ms, int64_t left_ms,
+report_wait(const struct lock *l, int64_t aged_ms, int64_t left_ms,
     char text[WAIT_TEXT])
 {
 	const struct lock_state *v = lock_state(l);

@@ -1,9 +1,9 @@
 /*
- * The lease: what the run wants from every server. lock.c and acquire.c write
+ * The intent: what the run wants from every server. lock.c and acquire.c write
  * it; server.c and server_reply.c read it, and nothing else of the lock.
  */
-#ifndef LEASE_H
-#define LEASE_H
+#ifndef INTENT_H
+#define INTENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 #define LOCK_END 64
 
-struct lease {
+struct intent {
 	/* Fixed by lock_init(). */
 	const char *name;
 	char key[LOCK_KEY];

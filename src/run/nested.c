@@ -10,16 +10,17 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/die.h"
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "base/number.h"
-#include "inspect/lockinfo.h"
-#include "lock/lockset.h"
+#include "inspect/status.h"
+#include "lock/locks.h"
 #include "process/proc.h"
 #include "protocol/key.h"
 #include "protocol/owner.h"
-#include "run/messages.h"
-#include "run/reenter.h"
+#include "run/nested.h"
+#include "run/report.h"
 
 /* Whether name is among names, which are separated by newlines. */
 static bool
@@ -62,7 +63,7 @@ waits_for_us(const struct owner *run)
 	bool foreign = true;
 	struct proc up;
 
-	if (owner_process(run) != PROCESS_SAME || session == -1)
+	if (status_owner_process(run) != PROCESS_SAME || session == -1)
 		return false;
 	for (;;) {
 		sid = getsid(pid);

@@ -9,7 +9,7 @@
 
 #include "base/number.h"
 #include "base/secret.h"
-#include "redis/url.h"
+#include "redis/address.h"
 
 /*
  * Copies src[0..len) to dst, percent-decoded.  Returns false if it does not
@@ -473,14 +473,6 @@ char *
 address_mask_server(char *dst, size_t size, const char *word)
 {
 	return mask(dst, size, word, true);
-}
-
-const char *
-quotable(const char *word)
-{
-	static char text[ADDRESS_TEXT];
-
-	return address_mask(text, sizeof(text), word);
 }
 
 bool

@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "base/xalloc.h"
 #include "inspect/query.h"
-#include "inspect/run_record.h"
+#include "inspect/runs.h"
 
 #define NUMBER_MAX INT64_C(9000000000000000) /* below 2^53: exact in JSON */
 
@@ -277,7 +277,7 @@ runs_judge(struct runs *runs, int nservers, int quorum, int nsilent)
 }
 
 bool
-run_failed(const struct past_run *run)
+runs_has_failed(const struct past_run *run)
 {
 	switch (run->ending) {
 	case ENDED_UNKNOWN:

@@ -5,9 +5,9 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/number.h"
-#include "lock/server_grant.h"
-#include "protocol/quorum.h"
-#include "protocol/state.h"
+#include "lock/grant.h"
+#include "protocol/lease.h"
+#include "protocol/lock_state.h"
 
 struct grant {
 	int64_t nonce;
@@ -16,9 +16,9 @@ struct grant {
 };
 
 bool
-server_takes_grants(const struct server *s)
+grant_is_possible(const struct server *s)
 {
-	const struct lease *l = s->lease;
+	const struct intent *l = s->intent;
 
 	return l->phase == PHASE_ACQUIRE && l->nservers == 1 &&
 	    l->mode == LOCK_EXCLUSIVE && l->last && l->replicas == 0 &&
@@ -31,7 +31,7 @@ grant_new_nonce(struct server *s)
 	int64_t us = clock_now_ms() * 1000;
 
 	s->grant.nonce = 0;
-	if (!server_takes_grants(s))
+	if (!grant_is_possible(s))
 		return 0;
 	if (us <= s->grant.sent_nonce)
 		us = s->grant.sent_nonce + 1;
@@ -41,7 +41,7 @@ grant_new_nonce(struct server *s)
 void
 grant_expect(struct server *s, int64_t sent_ms)
 {
-	if (!server_takes_grants(s))
+	if (!grant_is_possible(s))
 		return;
 	s->grant.nonce = s->grant.sent_nonce;
 	s->grant.sent_ms = sent_ms;
@@ -86,12 +86,12 @@ grant_take(struct server *s, const char *element, size_t len)
 	struct grant g;
 
 	s->grant.nonce = 0;
-	if (nonce == 0 || element == NULL || !server_takes_grants(s) ||
+	if (nonce == 0 || element == NULL || !grant_is_possible(s) ||
 	    !server_past_restart_grace(s) ||
 	    grant_parse(&g, element, len) == -1 || g.nonce != nonce)
 		return false;
-	if (g.length_ms > s->lease->ttl_ms)
-		g.length_ms = s->lease->ttl_ms;
+	if (g.length_ms > s->intent->ttl_ms)
+		g.length_ms = s->intent->ttl_ms;
 	valid_ms = s->grant.sent_ms + lease_valid_ms(g.length_ms);
 	if (valid_ms - now < lease_start_ms(g.length_ms))
 		return false;
@@ -113,7 +113,7 @@ grant_take(struct server *s, const char *element, size_t len)
 	 */
 	s->pace.next_ms = now + lease_retry_ms(g.length_ms);
 	info("%s: %s: granted with the wake for %" PRId64 "ms, to be confirmed",
-	    s->lease->name, s->conn.address.text, g.length_ms);
+	    s->intent->name, s->conn.address.text, g.length_ms);
 	return true;
 }
 
@@ -130,10 +130,10 @@ int64_t
 grant_give_up_ms(const struct server *s, int64_t now)
 {
 	int64_t length_ms = s->grant.length_ms;
-	int64_t left_ms = s->valid_ms - lease_margin_ms(s->lease->ttl_ms) -
+	int64_t left_ms = s->valid_ms - lease_margin_ms(s->intent->ttl_ms) -
 	    lease_retry_ms(length_ms) - now;
 	int64_t ms = left_ms > 4 ? left_ms / 4 : 1;
 
 	return now +
-	    (ms < s->lease->node_timeout_ms ? ms : s->lease->node_timeout_ms);
+	    (ms < s->intent->node_timeout_ms ? ms : s->intent->node_timeout_ms);
 }

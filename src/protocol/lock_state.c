@@ -4,7 +4,7 @@
 
 #include "base/duration.h"
 #include "protocol/key.h"
-#include "protocol/state.h"
+#include "protocol/lock_state.h"
 
 static bool
 read_number(const struct reply *a, enum state_field field, long long min,

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "lock/lockset.h"
+#include "lock/locks.h"
 
 int
 locks_init(struct locks *ls, struct loop *loop, int n)
@@ -74,9 +74,9 @@ locks_failing(const struct locks *ls)
 		const struct lock *l = &ls->lock[i];
 		int well = 0;
 
-		for (int j = 0; j < l->lease.nservers; j++)
+		for (int j = 0; j < l->intent.nservers; j++)
 			well += lock_server_grants(l, j);
-		if (well < l->lease.quorum)
+		if (well < l->intent.quorum)
 			return l;
 	}
 	return NULL;
@@ -103,10 +103,10 @@ lost(const struct locks *ls)
 static void
 start_over(struct locks *ls)
 {
-	const char *name = ls->about->lease.name;
+	const char *name = ls->about->intent.name;
 
 	for (int i = 0; i < ls->n; i++)
-		ls->lock[i].lease.again = true;
+		ls->lock[i].intent.again = true;
 	locks_release(ls, 0, "");
 	notice("%s: lost while waiting for another lock; starting over", name);
 	for (int i = 0; i < ls->n; i++)
@@ -122,8 +122,8 @@ acquire_next(struct locks *ls, const struct owner *owner)
 	enum lock_outcome outcome;
 	int64_t wake, t;
 
-	l->lease.last = ls->begun + 1 == ls->n;
-	l->lease.voted = l->lease.voted || ls->begun > 0;
+	l->intent.last = ls->begun + 1 == ls->n;
+	l->intent.voted = l->intent.voted || ls->begun > 0;
 	if (ls->begun > 0)
 		lock_connect(l);
 	lock_begin(l, owner, ls->wait_end_ms);
@@ -139,9 +139,9 @@ acquire_next(struct locks *ls, const struct owner *owner)
 		wake = locks_step(ls);
 		if (l->phase_end_ms < wake)
 			wake = l->phase_end_ms;
-		if (clock_now_ms() < l->lease.wait_end_ms &&
-		    l->lease.wait_end_ms < wake)
-			wake = l->lease.wait_end_ms;
+		if (clock_now_ms() < l->intent.wait_end_ms &&
+		    l->intent.wait_end_ms < wake)
+			wake = l->intent.wait_end_ms;
 		if (ls->wait_end_ms != 0) {
 			t = ls->waiting_cb(ls->waiting_arg, l);
 			if (t < wake)
@@ -158,9 +158,9 @@ static void
 note_skip(struct lock *l, enum lock_outcome outcome)
 {
 	if (outcome == LOCK_OTHER_MODE)
-		l->lease.skipped = "mode";
+		l->intent.skipped = "mode";
 	else if (outcome == LOCK_BUSY)
-		l->lease.skipped = lock_waits(l) ? "waited" : "busy";
+		l->intent.skipped = lock_waits(l) ? "waited" : "busy";
 }
 
 enum lock_outcome
@@ -204,7 +204,7 @@ locks_drop_grant(struct locks *ls)
 	lock_drop_grant(&ls->lock[ls->n - 1]);
 	ls->begun = ls->n - 1;
 	for (int i = 0; i < ls->n; i++)
-		ls->lock[i].lease.started = false;
+		ls->lock[i].intent.started = false;
 }
 
 void

@@ -11,8 +11,8 @@
  *
  * The confirmation is a renewal.  Until its reply the lease has the length L.
  */
-#ifndef SERVER_GRANT_H
-#define SERVER_GRANT_H
+#ifndef GRANT_H
+#define GRANT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
  * Whether s can take such a grant: it is the only server, of an exclusive lock,
  * the last that the run waits for, without --replicas or --once-per.
  */
-bool server_takes_grants(const struct server *);
+bool grant_is_possible(const struct server *);
 
 /*
  * Returns the nonce for the acquire that is about to be sent, different from

@@ -7,7 +7,7 @@
 
 #include "base/loop.h"
 #include "config/options.h"
-#include "lock/lockset.h"
+#include "lock/locks.h"
 #include "process/child.h"
 #include "process/guard.h"
 #include "process/signals.h"

@@ -1,6 +1,6 @@
 /* The state of a lock in a script's reply. */
-#ifndef STATE_H
-#define STATE_H
+#ifndef LOCK_STATE_H
+#define LOCK_STATE_H
 
 #include <stdbool.h>
 #include <stddef.h>

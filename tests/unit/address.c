@@ -2,7 +2,7 @@
  * URLs of servers.  A mistake in parsing would send a lock or a password to the
  * wrong place; a mistake in masking would put a password into a log.
  */
-#include "../../src/redis/url.c"
+#include "../../src/redis/address.c"
 #include "tap.h"
 
 /* Parses a copy of url without a spare byte behind it; returns the mistake. */

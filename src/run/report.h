@@ -1,6 +1,6 @@
 /* The messages of a run about its locks. */
-#ifndef MESSAGES_H
-#define MESSAGES_H
+#ifndef REPORT_H
+#define REPORT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ void report_waiting(const struct lock *);
  * 3m12s, last took 4m; giving up in 26m". aged_ms is the age of the server's
  * reply, left_ms the rest of the wait (CLOCK_NEVER: no limit).  Returns text.
  */
-char *describe_wait(const struct lock *, int64_t aged_ms, int64_t left_ms,
+char *report_wait(const struct lock *, int64_t aged_ms, int64_t left_ms,
     char text[WAIT_TEXT]);
 
 /* With -v: which servers granted or released the lock, and how fast. */

@@ -1,5 +1,5 @@
 /* Merges the histories of several servers, and decides how the runs ended. */
-#include "../../src/inspect/run_record.c"
+#include "../../src/inspect/runs.c"
 #include "tap.h"
 
 static struct runs runs;
@@ -249,7 +249,7 @@ skips(void)
 	SAME_INT(run->ran_ms, -1);
 	SAME_TEXT(run->skip->holder.token, "B");
 	CHECK(run->skip->holder.in_cooldown);
-	CHECK(!run_failed(run));
+	CHECK(!runs_has_failed(run));
 	CHECK(runs_last_ended(&runs) == NULL);
 	CHECK(runs_last_success(&runs) == NULL);
 	runs_release(&runs);

@@ -1,6 +1,6 @@
 /* Re-entrance: the enclosing run may hold the lock already. */
-#ifndef REENTER_H
-#define REENTER_H
+#ifndef NESTED_H
+#define NESTED_H
 
 #include "config/options.h"
 #include "process/signals.h"

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "../../src/redis/url.c"
+#include "../../src/redis/address.c"
 
 #include <stdint.h>
 

@@ -104,7 +104,7 @@ void runs_holds(struct runs *, int server, const char *token);
 void runs_judge(struct runs *, int nservers, int quorum, int nsilent);
 
 /* Whether the run got the lock and has ended with another status than 0. */
-bool run_failed(const struct past_run *);
+bool runs_has_failed(const struct past_run *);
 
 /*
  * Return the newest run that ended with status 0, or that ended at all; NULL:

@@ -90,12 +90,6 @@ char *address_mask(char *dst, size_t size, const char *word);
 char *address_mask_server(char *dst, size_t size, const char *word);
 
 /*
- * Returns the word as an error may quote it: masked, since users may type a URL
- * in any place by mistake.  Valid until the next call.
- */
-const char *quotable(const char *word);
-
-/*
  * Whether the word is a URL with a password; or, if it must be a server, has one
  * in whatever form.  A user that stands alone does not count.
  */

@@ -1,0 +1,66 @@
+/* Runs --history and chooses its exit status. */
+#include <stdio.h>
+
+#include "base/die.h"
+#include "base/exitcode.h"
+#include "base/log.h"
+#include "inspect/history.h"
+#include "inspect/history_json.h"
+#include "inspect/history_mode.h"
+#include "inspect/history_table.h"
+#include "inspect/max_age.h"
+#include "inspect/report.h"
+
+/*
+ * Reports named locks without any run.  Returns EXIT_NO_RUNS if there is one,
+ * else 0.
+ */
+static int
+report_unknown(const struct history *h)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < h->nlocks; i++) {
+		if (h->locks[i].runs.n > 0)
+			continue;
+		notice("%s: no runs recorded in the last 30 days",
+		    h->locks[i].name);
+		result = EXIT_NO_RUNS;
+	}
+	return result;
+}
+
+static int
+print_list(struct history *h)
+{
+	const struct options *opt = h->query.opt;
+	struct run_list list;
+	int result, failures;
+
+	run_list_select(&list, h);
+	result = report_servers(&h->query, true, &failures);
+	if (opt->json)
+		history_json(stdout, h, &list);
+	else if (failures < h->query.nservers) /* a minority may have runs */
+		history_table(stdout, h, &list);
+	run_list_release(&list);
+	if (result == 0 && opt->names.n > 0)
+		result = report_unknown(h);
+	return result;
+}
+
+int
+history_run(const struct options *opt)
+{
+	struct history h = { 0 };
+	int result;
+
+	query_init(&h.query, opt);
+	h.query.arg = &h;
+	h.with_skips = opt->all || opt->max_age_ms > 0;
+	history_read(&h);
+	result = opt->max_age_ms > 0 ? max_age_check(&h) : print_list(&h);
+	die_unless_flushed();
+	history_release(&h);
+	return result;
+}
