@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/die.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "config/cmdline.h"
 #include "config/show_config.h"
 #include "inspect/break.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/die.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 
 void
 die(int status, const char *fmt, ...)
@@ -30,7 +30,7 @@ die_usage(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	die(EXIT_USAGE, "%s; see redlock-run --help", text);
+	die(EXIT_USAGE, "%s%s", text, "; see redlock-run --help");
 }
 
 void

@@ -2,8 +2,8 @@
  * The exit statuses of redlock-run, if it does not exit with COMMAND's.  EXIT
  * STATUS in the man page lists the same; tests/cli/docs.bats compares them.
  */
-#ifndef EXITCODE_H
-#define EXITCODE_H
+#ifndef EXIT_H
+#define EXIT_H
 
 #include <stdbool.h>
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/die.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/screen.h"
 #include "base/table.h"
 

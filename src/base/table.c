@@ -9,7 +9,7 @@
 
 #include "base/die.h"
 #include "base/escape.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/table.h"
 
 /* "Select graphic rendition" of ECMA-48. */

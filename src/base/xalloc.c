@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/die.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/xalloc.h"
 
 static void *

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/die.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/line.h"
 #include "config/conffile.h"
 #include "config/file.h"

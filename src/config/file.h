@@ -1,8 +1,8 @@
 /*
  * Files that decide to which servers a run goes, and with which secrets.
  */
-#ifndef CONFIG_FILE_H
-#define CONFIG_FILE_H
+#ifndef FILE_H
+#define FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

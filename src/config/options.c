@@ -1,6 +1,6 @@
 /* Defaults and release of struct options. */
 #include "base/clock.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "config/options.h"
 
 void

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/die.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/secret.h"
 #include "base/xalloc.h"
 #include "config/file.h"

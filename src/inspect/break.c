@@ -10,9 +10,10 @@
 
 #include "base/die.h"
 #include "base/duration.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "config/quotable.h"
 #include "inspect/break.h"
 #include "inspect/query.h"
 #include "inspect/report.h"

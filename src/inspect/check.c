@@ -11,7 +11,7 @@
 #include "base/die.h"
 #include "base/duration.h"
 #include "base/escape.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/json.h"
 #include "base/table.h"
 #include "base/xalloc.h"

@@ -12,7 +12,7 @@
 
 #include "base/die.h"
 #include "base/duration.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/log.h"
 #include "base/number.h"
 #include "config/advice.h"

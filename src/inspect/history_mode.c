@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/die.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/log.h"
 #include "inspect/history.h"
 #include "inspect/history_json.h"

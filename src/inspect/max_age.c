@@ -5,7 +5,7 @@
 
 #include "base/duration.h"
 #include "base/escape.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "inspect/max_age.h"
 #include "inspect/probe.h"
 #include "redis/error.h"

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/die.h"
 #include "base/escape.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/xalloc.h"
 #include "inspect/history.h"
 #include "inspect/metrics.h"

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/die.h"
 #include "base/duration.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/xalloc.h"
 #include "inspect/query.h"
 #include "protocol/key.h"

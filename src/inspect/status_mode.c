@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/die.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "inspect/report.h"
 #include "inspect/status.h"
 #include "inspect/status_json.h"

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/die.h"
 #include "base/escape.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/screen.h"
 #include "base/xalloc.h"
 #include "inspect/status.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "process/child.h"
 #include "process/proc.h"
 

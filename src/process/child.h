@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "process/signals.h"
 #include "process/tree.h"
 

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/log.h"
 #include "process/signals.h"
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/die.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "process/streams.h"
 
 void

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/die.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/log.h"
 #include "base/number.h"
 #include "inspect/status.h"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"

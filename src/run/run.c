@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/die.h"
 #include "base/duration.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/log.h"
 #include "protocol/lease.h"
 #include "run/environment.h"

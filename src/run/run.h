@@ -2,7 +2,7 @@
 #ifndef RUN_H
 #define RUN_H
 
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "config/options.h"
 #include "process/signals.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "base/log.h"
 #include "process/streams.h"
 #include "protocol/lease.h"

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "run/run_state.h"
 
 /* Returns how long before D SIGKILL is sent. */

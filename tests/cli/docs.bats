@@ -87,8 +87,8 @@ options_of_man() {
 }
 
 # bats test_tags=quick
-@test "--help, the man page and exitcode.h list the same exit statuses" {
-	sed -n '/^enum exitcode/,/^}/p' "$top/src/base/exitcode.h" |
+@test "--help, the man page and exit.h list the same exit statuses" {
+	sed -n '/^enum exitcode/,/^}/p' "$top/src/base/exit.h" |
 		grep -oE '= [0-9]+' | grep -oE '[0-9]+' |
 		grep -vx 1 | sort -n >header
 	[[ $(wc -l <header) -eq 9 ]]
@@ -191,11 +191,7 @@ words_of_help() {
 }
 
 @test "DIAGNOSTICS describes every message of the program, and no other" {
-	local sources=() file
-	# log.c adds to the messages of others.
-	for file in "$top"/src/*.c "$top"/src/*/*.c; do
-		[[ $file == */base/log.c ]] || sources+=("$file")
-	done
+	local sources=("$top"/src/*.c "$top"/src/*/*.c)
 	"$top/tests/messages" -m "$man" "${sources[@]}"
 	# Nothing passes unseen.
 	grep -v '^\.It .*stopping it$' "$man" >short.1

@@ -7,7 +7,7 @@
 #include "../../src/config/cmdline.c"
 #include "../../src/config/credentials.c"
 #include "base/clock.h"
-#include "base/exitcode.h"
+#include "base/exit.h"
 #include "../../src/config/names.c"
 #include "../../src/config/servers.c"
 #include "../../src/config/settings.c"
