@@ -288,7 +288,7 @@ section() {
 	done <goals
 }
 
-@test "make demo shows two hosts, ends by itself and cleans up" {
+@test "make demo shows three hosts and a lost lock, ends by itself and cleans up" {
 	TMPDIR=$PWD "$top/tests/demo" >out 2>&1 </dev/null 3>&-
 	grep -q 'web1> backup.sh is done' out
 	grep -q 'web1> (exit status 0)' out
@@ -299,11 +299,26 @@ section() {
 	grep -q 'web3> upload.sh has its turn' out
 	grep -q 'web3> (exit status 0)' out
 	grep -qE '^ *nightly +free ' out
+	# Redis freezes: the job is stopped, and the next one runs.
+	grep -q 'web1> redlock-run: nightly: lock lost: ' out
+	grep -q 'web1> backup.sh gets SIGTERM' out
+	grep -q 'web1> (exit status 79' out
+	grep -q 'web2> upload.sh has its turn' out
+	grep -qE '^ *2.* web1 .* backup.sh .* lost$' out
+	# Its first line and its last.
+	[[ $(sed -n 1p out) == *'private Redis'*'pretended hosts'* ]]
+	[[ $(tail -n 1 out) == 'Next, '*'redlock-run -r '* ]]
+	not grep -q $'\e' out
 	# The lease went up again at least once.
 	awk '/^ *[0-9.]+ s =/ { if ($1 > last && last) up = 1; last = $1 }
 	END { exit !up }' out
 	run compgen -G 'redlock-demo*'
 	[[ -z $output ]]
+}
+
+@test "make demo shows commands bold on a terminal" {
+	script -qec "$top/tests/demo" /dev/null >out </dev/null
+	grep -qF $'  \e[1mredlock-run --status\e[0m' out
 }
 
 @test "make demo cleans up when it is interrupted" {
