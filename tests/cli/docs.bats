@@ -236,6 +236,10 @@ section() {
 	sed -n "/^\.Sh $1/,/^\.Sh /p" "${2:-$man}"
 }
 
+@test "README has at most 1300 words" {
+	[[ $(wc -w <"$top/README.md") -le 1300 ]]
+}
+
 @test "README's status table has the columns of the program's" {
 	redis set redlock:nightly somebody
 	diff <(readme_block --status | grep '^LOCK' | tr -s ' ') \

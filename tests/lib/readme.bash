@@ -1,10 +1,11 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154
 #
 # What runs the examples of README and manuals: their blocks as they stand
-# there, never a copy, on a host as they expect it.  That has redlock-run in
-# /usr/local/bin, and redis.example.com is a Redis, on the usual port; it is a
-# mount and a network namespace of a redis-server of ours, so nothing of the
-# real host is touched.
+# there, never a copy, on a host as they expect it.  That has the package, of
+# which the program under test may take the place: REDLOCK_DEB names a package
+# to unpack.  Programs of the site are in /usr/local/bin, and redis.example.com
+# is a Redis, on the usual port; it is a mount and a network namespace of a
+# redis-server of ours, so nothing of the real host is touched.
 
 # readme_blocks: README and the manuals with all blocks fenced as in README.
 readme_blocks() {
@@ -33,12 +34,20 @@ readme_host_start() {
 	local user=()
 	((EUID == 0)) || user=(--map-root-user)
 	unshare "${user[@]}" -m -n ip link set lo up || return 0
-	mkdir "$dir/programs" "$dir/bin"
+	mkdir -p "$dir/programs" "$dir/bin" "$dir/tree/usr/bin"
+	if [[ -n ${REDLOCK_DEB:-} ]]; then
+		dpkg-deb -x "$REDLOCK_DEB" "$dir/tree"
+		export REDLOCK_RUN=$dir/tree/usr/bin/redlock-run
+	else
+		ln -s "$REDLOCK_RUN" "$dir/tree/usr/bin/redlock-run"
+	fi
 	echo 127.0.0.1 localhost redis.example.com >"$dir/hosts"
 	cat >"$dir/programs/redis-server" <<-END
 		#!/bin/sh
 		exec unshare ${user[*]} -m -n sh -c '
 			mount --make-rprivate / &&
+			mount -t overlay overlay \
+			    -o lowerdir=$dir/tree/usr/bin:/usr/bin /usr/bin &&
 			mount --bind $dir/bin /usr/local/bin &&
 			mount --bind $dir/hosts /etc/hosts &&
 			ip link set lo up && exec "\$@"
@@ -59,7 +68,6 @@ readme_host_reset() {
 	unset REDLOCK_REDIS
 	cd "$BATS_TEST_TMPDIR" || return
 	rm -f "$BATS_FILE_TMPDIR"/bin/*
-	ln -s "$REDLOCK_RUN" "$BATS_FILE_TMPDIR/bin/redlock-run"
 	((EUID == 0)) || user=(--user --preserve-credentials)
 	host=(nsenter -t "$(redis_pid)" "${user[@]}" -m -n env -i
 	    --default-signal HOME="$PWD" TEST_MARK="$TEST_MARK"
@@ -75,6 +83,16 @@ readme_program() {
 	rm -f "$BATS_FILE_TMPDIR/bin/$1"
 	cat >"$BATS_FILE_TMPDIR/bin/$1"
 	chmod +x "$BATS_FILE_TMPDIR/bin/$1"
+}
+
+# readme_redis_server: redis-server works in $PWD, and should the test fail,
+# redis_stop_all() ends those that have such a file.
+readme_redis_server() {
+	readme_program redis-server <<-END
+		#!/bin/sh
+		exec $(PATH=${PATH#*:} type -P redis-server) "\$@" --dir $PWD \
+		    --pidfile $BATS_FILE_TMPDIR/readme-\$\$.server
+	END
 }
 
 # readme_stand_in NAME [DIRECTORY]: a script that writes down in ./log that it
