@@ -18,6 +18,11 @@ SRCS = $(sort $(patsubst src/%,%,$(filter-out src/redis/tls.c,$(wildcard \
 ROOMS = base redis process protocol lock config inspect run
 SCRIPTS = lock status history break
 
+# Uses all processors.  Several goals are made in their order.
+ifeq ($(MAKELEVEL) $(word 2,$(MAKECMDGOALS)),0 )
+MAKEFLAGS += -j$(shell nproc)
+endif
+
 B = build
 PROGRAM = redlock-run
 MODULE = $(PROGRAM)-tls.so
