@@ -31,8 +31,8 @@ cron_at() {
 	eventually test -s "$1.d/run/crond.pid"
 }
 
-# ended N: so many runs of redlock-run have.
-ended() {
+# runs_ended N: so many runs of redlock-run have.
+runs_ended() {
 	[[ $(wc -l <statuses) == "$1" ]]
 }
 
@@ -52,10 +52,10 @@ ended() {
 	cron_at two
 	eventually readme_logged 1
 	# The other host's is over at once, and a success.
-	eventually ended 1
+	eventually runs_ended 1
 	[[ $(<statuses) == 0 ]]
 	touch enough
-	eventually ended 2
+	eventually runs_ended 2
 	kill "$(<one.d/run/crond.pid)" "$(<two.d/run/crond.pid)"
 	[[ $(<statuses) == $'0\n0' && $(<log) == backup && ! -s said ]]
 	# For a minute no host makes it again.

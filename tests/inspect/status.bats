@@ -93,8 +93,6 @@ status() {
 	[[ $(line a) == 'a cooldown '* ]]
 }
 
-queue_is() { [ "$(redis zcard '{redlock:a}:~queue')" -eq "$1" ]; }
-
 @test "--status -v lists the waiters in their order" {
 	local -a waiter
 	local holder
