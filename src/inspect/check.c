@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/die.h"
 #include "base/duration.h"
 #include "base/escape.h"
@@ -20,7 +19,6 @@
 #include "inspect/members.h"
 #include "inspect/probe.h"
 #include "inspect/query.h"
-#include "process/signals.h"
 #include "protocol/acl.h"
 
 enum {

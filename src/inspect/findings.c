@@ -13,7 +13,6 @@
 #include "base/die.h"
 #include "base/duration.h"
 #include "base/exit.h"
-#include "base/log.h"
 #include "base/number.h"
 #include "config/advice.h"
 #include "inspect/findings.h"

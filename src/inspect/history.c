@@ -7,11 +7,9 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "base/log.h"
 #include "base/xalloc.h"
 #include "inspect/history.h"
 #include "inspect/scan.h"
-#include "process/signals.h"
 #include "protocol/key.h"
 #include "scripts.h"
 

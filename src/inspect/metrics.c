@@ -16,7 +16,6 @@
 #include "inspect/history.h"
 #include "inspect/metrics.h"
 #include "inspect/report.h"
-#include "inspect/run_list.h"
 #include "inspect/status.h"
 #include "protocol/key.h"
 

@@ -13,7 +13,6 @@
 #include "base/exit.h"
 #include "base/xalloc.h"
 #include "inspect/query.h"
-#include "protocol/key.h"
 #include "protocol/lease.h"
 #include "protocol/quorum.h"
 

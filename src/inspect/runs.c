@@ -7,7 +7,6 @@
 
 #include "base/number.h"
 #include "base/xalloc.h"
-#include "inspect/query.h"
 #include "inspect/runs.h"
 
 #define NUMBER_MAX INT64_C(9000000000000000) /* below 2^53: exact in JSON */

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/xalloc.h"
 #include "inspect/scan.h"
 #include "inspect/status.h"

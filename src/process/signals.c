@@ -12,8 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/exit.h"
-#include "base/log.h"
 #include "process/signals.h"
 
 static sigset_t

@@ -96,8 +96,8 @@ void tree_freeze(struct tree *);
 pid_t tree_own_group(const struct tree *);
 
 /*
- * Forwards a signal to processes that outlived COMMAND, unless the terminal
- * sent it to them as well.  Returns whether any got it from us.
+ * Sends a signal to COMMAND's process group if that is its own, or else to its
+ * processes.
  */
 void tree_signal(struct tree *, int signo);
 
