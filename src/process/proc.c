@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,12 +83,18 @@ void
 proc_children_open(struct children *c, pid_t pid)
 {
 	char path[40];
+	struct stat st;
 
 	c->pid = pid;
-	c->fd = -1;
+	c->fd = c->threads.fd = -1;
 	c->used = c->filled = 0;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	numbers_open(&c->threads, path);
+	/* It has two links and one for each thread. */
+	if (stat(path, &st) == 0 && st.st_nlink == 3) {
+		snprintf(path, sizeof(path), "task/%d/children", (int)pid);
+		c->fd = proc_open(pid, path);
+	} else
+		numbers_open(&c->threads, path);
 }
 
 void

@@ -6,7 +6,8 @@
 #include "process/proc.h"
 #include "process/sessions.h"
 
-#define TREE 4096 /* processes that one walk visits at most */
+#define TREE       4096          /* processes that one walk visits at most */
+#define SUM_FACTOR 1099511628211 /* a large prime, as in FNV-1a */
 
 static unsigned long long
 leader_start(pid_t sid)
@@ -68,11 +69,12 @@ sessions_of_child(pid_t pid, pid_t except, struct sessions *sessions)
 			sessions_add(sessions, sid);
 }
 
-void
+uint64_t
 sessions_of_tree(pid_t pid, pid_t except, struct sessions *sessions)
 {
 	static pid_t tree[TREE]; /* the stack may be small */
 	pid_t child, sid, last = except;
+	uint64_t sum = 0;
 	struct children c;
 	int n = 1;
 
@@ -82,6 +84,8 @@ sessions_of_tree(pid_t pid, pid_t except, struct sessions *sessions)
 		while (n < TREE && (child = proc_children_next(&c)) != 0) {
 			tree[n++] = child;
 			sid = getsid(child);
+			sum = sum * SUM_FACTOR + (uint64_t)child;
+			sum = sum * SUM_FACTOR + (uint64_t)sid;
 			/* Most siblings share a session. */
 			if (sid != last && sid != except)
 				sessions_add(sessions, sid);
@@ -89,4 +93,5 @@ sessions_of_tree(pid_t pid, pid_t except, struct sessions *sessions)
 		}
 		proc_children_close(&c);
 	}
+	return sum;
 }

@@ -3,6 +3,7 @@
 #define SESSIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -24,9 +25,10 @@ bool sessions_has(const struct sessions *, pid_t sid);
 
 /*
  * Adds the sessions of all descendants of pid, apart from the session `except`.
- * Of more than a few thousand processes the rest is left out.
+ * Of more than a few thousand processes the rest is left out.  Returns a
+ * checksum of these processes and their sessions.
  */
-void sessions_of_tree(pid_t pid, pid_t except, struct sessions *);
+uint64_t sessions_of_tree(pid_t pid, pid_t except, struct sessions *);
 
 /* Adds the sessions of pid's children, apart from the session `except`. */
 void sessions_of_child(pid_t pid, pid_t except, struct sessions *);

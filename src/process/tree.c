@@ -166,6 +166,29 @@ snapshot_processes(struct tree *t, struct sessions *noted)
 	}
 }
 
+uint64_t
+tree_record(const struct tree *t, struct tree_snapshot *s)
+{
+	struct children starters;
+	uint64_t sum = 0;
+	pid_t pid, sid;
+
+	s->live.n = s->daemons.n = 0;
+	for (proc_children_open(&starters, t->self);
+	     (pid = proc_children_next(&starters)) != 0;) {
+		sid = getsid(pid);
+		if (pid == t->shared->guard || pid == getpid())
+			continue;
+		sum += (uint64_t)pid ^ (uint64_t)sid << 32;
+		if (pid != t->command && sid != t->session &&
+		    sid != t->command && !sessions_has(&t->shared->others, sid))
+			sessions_add(&s->daemons, sid);
+		else if (pid == t->command || tree_marks(t, pid))
+			sum += sessions_of_tree(pid, t->session, &s->live);
+	}
+	return sum;
+}
+
 /*
  * Adds the sessions that COMMAND's processes may have had when a signal reached
  * them without us: those in the guard's last snapshots, and those of orphans
@@ -196,11 +219,14 @@ snapshot_late(struct tree *t, struct sessions *noted)
 void
 tree_snapshot(struct tree *t, bool late)
 {
+	static struct tree_snapshot now; /* the stack may be small */
+
 	if (!t->proc)
 		return;
-	if (procs_list_children())
-		sessions_of_tree(t->pid, t->session, &t->noted);
-	else
+	if (procs_list_children()) {
+		tree_record(t, &now);
+		sessions_merge(&t->noted, &now.live);
+	} else
 		snapshot_processes(t, &t->noted);
 	if (late)
 		snapshot_late(t, &t->noted);

@@ -6,8 +6,9 @@
  * session they moved to, except daemons.  A daemon is a process in a session of
  * its own whose parent exited by itself.  If a signal ended the parent, its
  * children remain COMMAND's processes.  Therefore we record the sessions of all
- * descendants before we pass a signal on, and the guard records them all the
- * time, for signals that reach COMMAND without us.  We are their subreaper:
+ * descendants before we pass a signal on, and the guard records them every few
+ * seconds, for signals that reach COMMAND without us.  What became an orphan
+ * since the last record but one counts as COMMAND's.  We are the subreaper:
  * orphans become our children, so the line of parents leads from each process
  * to us.
  */
@@ -24,7 +25,7 @@
 #define TREE_ENV       64
 #define TREE_SNAPSHOTS 4
 
-/* The sessions that the guard recorded at one time. */
+/* The sessions at one time. */
 struct tree_snapshot {
 	struct sessions live;    /* of descendants whose parents live */
 	struct sessions daemons; /* of orphans */
@@ -61,6 +62,12 @@ int tree_init(struct tree *, const char *token);
 
 /* Call when COMMAND has started as pid, in a group of its own or in ours. */
 void tree_begin(struct tree *, pid_t pid, bool own_group);
+
+/*
+ * Records the present sessions in *s, for redlock-run or the guard.  Returns a
+ * checksum of COMMAND's processes, their sessions, and the daemons.
+ */
+uint64_t tree_record(const struct tree *, struct tree_snapshot *s);
 
 /*
  * Whether pid, a child of ours, descends from COMMAND.  With foreign orphans it

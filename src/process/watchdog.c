@@ -22,10 +22,11 @@
 #define SYS_close_range 436 /* glibc before 2.34; the same number everywhere */
 #endif
 
-#define SNAPSHOT_MIN_MS 10 /* between snapshots, doubled each time */
-#define SNAPSHOT_MAX_MS 260
-#define AGAIN_MS        20  /* between rounds of killing */
-#define ROUNDS          500 /* after that the rest cannot be killed */
+#define SNAPSHOT_MIN_MS     10 /* between snapshots, doubled each time */
+#define SNAPSHOT_MAX_MS     4000
+#define SNAPSHOT_CHANGED_MS 260 /* after a change */
+#define AGAIN_MS            20  /* between rounds of killing */
+#define ROUNDS              500 /* after that the rest cannot be killed */
 
 /* Returns the last snapshot (before is 0), or an earlier one (1). */
 static struct tree_snapshot *
@@ -135,43 +136,35 @@ read_deadline(struct watchdog *w)
 }
 
 /*
- * Records which sessions COMMAND's descendants have created, and which are
- * daemons'.  Once COMMAND has exited, redlock-run decides about its orphans.
+ * Takes a snapshot, unless COMMAND has exited: redlock-run decides about its
+ * orphans.  Returns whether the processes have changed since the last one.
  */
-static void
-snapshot_sessions(struct watchdog *w)
+static bool
+snapshot_changed(struct watchdog *w)
 {
 	const struct tree *t = w->tree;
-	struct tree_shared *s = t->shared;
-	struct tree_snapshot *l = snapshot(t, -1U);
-	struct children starters;
+	uint64_t last = w->sum;
 	struct proc p;
-	pid_t pid, sid;
 
 	if (proc_read(t->command, &p) == 0 && p.start == w->start && !p.running)
-		return;
-	l->live.n = l->daemons.n = 0;
-	for (proc_children_open(&starters, t->self);
-	     (pid = proc_children_next(&starters)) != 0;) {
-		sid = getsid(pid);
-		if (pid == getpid())
-			continue;
-		if (pid != t->command && sid != t->session &&
-		    sid != t->command && !sessions_has(&s->others, sid))
-			sessions_add(&l->daemons, sid);
-		else if (pid == t->command || tree_marks(t, pid))
-			sessions_of_tree(pid, t->session, &l->live);
-	}
-	s->turn++;
+		return false;
+	w->sum = tree_record(t, snapshot(t, -1U));
+	t->shared->turn++;
+	return w->sum != last;
 }
 
-/* Takes a snapshot.  Snapshots may take a hundredth of the time. */
+/*
+ * Takes a snapshot and chooses the time of the next one.  While processes come
+ * and go it is soon, but not so soon that two snapshots could fall between the
+ * deaths that one signal causes.  Snapshots may take a hundredth of the time.
+ */
 static void
 take_snapshot(struct watchdog *w)
 {
 	int64_t began_us = clock_now_us(), least_ms;
 
-	snapshot_sessions(w);
+	if (snapshot_changed(w) && w->pause_ms > SNAPSHOT_CHANGED_MS)
+		w->pause_ms = SNAPSHOT_CHANGED_MS;
 	least_ms = (clock_now_us() - began_us) / 10;
 	w->snapshot_ms =
 	    clock_now_ms() + (w->pause_ms > least_ms ? w->pause_ms : least_ms);

@@ -18,6 +18,7 @@ struct watchdog {
 	int64_t ahead_ms;    /* when to search for the processes before */
 	int64_t snapshot_ms; /* when to take the next snapshot */
 	int64_t pause_ms;    /* until the one after that */
+	uint64_t sum;        /* the checksum of the last one */
 	struct procs_found found;
 };
 

@@ -1,5 +1,6 @@
 """Memory: what redlock-run takes while it holds a lock: the proportional set
-size (Pss) of itself and of its guard; and how often both wake up."""
+size (Pss) of itself and of its guard; and the processor time and the wake-ups of
+both, with one process of COMMAND and with 50."""
 
 import os
 import time
@@ -24,36 +25,52 @@ def switches(pid):
                text(f"/proc/{pid}/status").splitlines() if "ctxt_swi" in line)
 
 
-def guards(bench, server, holder):
-    """Our program under another name, for the same server."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            if (os.readlink(f"/proc/{pid}/exe") == bench.program
-                    and int(pid) != holder and f"REDLOCK_REDIS={server.url}\0"
-                    in text(f"/proc/{pid}/environ")):
-                found.append(int(pid))
-        except OSError:
-            pass
-    return found
+def cpu_ms(pid):
+    return int(text(f"/proc/{pid}/schedstat").split()[0]) / 1e6
+
+
+def guard_of(holder):
+    for pid in text(f"/proc/{holder}/task/{holder}/children").split():
+        if text(f"/proc/{pid}/comm").strip() == "redlock-guard":
+            return int(pid)
+    return None
+
+
+def hold(bench, server, name, *command):
+    """Returns a run that holds the lock, and its guard."""
+    holder = bench.spawn(bench.program, "-k", name, "--", *command,
+                         env=bench.env | {"REDLOCK_REDIS": server.url})
+    while not (guard := guard_of(holder)):
+        os.kill(holder, 0)
+        time.sleep(0.05)
+    return holder, guard
+
+
+def hour(bench, pair, processes):
+    """What an hour costs, from the minute after the guard has settled."""
+    time.sleep(12)
+    before = [(cpu_ms(pid), switches(pid)) for pid in pair]
+    began = time.monotonic()
+    time.sleep(bench.rounds(60))
+    took = time.monotonic() - began
+    ms, wakes = ([(now - then[kind]) / took for now, then in
+                  zip([what(pid) for pid in pair], before)]
+                 for kind, what in enumerate((cpu_ms, switches)))
+    say(f"memory: an hour's hold with {processes}: {sum(ms) * 3600:.0f} ms of "
+        f"CPU (guard {ms[1] * 3600:.0f}); wake-ups a second: redlock-run "
+        f"{wakes[0]:.2f}, its guard {wakes[1]:.2f}")
 
 
 def run(bench):
     server = Server(bench)
-    holder = bench.spawn(bench.program, "-k", "held", "-t", "60s", "--",
-                         "sleep", "1000",
-                         env=bench.env | {"REDLOCK_REDIS": server.url})
-    while not (guard := guards(bench, server, holder)):
-        os.kill(holder, 0)
-        time.sleep(0.05)
+    pair = hold(bench, server, "held", "sleep", "1000")
     time.sleep(1)
-    own, other = pss(holder), pss(guard[0])
-    rest = sum(pss(pid, "/libc.so") for pid in (holder, guard[0]))
+    own, other = (pss(pid) for pid in pair)
+    rest = sum(pss(pid, "/libc.so") for pid in pair)
     say(f"memory: {own + other} kB (redlock-run {own} kB, its guard "
         f"{other} kB), without libc {rest} kB")
-    before = switches(holder), switches(guard[0])
-    time.sleep(5)
-    after = switches(holder), switches(guard[0])
-    say("memory: wake-ups per second between renewals: "
-        f"redlock-run {(after[0] - before[0]) / 5:.1f}, "
-        f"its guard {(after[1] - before[1]) / 5:.1f}")
+    hour(bench, pair, "one process")
+    os.kill(pair[0], 15)
+    pair = hold(bench, server, "many", "sh", "-c", "for i in $(seq 49); do "
+                "sleep 1000 & done; wait")
+    hour(bench, pair, "50 processes")

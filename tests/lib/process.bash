@@ -105,6 +105,25 @@ guard() {
 	return 1
 }
 
+# switches PID: how often it went to sleep.
+switches() {
+	awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$1/status"
+}
+
+# sleeps_soundly PID: it wakes up less than once in two seconds.
+sleeps_soundly() {
+	local before
+	before=$(switches "$1")
+	sleep 2
+	(($(switches "$1") == before))
+}
+
+# guard_sleeps PID: so does the guard of the redlock-run that is PID.
+guard_sleeps() {
+	eventually guard "$1"
+	eventually sleeps_soundly "$(guard "$1")"
+}
+
 # process_in_state PID LETTER: as ps(1) shows it.
 process_in_state() {
 	[[ $(ps -o stat= -p "$1") == "$2"* ]]

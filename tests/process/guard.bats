@@ -149,6 +149,33 @@ guard_gone() {
 	ends_with 137
 }
 
+@test "processes that COMMAND starts while the guard sleeps die with redlock-run" {
+	mkfifo "$BATS_TEST_TMPDIR/go"
+	exec 8<>"$BATS_TEST_TMPDIR/go"
+	begin redlock-run -k a -- sh -c 'read -r _ <&8; exec zoo'
+	guard_sleeps "$pid"
+	echo go >&8
+	eventually lines 10
+	# shellcheck disable=SC2046
+	dead_after KILL "$pid" $(<"$out")
+	ends_with 137
+	exec 8<&-
+}
+
+@test "processes that fork while the guard sleeps die with redlock-run" {
+	mkfifo "$BATS_TEST_TMPDIR/go"
+	exec 8<>"$BATS_TEST_TMPDIR/go"
+	begin redlock-run -k a -- sh -c 'read -r _ <&8
+	    hydra 10 & hydra & echo; sleep 1000'
+	guard_sleeps "$pid"
+	echo go >&8
+	eventually lines 1
+	kill -KILL "$pid"
+	eventually nothing_marked
+	ends_with 137
+	exec 8<&-
+}
+
 @test "the guard signals neither a daemon nor a process that COMMAND did not start" {
 	begin sh -c 'witness "$1.sibling" &
 	    sh -c "witness \$1.child & exec redlock-run -k a -- bash -c \"
@@ -397,6 +424,15 @@ ticks() {
 	ends_with 79
 }
 
+@test "the guard sleeps for seconds while COMMAND's processes stay the same" {
+	begin redlock-run -k a -- zoo near
+	eventually lines 6
+	guard_sleeps "$pid"
+	# shellcheck disable=SC2046
+	dead_after KILL "$pid" $(<"$out")
+	ends_with 137
+}
+
 @test "a guard that dies is replaced" {
 	local i guard=0
 	begin redlock-run -k a -- zoo near
@@ -483,11 +519,6 @@ ticks() {
 	eventually guard "$pid"
 	dead_after KILL "$pid" "$(witness_pid "$log")"
 	ends_with 137
-}
-
-# switches PID: how often it went to sleep.
-switches() {
-	awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$1/status"
 }
 
 @test "when the lease runs out the guard kills neither redlock-run nor foreign processes in its session" {

@@ -274,6 +274,17 @@ hang_up() {
 	done
 }
 
+@test "a signal from elsewhere while the guard sleeps does not turn COMMAND's new processes into daemons" {
+	local way
+	for way in "setsid -w" "setsid -w, its child's child"; do
+		begin redlock-run -k a -- sh -c "echo \$\$; read -r _ <&8
+		    ${orphaned[$way]}"
+		guard_sleeps "$pid"
+		echo go >&8
+		goes_on term_command
+	done
+}
+
 @test "an earlier signal that COMMAND survived does not turn its processes into daemons" {
 	begin redlock-run -k a -- bash -c 'trap : USR1; echo $$
 	    until sleep 0.02 && [ -e "$1" ]; do :; done
@@ -325,7 +336,7 @@ leads_sessions() {
 		    setsid -f sh -c "echo daemon \$\$; exec sleep 1000"
 		    echo command $$; exec sleep 1000'
 		eventually lines 2
-		sleep 1			# the guard has seen it
+		sleep 5			# the guard has seen it
 		"$way" "$(sed -n "s/command //p" "$out")"
 		ends_with 143
 		free
@@ -359,7 +370,7 @@ leads_sessions() {
 	kill -INT "$pid"
 	sleep 11
 	echo go >&8
-	sleep 1				# the guard has seen the daemon
+	sleep 5				# the guard has seen the daemon
 	kill -KILL "$(head -n 1 "$out")"
 	ends_with 137
 	free
