@@ -118,9 +118,9 @@ setup() {
 			((late >= 0))
 			((late >= best)) || best=$late
 			eventually keys_left redlock:a
-			((best >= 500)) || break
+			((best >= 2000)) || break
 		done
-		((best < 500))
+		((best < 2000))
 	done
 	late=$(now_us)
 	run -75 redlock -k a -w 0.7 -- touch started
