@@ -10,6 +10,8 @@ from runner import say, spread
 from server import Server
 from traffic import of_token, recorded, with_ttl
 
+SLOTS = 64
+
 
 def waiters(bench, server, n, *options):
     """As many that wait for the lock "held"."""
@@ -68,15 +70,15 @@ def run(bench):
 
 
 def wait_for_slots(bench, n):
-    """As many that wait for as many slots, all of them taken."""
+    """As many that wait for 64 slots, all of them taken."""
     server = Server(bench)
-    options = ("--slots", str(n))
+    options = ("--slots", str(SLOTS))
     acquire, *_ = recorded(bench, server, *options, name="held")
-    for i in range(n):
+    for i in range(SLOTS):
         server.connection.ask(of_token(with_ttl(acquire, 600000), i))
     pids = waiters(bench, server, n, *options)
     calls, busy = idle(server, n, max(6, 20 * bench.scale))
-    say(f"waiting: {n} waiters for {n} slots: {calls:.2f} commands per second "
+    say(f"waiting: {n} waiters for {SLOTS} slots: {calls:.2f} commands per second "
         f"and waiter, Redis {busy:.1%} busy")
     for pid in pids:
         bench.kill(pid)

@@ -409,12 +409,12 @@ password() {
 	done
 }
 
-@test "--slots is a number from 1 to 1000" {
+@test "--slots is a number from 1 to 64" {
 	local bad
 
 	redlock -k a --slots 1 -- true
-	redlock -k a --slots=1000 -- true
-	for bad in '' 0 -1 x 1x 1.5 1001 0x1 ' 1' 99999999999999999999; do
+	redlock -k a --slots=64 -- true
+	for bad in '' 0 -1 x 1x 1.5 65 1000 0x1 ' 1' 99999999999999999999; do
 		usage_error "'$bad'" -k a --slots "$bad" -- true
 		says --slots
 	done

@@ -221,7 +221,7 @@ choose_options(struct options *opt)
 	static const char *names[] = { "a", "b" };
 	static const int64_t ttls_ms[] = { 1000, 60000, 500, 3600000 };
 	static const int counts[] = { 1, 3, 1, 3, 5, 2, 3, 4 };
-	static const int capacities[] = { 1, 1, 1, 1, 3, 1000, 1, 2 };
+	static const int capacities[] = { 1, 1, 1, 1, 3, 64, 1, 2 };
 	static char words[] = "redlock-run\0-k\0a";
 	static char *argv[] = { words, words + 12, words + 15, NULL };
 	uint8_t n = take();

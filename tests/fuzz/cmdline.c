@@ -173,7 +173,7 @@ judge_options(const struct options *opt)
 {
 	if (opt->names.n < 0 || opt->names.n > 32 || opt->servers.n < 1 ||
 	    opt->servers.n > 31 || opt->replicas < 0 || opt->capacity < 1 ||
-	    opt->capacity > 1000 ||
+	    opt->capacity > LOCK_SLOTS ||
 	    (opt->capacity > 1) != (opt->lock_mode == LOCK_SLOTTED) ||
 	    opt->conflict_status < 0 || opt->conflict_status > 255)
 		abort();

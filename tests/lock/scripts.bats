@@ -322,7 +322,7 @@ readers='{redlock:a}:~readers'
 	redis hset "$beat" me 1
 	redis hset "$readers" two '1 x'
 	before=$(redis hgetall "$readers"; redis zrange "$queue" 0 -1)
-	limit=1000 slot=1 script_run status '' '' >/dev/null
+	limit=64 slot=1 script_run status '' '' >/dev/null
 	[ "$(redis hgetall "$readers"; redis zrange "$queue" 0 -1)" = "$before" ]
 }
 
@@ -781,7 +781,7 @@ dead_waiters() {
 	redis set "$lock" foreign
 	acquire you 1 1000 100 60000 1
 	dead_waiters 40 dead 200
-	limit=1000 slot=1 script_run status '' '' >answer
+	limit=64 slot=1 script_run status '' '' >answer
 	[ "$(field waiting <answer)" = 1 ]
 	[ "$(acquire me 1 1000 0 0 1 | field waiting)" = 1 ]
 	[ "$(redis zcard "$queue" ; redis hlen "$beat")" = "1
@@ -897,7 +897,7 @@ commands() {
 @test "a shared key without any readers is a lock that is held" {
 	redis set "$lock" '~shared' px 30000
 	[ "$(acquire me 1 | field granted value)" = '0 ~shared' ]
-	[ "$(limit=1000 slot=1 script_run status '' '' | tail -n 2 | first)" = '~shared' ]
+	[ "$(limit=64 slot=1 script_run status '' '' | tail -n 2 | first)" = '~shared' ]
 }
 
 @test "modes: a holder, a cooldown or a waiter decides the mode" {
@@ -993,7 +993,7 @@ entry_prolong() {
 	local lengths=' ttl=20000'
 	acquire me 1
 	redis pexpire "$lock" 3600000
-	limit=1000 slot=1 script_run status '' ''
+	limit=64 slot=1 script_run status '' ''
 	renew you 1 2000
 	release you 1
 	lasts "$lock" 3500000 3600000
@@ -1118,246 +1118,48 @@ entry_prolong() {
 	entry_lasts "$readers" me 3500000 3600000
 }
 
-## The index of many slots
+## Many slots
 
-taken='{redlock:a}:~taken'
-
-# slots_filled FROM TO: each of these slots of 40 has a holder "tN", and so does
-# slot 40, with an index of all of them.
+# slots_filled FROM TO: each of these slots of 64 has a holder "tN".
 slots_filled() {
 	redis eval 'for n = tonumber(ARGV[1]), tonumber(ARGV[2]) do
 		redis.call("SET", n == 1 and KEYS[1] or KEYS[2] .. n,
 			"redlock-run/2 token=t" .. n .. " try=1 since=1 " .. ARGV[3],
 			"PX", 60000 + n)
-	end
-	redis.call("DEL", KEYS[2] .. 40)' 2 "$lock" '{redlock:a}:~' "$1" "$2" "$details slots=40"
-	limit=40
-	slot=40 acquire t40 1 >/dev/null
-	[ "$(redis zcard "$taken")" = $((3 + $2 - $1)) ]
+	end' 2 "$lock" '{redlock:a}:~' "$1" "$2" "$details slots=64"
 }
 
 # refused TOKEN, gets TOKEN SLOT: the reply to an acquire of any slot.
-refused() { [ "$(limit=40 slot=0 acquire "$1" 1 | first)" = 0 ]; }
-gets() { [ "$(limit=40 slot=0 acquire "$1" 1 | field granted slot)" = "1 $2" ]; }
+refused() { [ "$(limit=64 slot=0 acquire "$1" 1 | first)" = 0 ]; }
+gets() { [ "$(limit=64 slot=0 acquire "$1" 1 | field granted slot)" = "1 $2" ]; }
 
-# owners: the tokens in the slots, in their order.
-owners() {
-	redis eval 'local all = {}
-		for n = 1, 40 do
-			local its = redis.call("GET", n == 1 and KEYS[1] or KEYS[2] .. n)
-			all[n] = its and its:match("token=(%S+)") or "-"
-		end
-		return table.concat(all, " ")' 2 "$lock" '{redlock:a}:~'
-}
-
-# deadline N MS: the score of slot N in the index for MS from now.
-deadline() {
-	echo $((($(date +%s%3N) + $2) * 1000 + $1 - 1))
-}
-
-@test "index: where slots are many, a refusal, a refresh and a renewal do not read them all" {
-	slots_filled 1 39
-	redis config resetstat
-	[[ $(slot=0 acquire new 1 | field granted value) == '0 redlock-run/2 token=t1 '* ]]
-	slot=0 acquire new 1 1000 100 60000 1
-	slot=17 renew t17 1 1000
-	slot=17 release t17 '1 ' 0 1
-	[[ $(redis get '{redlock:a}:~17') == *token=new*unconfirmed ]]
-	gets new 17
-	[[ $(redis info commandstats) != *cmdstat_mget* ]]
-}
-
-@test "index: a refused acquire cuts the slots that end last, and their entries" {
-	slots_filled 1 39
-	redis set '{redlock:a}:~7' \
-	    "redlock-run/2 token=t7 try=1 since=1 $details ttl=20000 slots=40" px 3600000
-	redis pexpire '{redlock:a}:~slots' 3600000
-	redis zadd "$taken" "$(deadline 7 3600000)" t7
-	refused new
-	lasts '{redlock:a}:~7' 10000 20000
-	(($(redis zscore "$taken" t7) <= $(deadline 7 20000)))
-}
-
-@test "index: a slot that is deleted or expires before its entry is found, and given once" {
-	local how n=0
-	slots_filled 1 39
-	for how in 'del' 'pexpire 1' 'del' 'pexpire 1'; do
-		n=$((n + 9))
-		# shellcheck disable=SC2086
-		redis ${how% *} "{redlock:a}:~$n" ${how#"${how% *}"}
-		eventually gets "new$n" $n
-		refused other
-	done
-	# The first to become free is looked at by each refusal.
-	redis del '{redlock:a}:~2'
-	redis zadd "$taken" "$(deadline 2 1000)" t2
-	gets new2 2
-	refused other
-	[ "$(owners | tr ' ' '\n' | grep -c new)" = 5 ]
-}
-
-@test "index: a slot whose entry ends before its key is not given" {
-	local before
-	slots_filled 1 39
-	before=$(owners)
-	redis zadd "$taken" "$(deadline 7 -1000)" t7
-	refused new
-	redis zrem "$taken" t9
-	refused new
-	redis zadd "$taken" 8 t11
-	refused new
-	[ "$(owners)" = "$before" ]
-	# It is as it was.
-	[ "$(redis zcard "$taken")" = 41 ]
-	(($(redis zscore "$taken" t11) > $(deadline 11 50000)))
-	gets t9 9
-}
-
-@test "index: deleted, of another type or full of lies, it gives no slot twice and hides none" {
-	local before lie
-	local -a lies=(
-		"del $taken"
-		"flushed"
-		"set $taken x"
-		"zrem $taken whole"
-		"zadd $taken 39 whole"
-		"zadd $taken inf whole"
-		"cleared 0"
-		"cleared 1"
-		"zadd $taken inf t3"
-		"zadd $taken -5 t3"
-		"zadd $taken 0.5 t3"
-		"zadd $taken $(deadline 3 900000) t4"
-		"zadd $taken $(deadline 999 900000) t4"
-		"zadd $taken $(deadline 999 30000) t4"
-		"zadd $taken $(deadline 3 900000) new"
-		"zadd $taken $(deadline 3 900000) 3"
-		"zadd $taken 3 x"
-	)
-	for lie in "${lies[@]}"; do
-		echo "$lie"
-		redis del "$taken"
-		slots_filled 1 39
-		before=$(owners)
-		# shellcheck disable=SC2086
-		case $lie in
-		flushed) redis flushall && slots_filled 1 39 ;;
-		cleared*)
-			redis del "$taken"
-			redis zadd "$taken" 40 whole
-			[ "$lie" = 'cleared 0' ] ||
-				redis zadd "$taken" "$(deadline 3 900000)" t3 ;;
-		*) redis $lie ;;
-		esac
-		refused new
-		[ "$(owners)" = "$before" ]
-		slot=25 release t25 '1 ' 0 1
-		eventually gets new 25
-		gets new 25
-		refused other
-		slot=25 release new '1 ' 0 1
-		redis del '{redlock:a}:~25'
-	done
-}
-
-@test "index: free slots that it lists as taken are all granted" {
+@test "slots: one whose key is deleted by hand is free at once, however many there are" {
 	local n
-	limit=40
-	redis zadd "$taken" 40 whole
-	for n in {1..40}; do
-		redis zadd "$taken" "$(deadline "$n" 900000)" "t$n"
-	done
-	for n in {1..40}; do
-		case $n in
-		10) redis del "$taken" ;;
-		20) redis set "$taken" x ;;
-		30) redis zadd "$taken" "$(deadline 31 900000)" lie ;;
-		esac
-		eventually gets "new$n" "$n"
-	done
-	refused other
-	[ "$(owners)" = "$(printf 'new%d ' {1..40} | xargs)" ]
-}
-
-@test "index: a repeated acquire finds its slot, also when the index is gone" {
-	limit=40
-	slots_filled 5 10
-	gets new 1
-	redis del "$lock"
-	gets other 1
-	gets t7 7
-	redis del "$taken"
-	gets t7 7
-	gets t9 9
-	[ "$(owners | tr ' ' '\n' | grep -cxE 't7|t9')" = 2 ]
-}
-
-@test "index: slot 1 is free as soon as another program has released it" {
-	redis set "$lock" foreign
-	slots_filled 2 40
-	for _ in 1 2 3 4 5; do
+	slots_filled 1 63
+	gets t64 64
+	for n in 2 13 29 40 57 64; do
 		refused other
-		redis del "$lock"
-		gets other 1
-		redis set "$lock" foreign
-		redis zrem "$taken" other
-		redis zadd "$taken" 8e15 1
+		redis del "{redlock:a}:~$n"
+		gets "new$n" "$n"
 	done
-}
-
-@test "index: foreign values and keys of other types count as taken" {
-	slots_filled 3 38
-	redis set "$lock" foreign
-	redis rpush '{redlock:a}:~2' x
-	gets new 39
 	refused other
-	refused other
-	[ "$(redis zcard "$taken")" = 41 ]
-	[ "$(redis get "$lock") $(redis type '{redlock:a}:~2')" = 'foreign list' ]
-	redis del '{redlock:a}:~2'
-	eventually gets other 2
 }
 
-@test "index: a slot that a waiter gives back is free for others when its grant ends" {
-	slots_filled 1 39
-	slot=17 script_run release 'redlock-run/2 token=t17 try=1 ' t17 0 0 1 '' ''
-	(($(redis zscore "$taken" t17) <= $(deadline 17 2000)))
-	(($(redis pttl '{redlock:a}:~17') <= 2000))
-}
-
-@test "index: it is gone with the last run that holds a slot, and ends with the leases" {
-	slots_filled 3 4
-	(($(redis pttl "$taken") > 50000))
-	slot=3 release t3 '1 ' 0 1
-	slot=4 release t4 '1 ' 0 1
-	[ "$(redis exists "$taken" '{redlock:a}:~slots')" = 2 ]
-	redis set "$lock" foreign
-	slot=40 release t40 '1 ' 0 1
-	[ "$(redis exists "$taken" '{redlock:a}:~slots')" = 0 ]
+@test "slots: a repeated acquire finds its slot among many" {
+	slots_filled 5 64
+	gets new 1
+	gets t7 7
+	gets t64 64
 	redis del "$lock"
-	# None where slots are few.
-	limit=2 slot=0 acquire me 1
-	limit=2 slot=0 acquire you 1
-	limit=2 slot=0 acquire other 1
-	[ "$(redis exists "$taken")" = 0 ]
+	gets t9 9
+	[ "$(redis exists "$lock")" = 0 ]
 }
 
-@test "index: what a refused run writes ends with the leases as well" {
-	slots_filled 1 39
-	redis del "$taken"
-	refused new
-	[ "$(redis zcard "$taken")" = 41 ]
-	(($(redis pttl "$taken") > 50000))
-}
-
-@test "index: without memory for it renewals go on, and no slot is given twice" {
-	slots_filled 1 39
-	redis config set maxmemory 1
-	slot=17 renew t17 1 1000
-	redis zrem "$taken" t18
-	slot=18 renew t18 1 1000
-	refused new
-	redis config set maxmemory 0
-	refused new
-	[ "$(redis zcard "$taken")" = 41 ]
+@test "slots: whatever an index of an earlier build says, the keys decide" {
+	redis zadd '{redlock:a}:~taken' 64 whole 1 t64 9000000000000002 t3
+	slots_filled 1 2
+	slots_filled 4 63
+	gets new 3
+	gets other 64
+	refused more
 }

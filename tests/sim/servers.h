@@ -449,7 +449,7 @@ static void
 lie(const struct made_up *m, struct made_reply *r)
 {
 	const int64_t now_us = server_us(m), day_us = INT64_C(86400000000);
-	const long long lies[] = { 0, 1, 2, 3, 1000, 1001, -1, -2, -3, INT_MAX,
+	const long long lies[] = { 0, 1, 2, 3, 64, 65, -1, -2, -3, INT_MAX,
 		INT_MAX + 1LL, INT_MIN, INT64_MAX, INT64_MAX - 1, INT64_MIN,
 		FENCE_END, FENCE_END - 1, now_us, now_us + 3 * day_us,
 		now_us - 3 * day_us, now_us + day_us / 2,

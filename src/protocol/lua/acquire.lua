@@ -10,7 +10,7 @@ local details, ttl, ticket, heartbeat = ARGV[6], ARGV[7], tonumber(ARGV[9]), ton
 local only, start, heals = ARGV[11] == '1', ARGV[12], ARGV[14] == '1'
 local once_per = tonumber(ARGV[15])
 local nonce = once_per > 0 and 'nonce=0 ' or ARGV[13] ~= '' and 'nonce=' .. ARGV[13] .. ' ' or ''
-local SWEEP, SHARE = 64, 4
+local SWEEP, SHARE, MOST_SLOTS = 64, 4, 64
 
 -- Returns the ticket of a newcomer: the time, but later than the last ticket in
 -- the queue, so that nobody passes the others when the server's clock is set
@@ -76,6 +76,11 @@ local function cut_entry(key, who, what, until_us, ms)
 	return now_us() + ms * 1e3
 end
 
+local function cut_key(key, ms)
+	call('PEXPIRE', key, ms)
+	forget_survey() -- which has its remaining time
+end
+
 -- The key that readers share lasts no longer than the last of them.
 local function cut_readers()
 	local all, last_us = call('HGETALL', readers), nil
@@ -88,7 +93,7 @@ local function cut_readers()
 	end
 	local ms = last_us and math.max(math.ceil((last_us - now_us()) / 1e3), 1)
 	if ms and call('PTTL', KEYS[1]) > ms + SLACK_MS then
-		call('PEXPIRE', KEYS[1], ms)
+		cut_key(KEYS[1], ms)
 		call('PEXPIRE', readers, ms)
 	end
 end
@@ -101,24 +106,17 @@ local function cut_slot(n)
 	if its == SHARED then
 		cut_readers()
 	elseif ms and left_ms > ms + SLACK_MS then
-		call('PEXPIRE', key, ms)
-		redis.pcall('ZADD', taken, 'XX', index_score(n, ms), token_of(its:gsub('^cooldown ', '')))
+		cut_key(key, ms)
 	end
 end
 
--- No slot lasts longer than the number of slots.  Of more than FEW the index has
--- those that end last.
+-- No slot lasts longer than the number of slots.
 local function cut_lock()
 	cut_slot(1)
 	local n = others and call('PTTL', KEYS[2] .. 'slots') > SLACK_MS and
 		tonumber(redis.pcall('GET', KEYS[2] .. 'slots')) or 1
-	for i = 2, n <= FEW and n or 1 do
+	for i = 2, math.min(n, MOST_SLOTS) do
 		cut_slot(i)
-	end
-	for i, score in ipairs(n > FEW and redis.pcall('ZRANGE', taken, -SHARE, -1, 'WITHSCORES') or {}) do
-		if i % 2 == 0 and slot_in(score) then
-			cut_slot(slot_in(score))
-		end
 	end
 end
 
@@ -177,7 +175,7 @@ local function used_otherwise()
 		return (sharing()), true
 	end
 	local n = tonumber(redis.pcall('GET', KEYS[2] .. 'slots'))
-	if n and n ~= wanted and n <= 1000 then
+	if n and n ~= wanted and n <= MOST_SLOTS then
 		local keys = {}
 		for i = 1, n do
 			keys[i] = slot_key(i)
@@ -223,7 +221,7 @@ end
 local over = mine and try_of(mine) > try_of(id)
 local left = mine and not ours and not over and slot_held(token)
 if left then
-	free_slot(left, token)
+	free_slot(left)
 	if left == slot or ARGV[5] == '0' then
 		pick_slot(left)
 	end
@@ -255,9 +253,6 @@ if heartbeat > 0 and ticket > 0 and not (ours and only or over) then
 end
 local first, fresh = in_our_way(), nil
 local refused = not ours and (first or over or value and not (shared and value == SHARED))
-if capacity > FEW and values and not index and (free < capacity or not refused) then
-	index_all()
-end
 if not ours and not refused then
 	fresh = value_of(id, details)
 	local held = hold(token, shared, fresh, ttl)

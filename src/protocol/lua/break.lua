@@ -10,7 +10,7 @@ survey()
 for n, its in ipairs(values) do
 	if has_it(its) then
 		pick_slot(n)
-		free_slot(n, token)
+		free_slot(n)
 		broken = its
 		break
 	end

@@ -16,7 +16,6 @@
 --	skips	the runs that did not get the lock, see record_skip()
 --	2, 3 ..	the further slots; slot 1 is the lock itself
 --	slots	the number of slots, as long as a run holds one
---	taken	an index of more than FEW slots, see slots.lua
 --	none	a key that never exists, see lacks_right()
 --	success	the last run that succeeded: its value up to the command, and how
 --		long it ran: " ran=MS"
@@ -111,32 +110,12 @@ local function now_us()
 	return time_us
 end
 
--- The index of more than FEW slots, see slots.lua: the score of slot n, taken for
--- ms.
-local FEW = 32
-local function index_score(n, ms)
-	local until_ms = ms == PTTL_NONE and 8e12 or math.min(math.floor(now_us() / 1e3) + ms, 8e12)
-	return string.format('%.0f', until_ms * 1e3 + n - 1)
-end
-
 -- The slot of this script has this value for ms: keeps the number of slots as
--- long as the longest such time, and its entry in the index; a new holder gets
--- one.  Only index_all() creates an index.
-local function keep_slots(its, ms, new)
+-- long as the longest such time.
+local function keep_slots(its, ms)
 	local n = mode == 'slots' and its:match(' slots=(%d+)')
-	if not n then
-		return
-	end
-	local key, taken = KEYS[2] .. 'slots', KEYS[2] .. 'taken'
-	if call('PTTL', key) < tonumber(ms) then
-		call('SET', key, n, 'PX', ms)
-		if capacity > FEW then
-			call('PEXPIRE', taken, ms)
-		end
-	end
-	if capacity > FEW and (not new or call('EXISTS', taken) == 1) then
-		local who = its:match(' token=(%S+)') or slot
-		redis.pcall('ZADD', taken, new and 'CH' or 'XX', index_score(math.max(slot, 1), ms), who)
+	if n and call('PTTL', KEYS[2] .. 'slots') < tonumber(ms) then
+		call('SET', KEYS[2] .. 'slots', n, 'PX', ms)
 	end
 end
 

@@ -90,7 +90,7 @@ local function hold(who, shares, its, ms)
 			return done
 		end
 		value = shares and SHARED or its
-		keep_slots(its, ms, true)
+		keep_slots(its, ms)
 		if shares then
 			call('DEL', readers)
 		end

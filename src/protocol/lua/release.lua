@@ -33,7 +33,7 @@ elseif ours and cooldown > 0 then
 elseif ours and shared then
 	call('HDEL', readers, token)
 elseif ours then
-	free_slot(slot, token)
+	free_slot(slot)
 end
 if ours and shared then
 	share_until_last()
