@@ -132,7 +132,7 @@ __redlock_run_option -l json -d 'Print JSON'
 __redlock_run_option -l log -x -a 'stderr syslog' -d 'Where a run reports'
 __redlock_run_option -s q -l quiet -d 'Report errors only, not even a busy lock'
 __redlock_run_option -s v -l verbose -d 'Report each step and how long it took'
-__redlock_run_option -s h -l help -d 'Print this summary'
+__redlock_run_option -s h -l help -d 'Print all options, or with -h the main ones'
 __redlock_run_option -s V -l version -d 'Print versions and whether TLS works'
 
 functions -e __redlock_run_option

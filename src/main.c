@@ -58,8 +58,8 @@ refuse_privileges(void)
 	if (getuid() == geteuid() && getgid() == getegid() &&
 	    getxattr("/proc/self/exe", "security.capability", NULL, 0) < 0)
 		return;
-	die_usage("redlock-run is not made to be set-user-ID, set-group-ID "
-		  "or have file capabilities; use sudo");
+	die_usage("redlock-run refuses to run set-user-ID, set-group-ID or "
+		  "with file capabilities; use sudo");
 }
 
 int

@@ -30,7 +30,7 @@ die_usage(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	die(EXIT_USAGE, "%s%s", text, "; see redlock-run --help");
+	die(EXIT_USAGE, "%s", text);
 }
 
 void

@@ -1,6 +1,7 @@
 /*
  * Durations as people write and read them.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -88,6 +89,7 @@ duration_parse(const char *text, int64_t *ms)
 	int64_t total = 0;
 
 	do {
+		errno = EINVAL;
 		p = n.has_fraction ? NULL : take_number(p, &n);
 		if (p == NULL)
 			return -1;
@@ -96,9 +98,12 @@ duration_parse(const char *text, int64_t *ms)
 			unit = find_unit("s", 1);
 		else
 			unit = find_unit(p, len);
-		if (unit < next || unit == UNITS ||
-		    add(&total, &n, units[unit].ms) == -1)
+		if (unit < next || unit == UNITS)
 			return -1;
+		if (add(&total, &n, units[unit].ms) == -1) {
+			errno = ERANGE;
+			return -1;
+		}
 		next = unit + 1;
 		p += len;
 	} while (*p != '\0');

@@ -10,8 +10,9 @@
 /*
  * Reads "90", "1.5h", "500ms", "1h30m"; a bare number is seconds.  Several
  * units stand in the order d, h, m, s, ms, and only the last may have a
- * fraction.  Parts of a millisecond are rounded up.  Returns 0, or -1 if text is
- * anything else or more than DURATION_MAX_MS; *ms is then untouched.
+ * fraction.  Parts of a millisecond are rounded up.  Returns 0, or -1 with errno
+ * ERANGE if that is more than DURATION_MAX_MS, and EINVAL if text is anything
+ * else; *ms is then untouched.
  */
 int duration_parse(const char *text, int64_t *ms);
 

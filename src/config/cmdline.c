@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/die.h"
+#include "base/exit.h"
 #include "base/escape.h"
 #include "config/advice.h"
 #include "config/cmdline.h"
@@ -49,12 +50,15 @@ print_version(void)
 	    link_hiredis_version(), tls ? "yes" : "no: ", tls ? "" : text);
 }
 
-/* Prints --help or --version.  Flushes, so that a failed write is reported. */
+/*
+ * Prints --help, a shorter one for -h, or --version.  Flushes, so that a failed
+ * write is reported.
+ */
 static _Noreturn void
-print_and_exit(const struct option_row *o)
+print_and_exit(const struct option_row *o, bool by_letter)
 {
 	if (o->letter == 'h')
-		help_print(stdout);
+		help_print(stdout, by_letter);
 	else
 		print_version();
 	die_unless_flushed();
@@ -65,8 +69,6 @@ static void
 take(struct options *opt, struct given *g, const struct option_row *o,
     char *value)
 {
-	if (o->set == NULL)
-		print_and_exit(o);
 	o->set(opt, o, value);
 	if (!is_given(g, o->name))
 		g->option[g->n++] = o;
@@ -82,13 +84,14 @@ refuse_long(const struct option_row *o, const char *word)
 	 * Masked before it is cut, because half of a URL would escape the mask.
 	 */
 	const char *masked = quotable(word);
+	static const char help[] = "; see redlock-run --help";
 	int len = (int)strcspn(masked, "=");
 
 	if (o != NULL)
 		die_usage("option '%.*s' takes no value", len, masked);
 	advice_option(hint, word + 2, strcspn(word + 2, "="), &ambiguous);
-	die_usage("%s option '%.*s'%s", ambiguous ? "ambiguous" : "unknown",
-	    len, masked, hint);
+	die_usage("%s option '%.*s'%s%s", ambiguous ? "ambiguous" : "unknown",
+	    len, masked, hint, help);
 }
 
 /*
@@ -108,9 +111,13 @@ take_long(struct options *opt, struct given *g, char **words)
 	if (o->argument != NULL && value == NULL) {
 		value = *words;
 		if (value == NULL)
-			die_usage("option '%s' needs a value", word);
+			die_usage("option '%s' needs a value; see redlock-run "
+				  "--help",
+			    word);
 		words++;
 	}
+	if (o->set == NULL)
+		print_and_exit(o, false);
 	take(opt, g, o, value);
 	return words;
 }
@@ -125,32 +132,29 @@ take_letters(struct options *opt, struct given *g, char **words)
 		const struct option_row *o = option_of_letter(*letters);
 
 		if (o == NULL)
-			die_usage("unknown option '-%c'", *letters);
+			die_usage("unknown option '-%c'%s; see redlock-run "
+				  "--help",
+			    *letters,
+			    *letters == 'c' ?
+				"; use sh -c for a command line in one word" :
+				"");
+		if (o->set == NULL)
+			print_and_exit(o, true);
 		if (o->argument == NULL) {
 			take(opt, g, o, NULL);
 			continue;
 		}
 		value = letters[1] != '\0' ? letters + 1 : *words;
 		if (value == NULL)
-			die_usage("option '-%c' needs a value", *letters);
+			die_usage("option '-%c' needs a value; see redlock-run "
+				  "--help",
+			    *letters);
 		if (value == *words)
 			words++;
 		take(opt, g, o, value);
 		break;
 	}
 	return words;
-}
-
-/*
- * Refuses a URL without its -r, since --status would show its password as a
- * name.
- */
-static void
-refuse_url(const char *word, const char *what)
-{
-	if (strstr(word, "://") != NULL || address_has_password(word, false))
-		die_usage("'%s' is a URL, not a %s; use -r for a server",
-		    quotable(word), what);
 }
 
 /* Takes a word behind a query option: the name of a lock. */
@@ -160,7 +164,6 @@ take_name(struct options *opt, char *word)
 	if (opt->mode == MODE_CHECK || opt->mode == MODE_SHOW_CONFIG)
 		die_usage("'%s': --%s takes no lock name", quotable(word),
 		    option_of_mode(opt->mode));
-	refuse_url(word, "lock");
 	names_add(&opt->names, word);
 }
 
@@ -245,14 +248,73 @@ check_terminal(void)
 		    term == NULL ? "" : term);
 }
 
+/* Whether the word is -k or --key, perhaps with its value. */
+static bool
+is_key_option(const char *word)
+{
+	return strcmp(word, "-k") == 0 || strcmp(word, "--key") == 0 ||
+	    strncmp(word, "--key=", 6) == 0;
+}
+
+/* Whether the word is a query option, with or without its "--". */
+static bool
+is_query_option(const char *word)
+{
+	const struct option_row *o;
+
+	word += strncmp(word, "--", 2) == 0 ? 2 : 0;
+	o = option_of_word(word, strlen(word));
+	return o != NULL && strcmp(o->name, word) == 0 && option_is_mode(o);
+}
+
+/*
+ * Reports a command line without -k.  Options end at the first word that is none,
+ * so the words behind it show what was meant.
+ */
+static _Noreturn void
+refuse_nameless(char *const *command)
+{
+	const char *first = command[0] != NULL ? quotable(command[0]) : "";
+	bool bare = strncmp(first, "--", 2) != 0;
+
+	for (int i = 1; command[0] != NULL && command[i] != NULL; i++) {
+		if (is_key_option(command[i]))
+			die_usage("'%s' begins the command, so the -k behind "
+				  "it is not an option of redlock-run; put -k "
+				  "first",
+			    first);
+		if (bare && strncmp(command[i], "--", 2) == 0 &&
+		    is_query_option(command[i]))
+			die_usage("no lock named: -k NAME is missing (did you "
+				  "mean %s %s?)",
+			    command[i], first);
+	}
+	if (command[0] != NULL && is_query_option(command[0]))
+		die_usage("no lock named: -k NAME is missing (did you mean "
+			  "--%s?)",
+		    first);
+	if (command[0] != NULL && command[1] != NULL &&
+	    strcmp(command[1], "--") == 0)
+		die_usage("no lock named: -k NAME is missing (did you mean "
+			  "-k %s?)",
+		    first);
+	die_usage("no lock named: -k NAME is missing");
+}
+
 static void
 check_run(const struct options *opt)
 {
+	const char *command = opt->command[0];
+
 	if (opt->names.n == 0)
-		die_usage("no lock named: -k NAME is missing");
-	if (opt->command[0] == NULL)
+		refuse_nameless(opt->command);
+	if (command == NULL)
 		die_usage("no command given: COMMAND is missing");
-	refuse_url(opt->command[0], "command");
+	/* A URL without its -r: the history would show its password. */
+	if (strstr(command, "://") != NULL ||
+	    address_has_password(command, false))
+		die_usage("'%s' is a URL, not a command; use -r for a server",
+		    quotable(command));
 }
 
 static void
@@ -352,6 +414,10 @@ cmdline_parse(struct options *opt, char **argv)
 {
 	struct given given = { .n = 0 };
 
+	if (argv[0] == NULL || argv[1] == NULL) {
+		help_synopsis(stderr);
+		exit(EXIT_USAGE);
+	}
 	options_init(opt);
 	opt->argv = argv;
 	opt->command = take_options(opt, &given, argv + 1);

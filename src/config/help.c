@@ -6,15 +6,22 @@
 
 #define TEXT_COLUMN 32 /* where the sentences begin */
 
-static const char head[] =
+static const char synopsis[] =
     "usage: redlock-run [OPTION]... -k NAME [--] COMMAND [ARG]...\n"
     "       redlock-run --status [NAME]... [--json | --watch]\n"
     "       redlock-run --history [NAME]... [--since DURATION] [--failed] [--json]\n"
     "       redlock-run --history NAME --max-age DURATION\n"
     "       redlock-run --break NAME [--token TOKEN]\n"
-    "       redlock-run --check [--json] | --metrics [NAME]... | --show-config\n"
+    "       redlock-run --check [--json] | --metrics [NAME]... | --show-config\n";
+
+static const char purpose[] =
     "\n"
     "Runs COMMAND while it holds the lock NAME in Redis, or shows who holds it.\n";
+
+static const char short_tail[] =
+    "\n"
+    "DURATION: 500ms, 1.5s, 10m, 1h30m or 2d; a bare number is seconds.\n"
+    "redlock-run --help prints all options.  See redlock-run(1).\n";
 
 static const char tail[] =
     "\n"
@@ -54,11 +61,42 @@ print_lines(FILE *out, int used, const char *text)
 }
 
 void
-help_print(FILE *out)
+help_synopsis(FILE *out)
+{
+	fputs(synopsis, out);
+}
+
+/* Prints the options that have a letter, each with the first line of its text. */
+static void
+print_short(FILE *out)
 {
 	int used;
 
-	fputs(head, out);
+	putc('\n', out);
+	for (const struct option_row *o = option_table; o->name != NULL; o++) {
+		if (o->letter == '\0')
+			continue;
+		used = fprintf(out, "  -%c, --%s", o->letter, o->name);
+		if (o->argument != NULL)
+			used += fprintf(out, " %s", o->argument);
+		fprintf(out, "%*s%.*s\n",
+		    used < TEXT_COLUMN ? TEXT_COLUMN - used : 1, "",
+		    (int)strcspn(o->help, "\n"), o->help);
+	}
+	fputs(short_tail, out);
+}
+
+void
+help_print(FILE *out, bool in_short)
+{
+	int used;
+
+	fputs(synopsis, out);
+	fputs(purpose, out);
+	if (in_short) {
+		print_short(out);
+		return;
+	}
 	for (const struct option_row *o = option_table; o->name != NULL; o++) {
 		if (o->group != NULL)
 			fprintf(out, "\n%s:\n", o->group);

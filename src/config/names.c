@@ -65,10 +65,9 @@ check_name(const char *name)
 	if (len == 0 || len > LOCK_NAME)
 		die_usage("-k: a name has 1 to %d bytes, '%.64s%s' has %zu",
 		    LOCK_NAME, quotable(name), len > 64 ? "..." : "", len);
-	/* It would be shown wherever the lock is. */
-	if (address_has_password(name, false))
-		die_usage("-k: '%s' is a URL with a password, not a lock; "
-			  "use -r for a server",
+	/* A URL without its -r: its password would be shown as a name. */
+	if (strstr(name, "://") != NULL || address_has_password(name, false))
+		die_usage("'%s' is a URL, not a lock; use -r for a server",
 		    quotable(name));
 	if (strcmp(name, "--") == 0)
 		die_usage("-k: '--' is not a lock; is a variable empty?");

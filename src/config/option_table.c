@@ -2,6 +2,7 @@
  * All options in one table.  Parsing, abbreviations, the checks of combinations
  * and --help follow from it.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,13 +63,25 @@ set_period(struct options *opt, const struct option_row *o, char *value)
 	*(int64_t *)member(opt, o) = read_duration(o, value, 1);
 }
 
-/* Sets a duration or "inf". */
+/* Reads a duration or "inf". */
+static int64_t
+read_limit(const struct option_row *o, const char *value)
+{
+	int64_t ms;
+
+	if (strcmp(value, "inf") == 0)
+		return CLOCK_NEVER;
+	if (duration_parse(value, &ms) == -1 && errno == EINVAL)
+		die_usage("--%s: '%s' is not a duration; examples: "
+			  "500ms, 1.5s, 10m, 1h30m, 1d, or inf",
+		    o->name, quotable(value));
+	return read_duration(o, value, 0);
+}
+
 static void
 set_limit(struct options *opt, const struct option_row *o, char *value)
 {
-	*(int64_t *)member(opt, o) = strcmp(value, "inf") == 0 ?
-	    CLOCK_NEVER :
-	    read_duration(o, value, 0);
+	*(int64_t *)member(opt, o) = read_limit(o, value);
 }
 
 static void
@@ -87,7 +100,7 @@ set_once_per(struct options *opt, const struct option_row *o, char *value)
 static void
 set_max_run(struct options *opt, const struct option_row *o, char *value)
 {
-	int64_t ms = strcmp(value, "inf") == 0 ? 0 : read_duration(o, value, 0);
+	int64_t ms = read_limit(o, value);
 
 	opt->max_run_ms = ms == 0 ? CLOCK_NEVER : ms;
 }
@@ -252,11 +265,11 @@ const struct option_row option_table[] = {
 	    "do not wait for processes that COMMAND leaves", NULL },
 
 	{ "redis", 'r', ALL, "URL", set_server, 0,
+	    "a server; repeat it for a quorum of 3 or 5\n"
 	    "redis://[user[:password]@]host[:port][/db],\n"
 	    "unix:///path[?db=N] or host[:port];\n"
 	    "redis+sentinel://host[:port][,...]/master[/db];\n"
-	    "redis+cluster://host[:port][,...]; rediss... for\n"
-	    "TLS; repeat it for a quorum of 3 or 5 servers\n"
+	    "redis+cluster://host[:port][,...]; rediss: TLS\n"
 	    "[default: " ADDRESS_DEFAULT "]",
 	    "The servers" },
 	{ "prefix", 0, ALL, "TEXT", set_setting, SETTING_PREFIX,
@@ -319,7 +332,8 @@ const struct option_row option_table[] = {
 	    "report errors only, not even a busy lock", NULL },
 	{ "verbose", 'v', ALL, NULL, set_flag, TO(verbose),
 	    "report each step and how long it took", NULL },
-	{ "help", 'h', ALL, NULL, NULL, 0, "print this summary", NULL },
+	{ "help", 'h', ALL, NULL, NULL, 0,
+	    "print all options, or with -h the main ones", NULL },
 	{ "version", 'V', ALL, NULL, NULL, 0,
 	    "print versions and whether TLS works", NULL },
 	{ 0 },
@@ -352,6 +366,12 @@ option_of_word(const char *word, size_t len)
 		n++;
 	}
 	return n == 1 ? found : NULL;
+}
+
+bool
+option_is_mode(const struct option_row *o)
+{
+	return o->set == set_mode;
 }
 
 const char *

@@ -2,6 +2,7 @@
 #ifndef OPTION_TABLE_H
 #define OPTION_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "config/options.h"
@@ -35,6 +36,9 @@ const struct option_row *option_of_letter(char letter);
  * NULL if there is none or several.
  */
 const struct option_row *option_of_word(const char *word, size_t len);
+
+/* Whether the option chooses a mode. */
+bool option_is_mode(const struct option_row *);
 
 /*
  * Returns the option that chooses a mode, without its "--".  Not for MODE_RUN.

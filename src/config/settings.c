@@ -2,6 +2,8 @@
  * Settings.  Each value that is used is checked here, once, and errors name its
  * origin.
  */
+#include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "config/names.h"
+#include "config/option_table.h"
 #include "config/quotable.h"
 #include "config/settings.h"
 #include "config/suggest.h"
@@ -98,6 +101,9 @@ setting_duration(struct setting s, int64_t fallback_ms, int64_t least_ms)
 
 	if (s.value == NULL)
 		return fallback_ms;
+	if (duration_parse(s.value, &ms) == -1 && errno == ERANGE)
+		die_usage("%s: '%s' is too long; the maximum is %s", s.name,
+		    quotable(s.value), duration_format(DURATION_MAX_MS, text));
 	if (duration_parse(s.value, &ms) == -1)
 		die_usage("%s: '%s' is not a duration; examples: "
 			  "500ms, 1.5s, 10m, 1h30m, 1d",
@@ -175,6 +181,39 @@ find_key(const char *line)
 }
 
 /*
+ * Refuses a line such as "TTL 30s" or "ttl=30s", which has a setting in another
+ * form.  Quotes no secret.
+ */
+static void
+advise_form(const struct conffile *c, int i)
+{
+	const char *name = c->settings[i].name, *value = c->settings[i].value;
+	size_t len = strcspn(name, "=:");
+	char word[32];
+	enum setting_key key;
+	bool secret;
+
+	if (len >= sizeof(word))
+		return;
+	for (size_t j = 0; j <= len; j++)
+		word[j] =
+		    j < len ? (char)tolower((unsigned char)name[j]) : '\0';
+	key = find_key(word);
+	if (key == SETTING_KEYS)
+		return;
+	if (value[0] == '\0' && name[len] != '\0')
+		value = name + len + 1;
+	secret = key == SETTING_REDIS || key == SETTING_PASSWORD ||
+	    key == SETTING_SENTINEL_PASSWORD;
+	if (secret || value[0] == '\0' || address_has_password(value, false))
+		die_usage("%s:%d: malformed line; write: %s VALUE", c->path,
+		    c->settings[i].line, word);
+	die_usage("%s:%d: malformed line '%.*s%c%.64s'; write: %s %.64s",
+	    c->path, c->settings[i].line, (int)len, name,
+	    name[len] != '\0' ? name[len] : ' ', value, word, value);
+}
+
+/*
  * Refuses a line.  Quotes it only if it cannot be a password, as a single word
  * may be.
  */
@@ -185,7 +224,11 @@ refuse_line(const struct conffile *c, int i)
 	const char *lines[SETTING_KEYS];
 	size_t n = 0;
 
+	advise_form(c, i);
 	if (name[word_len(name)] == '\0' && c->settings[i].value[0] != '\0') {
+		if (option_of_word(name, strlen(name)) != NULL)
+			die_usage("%s:%d: '%.64s' is an option, not a setting",
+			    c->path, c->settings[i].line, name);
 		for (int key = 0; key < SETTING_KEYS; key++)
 			if (keys[key].line != NULL)
 				lines[n++] = keys[key].line;

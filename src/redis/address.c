@@ -62,6 +62,9 @@ unix_parse(struct address *a, const char *rest)
 	const char *query = strchr(rest, '?');
 	size_t len = query == NULL ? strlen(rest) : (size_t)(query - rest);
 
+	if (rest[0] != '/' && strchr(rest, '@') != NULL)
+		return "has a user or password, which a socket's URL cannot "
+		       "have; use --password-file or REDISCLI_AUTH";
 	if (rest[0] != '/')
 		return "needs an absolute path, as in unix:///run/redis.sock";
 	if (!decode(a->path, sizeof(a->path), rest, len))
@@ -170,7 +173,7 @@ host_parse(struct address *a, const char *s, size_t len, int port)
 	if (*rest != ':')
 		return "has something between host and port";
 	at->port = number(rest + 1, len - 1, 65535);
-	return at->port > 0 ? NULL : "has a bad port number";
+	return at->port > 0 ? NULL : "has a port that is not 1 to 65535";
 }
 
 const char *
@@ -197,6 +200,9 @@ hosts_parse(struct address *a, const char *s, size_t len, int port)
 {
 	const char *comma, *why;
 
+	if (a->kind == ADDRESS_SERVER && memchr(s, ',', len) != NULL)
+		return "has a comma; separate servers by blanks in "
+		       "REDLOCK_REDIS, or repeat -r";
 	if (a->kind == ADDRESS_SERVER)
 		return host_parse(a, s, len, port);
 	while ((comma = memchr(s, ',', len)) != NULL) {
@@ -322,6 +328,8 @@ address_parse(struct address *a, const char *url)
 		return "has an unknown scheme (known: redis://, rediss://, "
 		       "redis+sentinel://, redis+cluster://, unix:// or "
 		       "host:port)";
+	if (strncmp(url, "redis:/", 7) == 0 || strncmp(url, "rediss:/", 8) == 0)
+		return "has one '/' too few; write it as in redis://localhost";
 	if (strpbrk(url, "@/") != NULL)
 		return "lacks redis:// in front";
 	return tcp_parse(a, url, "redis");

@@ -36,7 +36,7 @@ conf_wrong() {
 	local text=$1
 	shift
 	run -64 --separate-stderr redlock -k a "$@" -- true
-	says "$text" --help
+	says "$text"
 	[[ -z $output && $stderr != *s3cret* ]]
 }
 
@@ -108,7 +108,7 @@ conf_lease() {
 	conf "redis $here" "" "tll 5s"
 	conf_wrong "$PWD/conf:3: unknown setting 'tll' (did you mean 'ttl'?)"
 	conf "redis $here" "config /etc/x"
-	conf_wrong "$PWD/conf:2: unknown setting 'config'"
+	conf_wrong "$PWD/conf:2: 'config' is an option, not a setting"
 	conf "ttl"
 	conf_wrong "$PWD/conf:1: ttl has no value"
 	conf "ttl 5s" "redis $here" "ttl 5s"
@@ -138,7 +138,7 @@ conf_lease() {
 	conf "ttl 5ms"
 	conf_wrong "$PWD/conf:1: ttl: '5ms' is too short"
 	conf "redis $here" "redis redis://:s3cret@h:x"
-	conf_wrong "$PWD/conf:2: redis: 'redis://:***' has a bad port number"
+	conf_wrong "$PWD/conf:2: redis: 'redis://:***' has a port that is not 1 to 65535"
 	conf "redis $here" "redis $here"
 	conf_wrong "$PWD/conf:2: redis: '$here' is named twice"
 	conf "prefix a:~b"
@@ -160,6 +160,21 @@ conf_lease() {
 	conf "redis $here"
 	REDLOCK_TTL=x conf_wrong "REDLOCK_TTL: 'x'"
 	conf_wrong "--ttl: 'x'" -t x
+}
+
+@test "a line in another form is an error that gives the form to write" {
+	conf 'wait 30s'
+	conf_wrong "$PWD/conf:1: 'wait' is an option, not a setting"
+	conf 'TTL 30s'
+	conf_wrong "$PWD/conf:1: malformed line 'TTL 30s'; write: ttl 30s"
+	conf 'ttl=30s'
+	conf_wrong "$PWD/conf:1: malformed line 'ttl=30s'; write: ttl 30s"
+	conf 'ttl: 30s'
+	conf_wrong "$PWD/conf:1: malformed line"
+	conf 'password=s3cret'
+	conf_wrong "$PWD/conf:1: malformed line; write: password VALUE"
+	conf 'Redis redis://:s3cret@h'
+	conf_wrong "$PWD/conf:1: malformed line; write: redis VALUE"
 }
 
 @test "a configuration file that is named must exist and be readable" {

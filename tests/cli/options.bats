@@ -28,7 +28,7 @@ usage_error() {
 	before=$(connections)
 	run -64 --separate-stderr redlock "$@"
 	[ -z "$output" ]
-	says "$text" --help
+	says "$text"
 	[ "$(connections)" -eq $((before + 1)) ]
 }
 
@@ -101,7 +101,23 @@ password() {
 			false
 		}
 	done
-	redlock -h | cmp - <(redlock --help)
+}
+
+@test "-h prints at most 25 lines: the synopsis and the options that have a letter" {
+	run -0 --separate-stderr redlock -h
+	[[ -z $stderr && ${#lines[@]} -ge 20 && $(redlock -h | wc -l) -le 25 ]]
+	redlock --help | grep -E '^(usage:|       redlock-run|  -.,)' |
+		cut -c 1-30 | while read -r line; do
+			[[ $output == *"$line"* ]]
+		done
+	not grep -E '.{81}' <<<"$output"
+	[[ ${lines[-1]} == 'redlock-run --help prints all options.'* ]]
+}
+
+@test "without any argument the synopsis is on standard error, and the status is 64" {
+	run -64 --separate-stderr redlock
+	[[ -z $output ]]
+	diff <(redlock --help | sed '/^$/,$d') - <<<"$stderr"
 }
 
 @test "--version prints the name and the version on stdout and exits 0" {
@@ -132,7 +148,45 @@ password() {
 	usage_error "-k: '--' is not a lock; is a variable empty?" -k -- true
 	usage_error '' -k a
 	usage_error '' -k a --
-	usage_error ''
+}
+
+@test "a word that begins the command too early is named, with what was meant" {
+	usage_error "'./backup.sh' begins the command, so the -k behind it is not an option of redlock-run; put -k first" \
+	    ./backup.sh -k nightly
+	usage_error "'sleep' begins the command" -w 1m sleep 1 --key=nightly
+	usage_error '(did you mean -k nightly?)' nightly -- true
+	usage_error '(did you mean --status?)' status
+	usage_error '(did you mean --status nightly?)' nightly --status
+	usage_error '(did you mean --history nightly?)' nightly --history --all
+	usage_error 'no lock named: -k NAME is missing' true
+	[[ $stderr != *'did you mean'* ]]
+}
+
+@test "a URL is no name of a lock, with or without a password" {
+	usage_error "'redis://h' is a URL, not a lock; use -r for a server" -k redis://h -- true
+	usage_error "'redis://h' is a URL, not a lock; use -r for a server" --status redis://h
+	usage_error "'redis://h' is a URL, not a lock; use -r for a server" --status -k redis://h
+}
+
+@test "a usage error gives the form to write" {
+	usage_error "'h1:1,h2:2' has a comma; separate servers by blanks" -k a -r h1:1,h2:2 -- true
+	usage_error "examples: 500ms, 1.5s, 10m, 1h30m, 1d, or inf" -k a -w forever -- true
+	usage_error "or inf" -k a --max-run none -- true
+	usage_error "--ttl: '99999999999h' is too long; the maximum is " -k a -t 99999999999h -- true
+	usage_error "--wait: '99999999999h' is too long" -k a -w 99999999999h -- true
+	usage_error "has a port that is not 1 to 65535" -k a -r h:99999 -- true
+	usage_error "write it as in redis://localhost" -k a -r redis:/localhost -- true
+	usage_error "use sh -c for a command line in one word" -k a -c 'echo hi'
+	usage_error "has a user or password, which a socket's URL cannot have" -k a -r unix://u:pw@/x -- true
+}
+
+@test "only an unknown option or a missing value points to --help" {
+	usage_error '; see redlock-run --help' -k a --nope -- true
+	usage_error '; see redlock-run --help' -k a --ttl
+	usage_error 'COMMAND is missing' -k a
+	[[ $stderr != *--help* ]]
+	usage_error nothing-here -k a --password-file nothing-here -- true
+	[[ $stderr != *--help* ]]
 }
 
 # bats test_tags=quick
@@ -175,7 +229,7 @@ password() {
 	[[ $stderr != *s3cret* ]]
 	usage_error "'--quiet'" -k a --quiet=s3cret -- true
 	[[ $stderr != *s3cret* ]]
-	usage_error "'redis://u:***@h' is a URL with a password" -k redis://u:s3cret@h -- true
+	usage_error "'redis://u:***@h' is a URL, not a lock; use -r for a server" -k redis://u:s3cret@h -- true
 	[[ $stderr != *s3cret* ]]
 }
 

@@ -44,7 +44,7 @@ teardown_file() { redis_stop_all; }
 # bats test_tags=quick
 @test "64: a usage error" {
 	run -64 --separate-stderr redlock -k a
-	says --help
+	says COMMAND
 	run -64 redlock -k a -t 1x -- true
 }
 

@@ -295,7 +295,7 @@ ran_at() {
 	for words in '1h --slots 2' '1h --slots 1' '1h -s' 31d 30d1ms -1 inf; do
 		# shellcheck disable=SC2086
 		run -64 --separate-stderr redlock -k a --once-per $words -- touch started
-		says '; see redlock-run --help'
+		says --once-per
 	done
 	run -64 --separate-stderr redlock -k a --once-per 31d -- true
 	says "--once-per: '31d' is too long; the maximum is 30d"

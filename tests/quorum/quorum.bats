@@ -269,7 +269,7 @@ foreign() {
 @test "a repeated address is a usage error" {
 	run -64 --separate-stderr redlock -k a -r "$(server_url 1)" -r "$(server_url 2)" \
 	    -r "$(server_url 1)" -- touch started
-	says s1.sock --help
+	says s1.sock
 	[ ! -e started ]
 	servers_use 1 2 2
 	run -64 --separate-stderr redlock -k a -- touch started

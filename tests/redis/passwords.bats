@@ -193,7 +193,7 @@ file_wrong() {
 }
 
 @test "a malformed line of the password file is quoted without its password" {
-	file_wrong "pw:2: 'h:*** ***' has a bad port number" '# x' 'h:x s3cret'
+	file_wrong "pw:2: 'h:*** ***' has a port that is not 1 to 65535" '# x' 'h:x s3cret'
 	file_wrong "pw:1: the line is empty" ''
 	file_wrong "pw:1: the line is empty" '' 's3cret'
 	file_wrong "pw:3: the line follows a password that stands alone" \
@@ -344,7 +344,7 @@ os.setxattr("program", "security.capability", bytes.fromhex(
 			chmod "$mode" program
 		fi
 		run -64 --separate-stderr "${as[@]}" ./program --version
-		says 'redlock-run is not made to be set-user-ID'
+		says 'redlock-run refuses to run set-user-ID'
 		[[ -z $output && $(wc -l <<<"$stderr") -eq 1 ]]
 	done
 	chmod 755 program
