@@ -113,6 +113,8 @@ loop_turn(struct loop *l, int64_t wake_ms)
 
 	for (int i = 0; i < n; i++) {
 		turn[i] = l->watches[i];
+		if (turn[i]->flush_cb != NULL && (turn[i]->events & POLLOUT))
+			turn[i]->flush_cb(turn[i]->arg);
 		fds[i].fd = turn[i]->fd;
 		fds[i].events = turn[i]->events;
 		fds[i].revents = 0;

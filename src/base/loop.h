@@ -15,6 +15,11 @@ struct loop_watch {
 	int fd;       /* -1: not watched */
 	short events; /* for poll(2) */
 	void (*ready_cb)(void *arg, short revents);
+	/*
+	 * NULL, or called before each poll(2) while events has POLLOUT.  May
+	 * change events, but neither add nor remove a watch.
+	 */
+	void (*flush_cb)(void *arg);
 	void *arg;
 };
 
