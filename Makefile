@@ -118,15 +118,15 @@ apt_get = root=; test "$$(id -u)" -eq 0 || root=sudo; \
 	$$root apt-get update; $$root env DEBIAN_FRONTEND=noninteractive \
 		apt-get install -y --no-install-recommends $$missing
 
-all: $(PROGRAM) $(if $(STATIC),,$(MODULE))
+all: $(PROGRAM) $(MODULE)
 
 $(PROGRAM): $(OBJS)
 	$(call say,link)$(CC) -pie $(CFLAGS) $(RELRO) $(LDFLAGS) -o $@ \
 		$(OBJS) $(LDLIBS)
 
-# The TLS module needs hiredis with an SSL library (1.0 or later).  Elsewhere it
-# is not built, and the program reports that when a URL needs it.
-TLS_PKGS = 'hiredis_ssl >= 1.0' openssl
+# The TLS module needs the headers of OpenSSL.  Elsewhere it is not built, and
+# the program reports that when a URL needs it.
+TLS_PKGS = openssl
 $(MODULE): src/redis/tls.c src/redis/tls.h $B/flags
 	@pkg-config --exists $(TLS_PKGS) 2>/dev/null || exit 0; \
 	$(if $(V),set -x,echo 'link $@'); $(CC) $(CPPFLAGS) $(ALL_CFLAGS) \
@@ -199,11 +199,10 @@ $(UNITS): %: %.o $B/unit.a
 	$(call say,link)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $B/unit.a \
 		$(LDLIBS)
 
+# A package always has TLS.
+deps deb: LIBRARIES += $(TLS_PKGS):libssl-dev
 deps:
 	$(call find_missing,$(NEEDED)); $(apt_get)
-	@pkg-config --exists 'hiredis >= 1.0' || exit 0; \
-	pkg-config --exists $(TLS_PKGS) && exit; missing=' libssl-dev'; \
-	$(apt_get)
 
 demo: $(PROGRAM)
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/demo

@@ -415,7 +415,7 @@ conn_close(struct conn *c, const char *why)
 	if (c->state == CONN_DOWN)
 		return;
 	topology_cancel(&c->topology);
-	if (c->link->ac != NULL) {
+	if (link_is_open(c->link)) {
 		link_close(c->link, why);
 		link_closed_cb(c);
 		return;

@@ -1,31 +1,27 @@
 /*
- * Uses only what hiredis 0.14 and 1.x share.
- *
- * hiredis frees a connection by itself whenever it fails.  Exactly one place
- * sets link->ac to NULL: the cleanup hook, which runs before every free.  No
- * connect callback is set, because freeing inside one is a use-after-free in
- * 0.14.1, and a failed connect completes the first request anyway.
+ * The socket is ours; hiredis formats requests and parses replies.  Requests
+ * wait in a buffer until the loop polls, so that several leave together and
+ * none waits for a poll(2).  After a failed send() the server's last words,
+ * which have the reason, are read before the connection is closed.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <hiredis/async.h>
 #include <hiredis/hiredis.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "redis/dial.h"
 #include "redis/error.h"
 #include "redis/handshake.h"
 #include "redis/link.h"
 #include "redis/tls.h"
 #include "redis/topology.h"
+
+static char buffer[16384]; /* bytes that come or go, on their way */
 
 #define TEXT_OF(number) #number
 #define VERSION_TEXT(major, minor, patch)                                      \
@@ -51,33 +47,6 @@ link_abort(struct link *l, enum reply_kind kind, const char *why)
 	l->doomed = true;
 }
 
-/*
- * hiredis calls these when it wants to read or write; they set poll()'s events.
- */
-static void
-add_read_cb(void *arg)
-{
-	((struct link *)arg)->watch.events |= POLLIN;
-}
-
-static void
-del_read_cb(void *arg)
-{
-	((struct link *)arg)->watch.events &= (short)~POLLIN;
-}
-
-static void
-add_write_cb(void *arg)
-{
-	((struct link *)arg)->watch.events |= POLLOUT;
-}
-
-static void
-del_write_cb(void *arg)
-{
-	((struct link *)arg)->watch.events &= (short)~POLLOUT;
-}
-
 /* Whether the TLS handshake is still under way. */
 static bool
 tls_awaited(const struct link *l)
@@ -85,133 +54,268 @@ tls_awaited(const struct link *l)
 	return l->ssl != NULL && !tls_module()->ready(l->ssl);
 }
 
-static enum reply_kind
-tls_kind(enum tls_trouble trouble)
+/* Ends the first request. */
+static void
+end_request(struct link *l, struct reply *reply)
 {
-	return trouble == TLS_REFUSED ? REPLY_DENIED : REPLY_LOST;
+	struct pending_request request = pending_take(&l->pending);
+
+	reply->tag = request.tag;
+	reply->sent_ms = request.sent_ms;
+	l->reply_cb(l->arg, &request, reply);
+	free(request.bytes);
 }
 
-/*
- * Replaces an error that quotes part of the reply to AUTH: hiredis quotes the
- * byte that it cannot read, which may be one of the password.  Some versions
- * end the connection first, others the requests without a reply.
- */
+/* Closes the connection; ->why has the reason. */
 static void
-hide_auth_reply(struct link *l, int tag)
+shut(struct link *l)
 {
-	if (tag == HANDSHAKE_AUTH && l->ac->err == REDIS_ERR_PROTOCOL)
-		set_why(l, REPLY_LOST, "malformed reply to AUTH");
-}
+	struct reply lost = { .kind = REPLY_LOST, .text = l->why };
 
-/* Finds out whether we, TLS or the socket ended the connection. */
-static void
-explain_end(struct link *l)
-{
-	static const char connecting[] = "SSL_connect failed: ";
-	const char *errstr = l->ac->c.errstr;
-	char why[TLS_WHY];
-	enum tls_trouble trouble = TLS_FINE;
-
-	if (!pending_empty(&l->pending))
-		hide_auth_reply(l, pending_first_tag(&l->pending));
+	l->established = link_connected(l);
+	loop_remove(l->loop, &l->watch);
+	close(l->fd);
+	l->fd = -1;
 	if (l->ssl != NULL)
-		trouble = tls_module()->trouble(l->ssl, why);
-	if (trouble == TLS_REFUSED)
-		l->established = false;
-	if (l->why[0] != '\0')
-		return;
-	if (trouble != TLS_FINE)
-		set_why(l, tls_kind(trouble), why);
-	else if (strncmp(errstr, connecting, sizeof(connecting) - 1) == 0)
-		set_why(l, REPLY_LOST, errstr + sizeof(connecting) - 1);
-	else {
-		l->broken = errstr[0] != '\0';
-		set_why(l, REPLY_LOST,
-		    l->broken ? errstr : "the connection was closed");
+		tls_module()->end(l->ssl);
+	l->ssl = NULL;
+	redisReaderFree(l->reader);
+	l->reader = NULL;
+	bytes_release(&l->requests);
+	bytes_release(&l->out);
+	while (!pending_empty(&l->pending))
+		end_request(l, &lost);
+	l->doomed = false;
+}
+
+/* Moves what TLS has encrypted to ->out.  Returns -1 with errno. */
+static int
+take_encrypted(struct link *l)
+{
+	size_t n;
+
+	while ((n = tls_module()->take(l->ssl, buffer, sizeof(buffer))) > 0)
+		if (bytes_add(&l->out, buffer, n) == -1)
+			return -1;
+	return 0;
+}
+
+/* Gives the requests to TLS, or continues its handshake. */
+static int
+encrypt(struct link *l)
+{
+	size_t len;
+	const char *first = bytes_first(&l->requests, &len);
+
+	switch (tls_module()->write(l->ssl, first, len)) {
+	case 1:
+		bytes_drop(&l->requests, len);
+		break;
+	case -1:
+		errno = EPROTO;
+		return -1;
+	}
+	return take_encrypted(l);
+}
+
+/* Sends what the socket takes. */
+static void
+send_out(struct link *l)
+{
+	const char *first;
+	size_t len;
+	ssize_t n;
+
+	while (!l->blocked && !bytes_empty(&l->out)) {
+		first = bytes_first(&l->out, &len);
+		n = send(l->fd, first, len, MSG_NOSIGNAL);
+		if (n >= 0) {
+			l->connected = true;
+			l->active_ms = clock_now_ms();
+			bytes_drop(&l->out, (size_t)n);
+		} else if (errno == EAGAIN || errno == EINTR) {
+			l->blocked = true;
+		} else {
+			l->error = errno;
+			return;
+		}
 	}
 }
 
-/* Whether the server has accepted an open connection, including TLS. */
-static bool
-accepted(const struct link *l)
-{
-	return (l->ac->c.flags & REDIS_CONNECTED) != 0 && !tls_awaited(l);
-}
-
 /*
- * Overwrites the text of AUTH that hiredis has written and freed.  hiredis
- * offers no way to do that itself, so this takes the block that was freed last,
- * whose size is that of its strings: twice the text and a header of 3 to 9
- * bytes.
+ * Sends before the loop polls.  After an error POLLOUT stays, so that the poll
+ * ends at once and socket_cb() reads the server's last words.
  */
 static void
-wipe_written(struct link *l)
-{
-	size_t size = 2 * l->secret_len + 1;
-	char *first, *second;
-
-	if (l->secret_len == 0 ||
-	    (l->ac != NULL && l->ac->c.obuf != NULL &&
-		l->ac->c.obuf[0] != '\0'))
-		return;
-	first = malloc(size + 3);
-	second = malloc(size + 9);
-	if (first != NULL)
-		explicit_bzero(first, size + 3);
-	if (second != NULL)
-		explicit_bzero(second, size + 9);
-	free(second);
-	free(first);
-	l->secret_len = 0;
-}
-
-/* Overwrites the text of AUTH that was not written. */
-static void
-wipe_unwritten(struct link *l)
-{
-	if (l->secret_len != 0 && l->ac->c.obuf != NULL)
-		explicit_bzero(l->ac->c.obuf, strlen(l->ac->c.obuf));
-	l->secret_len = 0;
-}
-
-/* hiredis is about to free the connection, on its own or on our request. */
-static void
-cleanup_cb(void *arg)
+flush_cb(void *arg)
 {
 	struct link *l = arg;
 
-	l->established = accepted(l);
-	explain_end(l);
-	wipe_unwritten(l);
-	l->ac = NULL;
-	l->ssl = NULL;
-	l->doomed = false;
-	loop_remove(l->loop, &l->watch);
-	if (!l->closing)
-		l->closed_cb(l->arg);
+	if (l->error == 0 && l->ssl != NULL && encrypt(l) == -1)
+		l->error = errno;
+	if (l->error == 0)
+		send_out(l);
+	if (l->error == 0 && l->connected && bytes_empty(&l->out))
+		l->watch.events &= (short)~POLLOUT;
 }
 
 /*
- * The socket is readable, writable or broken.  Both halves may free the
- * connection, so ac is read again after each.
+ * The server, TLS or the socket ends the connection; TLS has the better reason,
+ * and the server gets its alert.
  */
+static void
+fail(struct link *l, bool broken, const char *why)
+{
+	enum tls_trouble trouble = TLS_FINE;
+	char text[TLS_WHY];
+
+	if (l->ssl != NULL) {
+		trouble = tls_module()->trouble(l->ssl, text);
+		if (take_encrypted(l) == 0)
+			send_out(l);
+	}
+	if (l->why[0] == '\0' && trouble != TLS_FINE)
+		set_why(l, trouble == TLS_REFUSED ? REPLY_DENIED : REPLY_LOST,
+		    text);
+	else if (l->why[0] == '\0') {
+		l->broken = broken;
+		set_why(l, REPLY_LOST, why);
+	}
+	shut(l);
+	if (trouble == TLS_REFUSED)
+		l->established = false;
+	l->closed_cb(l->arg);
+}
+
+static void
+fail_errno(struct link *l, int error)
+{
+	fail(l, true, strerror(error));
+}
+
+/* Whether the next reply is one to AUTH, which may quote the password. */
+static bool
+auth_is_first(const struct link *l)
+{
+	return !pending_empty(&l->pending) &&
+	    pending_first_tag(&l->pending) == HANDSHAKE_AUTH;
+}
+
+/* Delivers a reply to its request. */
+static void
+deliver(struct link *l, redisReply *r)
+{
+	struct reply reply = { .kind = REPLY_OK };
+
+	l->replied = true;
+	if (r->type == REDIS_REPLY_ERROR) {
+		error_trim(r->str);
+		reply.kind = error_kind(r->str);
+		reply.text = auth_is_first(l) ? error_of_auth(r->str) :
+						error_text(r->str);
+	} else {
+		reply.value = r;
+		reply.size = reply_cost(&l->budget);
+	}
+	end_request(l, &reply);
+}
+
+/* The parser has met something that is not a reply, or was stopped. */
+static void
+fail_reply(struct link *l)
+{
+	if (l->budget.refusal != NULL)
+		fail(l, false, l->budget.refusal);
+	else if (auth_is_first(l) && l->reader->err == REDIS_ERR_PROTOCOL)
+		fail(l, false, "malformed reply to AUTH");
+	else
+		fail(l, true, l->reader->errstr);
+}
+
+/* Takes n bytes of replies.  Returns false if the connection has closed. */
+static bool
+parse(struct link *l, size_t n)
+{
+	void *value;
+
+	redisReaderFeed(l->reader, buffer, n);
+	while (link_is_open(l) &&
+	    redisReaderGetReply(l->reader, &value) == REDIS_OK &&
+	    value != NULL) {
+		redisReply *r = value;
+
+		if (!pending_empty(&l->pending))
+			deliver(l, r);
+		else /* "max number of clients" and the like */
+			fail(l, false, r->str);
+		freeReplyObject(r);
+	}
+	if (!link_is_open(l))
+		return false;
+	if (l->reader->err != 0)
+		fail_reply(l);
+	else if (l->reader->len - l->reader->pos > REPLY_MAX)
+		fail(l, false, "the reply is too long");
+	return link_is_open(l);
+}
+
+/* Takes n bytes from the socket. */
+static void
+take_bytes(struct link *l, size_t n)
+{
+	ssize_t len;
+
+	if (l->ssl == NULL) {
+		parse(l, n);
+		return;
+	}
+	if (!tls_module()->feed(l->ssl, buffer, n)) {
+		fail_errno(l, ENOMEM);
+		return;
+	}
+	while ((len = tls_module()->read(l->ssl, buffer, sizeof(buffer))) > 0)
+		if (!parse(l, (size_t)len))
+			return;
+	if (len == -1)
+		fail(l, true, "the server closed the connection");
+	else /* TLS may have to answer, or waited for this */
+		l->watch.events |= POLLOUT;
+}
+
+static void
+receive(struct link *l)
+{
+	ssize_t n = recv(l->fd, buffer, sizeof(buffer), 0);
+
+	if (n > 0) {
+		l->connected = true;
+		take_bytes(l, (size_t)n);
+	} else if (n == -1 && errno == EINTR) {
+		return;
+	} else if (l->error != 0) { /* and all has been read */
+		fail_errno(l, l->error);
+	} else if (n == 0) {
+		fail(l, true, "the server closed the connection");
+	} else if (errno != EAGAIN) {
+		fail_errno(l, errno);
+	}
+}
+
+/* The socket is readable, writable or broken. */
 static void
 socket_cb(void *arg, short revents)
 {
 	struct link *l = arg;
-	char why[TLS_WHY];
 
 	l->active_ms = clock_now_ms();
-	/* hiredis may connect() again and discard the server's last message. */
-	if ((revents & (POLLERR | POLLHUP)) && l->ssl != NULL)
-		tls_module()->trouble(l->ssl, why);
-	if ((revents & POLLOUT) && l->ac != NULL)
-		redisAsyncHandleWrite(l->ac);
-	wipe_written(l);
-	if ((revents & (POLLIN | POLLERR | POLLHUP)) && l->ac != NULL)
-		redisAsyncHandleRead(l->ac);
-	if (l->ac != NULL && l->ac->c.reader->len > REPLY_MAX)
-		link_abort(l, REPLY_LOST, "the reply is too long");
+	if (!l->connected && l->error == 0) {
+		l->error = dial_result(l->fd);
+		l->connected = l->error == 0;
+	}
+	if (revents & POLLOUT)
+		l->blocked = false;
+	if (l->error != 0 || (revents & (POLLIN | POLLERR | POLLHUP)))
+		receive(l);
 }
 
 void
@@ -224,131 +328,67 @@ link_init(struct link *l, struct loop *loop,
 	l->reply_cb = reply_cb;
 	l->closed_cb = closed_cb;
 	l->arg = arg;
-	l->watch =
-	    (struct loop_watch){ .fd = -1, .ready_cb = socket_cb, .arg = l };
-}
-
-/* Ends each request exactly once; value is NULL if the connection was lost. */
-static void
-hiredis_reply_cb(struct redisAsyncContext *ac, void *value, void *arg)
-{
-	struct link *l = arg;
-	const redisReply *r = value;
-	struct pending_request request = pending_take(&l->pending);
-	bool auth = request.tag == HANDSHAKE_AUTH;
-	struct reply reply = {
-		.value = r, .tag = request.tag, .sent_ms = request.sent_ms
+	l->fd = -1;
+	l->watch = (struct loop_watch){
+		.fd = -1, .ready_cb = socket_cb, .flush_cb = flush_cb, .arg = l
 	};
-
-	if (r == NULL) {
-		if (l->ac != NULL)
-			hide_auth_reply(l, request.tag);
-		reply.kind = REPLY_LOST;
-		reply.text = l->why[0] != '\0' ? l->why : ac->c.errstr;
-	} else if (r->type == REDIS_REPLY_ERROR) {
-		l->replied = true;
-		error_trim(r->str);
-		reply.kind = error_kind(r->str);
-		reply.text = auth ? error_of_auth(r->str) : error_text(r->str);
-	} else {
-		l->replied = true;
-		reply.kind = REPLY_OK;
-		reply.size = reply_cost(&l->budget);
-	}
-	l->reply_cb(l->arg, &request, &reply);
-	free(request.bytes);
 }
 
-/* Watches a connection that hiredis has begun. */
+/* Undoes a part of link_open(). */
 static int
-watch(struct link *l, redisAsyncContext *ac)
+not_opened(struct link *l, const char *why)
 {
-	reply_limit(&l->budget, &l->pending, ac->c.reader);
-	ac->ev.data = l;
-	ac->ev.addRead = add_read_cb;
-	ac->ev.delRead = del_read_cb;
-	ac->ev.addWrite = add_write_cb;
-	ac->ev.delWrite = del_write_cb;
-	ac->ev.cleanup = cleanup_cb;
-	l->ac = ac;
-	l->watch.fd = ac->c.fd;
-	l->watch.events = POLLIN;
-	if (loop_add(l->loop, &l->watch) == 0)
-		return 0;
-	link_close(l, strerror(errno));
+	set_why(l, REPLY_LOST, why);
+	shut(l);
+	l->established = false;
 	errno = 0;
 	return -1;
-}
-
-/*
- * Sends small requests at once.  Probes an idle connection, so that a firewall
- * or a NAT keeps it, and so that we notice when one has forgotten it.
- */
-static void
-tune_tcp(int fd)
-{
-	const int on = 1, idle_s = 20, pause_s = 5, probes = 3;
-
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &pause_s, sizeof(pause_s));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
 }
 
 int
 link_open(struct link *l, const char *path, const struct target *to, bool tls)
 {
-	enum tls_trouble trouble;
 	char why[TLS_WHY];
-	redisAsyncContext *ac;
 	int error;
 
 	l->why[0] = '\0';
-	l->established = l->broken = false;
+	l->established = l->broken = l->blocked = false;
+	l->error = 0;
 	l->active_ms = clock_now_ms();
-	errno = 0;
-	ac = path[0] != '\0' ? redisAsyncConnectUnix(path) :
-			       redisAsyncConnect(to->ip, to->port);
-	if (ac == NULL || ac->err != 0) {
+	if ((l->fd = dial(path, to, &l->connected, why)) == -1) {
 		error = errno;
-		set_why(
-		    l, REPLY_LOST, ac == NULL ? strerror(ENOMEM) : ac->errstr);
-		if (ac != NULL && error == EPERM &&
-		    strcmp(l->why, strerror(error)) == 0)
-			/* By a seccomp filter or a firewall. */
-			snprintf(l->why, sizeof(l->why), "%s: %s",
-			    path[0] != '\0' && ac->c.fd == -1 ? "socket" :
-								"connect",
-			    ac->errstr);
-		if (ac != NULL)
-			redisAsyncFree(ac);
+		set_why(l, REPLY_LOST, why);
 		errno = error;
 		return -1;
 	}
-	fcntl(ac->c.fd, F_SETFD, FD_CLOEXEC);
-	if (path[0] == '\0')
-		tune_tcp(ac->c.fd);
-	if (tls &&
-	    (l->ssl = tls_start(&ac->c, to->name, &trouble, why)) == NULL) {
-		set_why(l, tls_kind(trouble), why);
-		redisAsyncFree(ac);
-		errno = 0;
-		return -1;
-	}
-	return watch(l, ac);
+	if ((l->reader = redisReaderCreate()) == NULL)
+		return not_opened(l, strerror(ENOMEM));
+	reply_limit(&l->budget, &l->pending, l->reader);
+	if (tls && (l->ssl = tls_start(to->name, why)) == NULL)
+		return not_opened(l, why);
+	l->watch.fd = l->fd;
+	l->watch.events = POLLIN | POLLOUT;
+	if (loop_add(l->loop, &l->watch) == -1)
+		return not_opened(l, strerror(errno));
+	return 0;
 }
 
 bool
-link_connected(const struct link *l)
+link_is_open(const struct link *l)
 {
-	return l->ac != NULL && accepted(l);
+	return l->fd != -1;
 }
 
 bool
 link_reached(const struct link *l)
 {
-	return l->ac != NULL && (l->ac->c.flags & REDIS_CONNECTED) != 0;
+	return link_is_open(l) && l->connected;
+}
+
+bool
+link_connected(const struct link *l)
+{
+	return link_reached(l) && !tls_awaited(l);
 }
 
 bool
@@ -357,90 +397,85 @@ link_tls_awaited(const struct link *l)
 	return link_reached(l) && tls_awaited(l);
 }
 
+/* Puts a request behind the others. */
+static int
+enqueue(struct link *l, const struct pending_request *r, const char *bytes)
+{
+	if (bytes_add(l->ssl != NULL ? &l->requests : &l->out, bytes, r->len) ==
+	    -1)
+		return -1;
+	l->watch.events |= POLLOUT;
+	pending_add(&l->pending, *r);
+	return 0;
+}
+
 int
 link_send(
     struct link *l, int tag, int argc, const char *const argv[], bool keep)
 {
 	const char **words = (const char **)(uintptr_t)argv;
-	bool secret = tag == HANDSHAKE_AUTH;
-	long long len = 0;
+	struct pending_request r = { .tag = tag, .sent_ms = clock_now_ms() };
 	char *bytes = NULL;
+	long long len;
 	int sent;
 
-	if (pending_full(&l->pending) || l->ac == NULL)
+	if (pending_full(&l->pending) || !link_is_open(l))
 		return -1;
-	if (keep || secret) {
-		len = redisFormatCommandArgv(&bytes, argc, words, NULL);
-		sent = len < 0 ? REDIS_ERR :
-				 redisAsyncFormattedCommand(l->ac,
-				     hiredis_reply_cb, l, bytes, (size_t)len);
-	} else
-		sent = redisAsyncCommandArgv(
-		    l->ac, hiredis_reply_cb, l, argc, words, NULL);
-	if (secret && len > 0) {
-		l->secret_len = (size_t)len;
-		explicit_bzero(bytes, (size_t)len);
-	}
-	if (sent != REDIS_OK || secret) {
+	len = redisFormatCommandArgv(&bytes, argc, words, NULL);
+	if (len < 0)
+		return -1;
+	r.len = (size_t)len;
+	r.bytes = keep ? bytes : NULL;
+	sent = enqueue(l, &r, bytes);
+	if (sent == -1 || !keep) {
+		explicit_bzero(bytes, r.len); /* it may be a password */
 		free(bytes);
-		bytes = NULL;
 	}
-	if (sent != REDIS_OK)
-		return -1;
-	pending_add(&l->pending,
-	    (struct pending_request){ .tag = tag,
-		.sent_ms = clock_now_ms(),
-		.bytes = bytes,
-		.len = (size_t)len });
-	return 0;
+	return sent;
 }
 
 int
 link_resend(struct link *l, const struct pending_request *r)
 {
-	if (pending_full(&l->pending) ||
-	    redisAsyncFormattedCommand(
-		l->ac, hiredis_reply_cb, l, r->bytes, r->len) != REDIS_OK)
+	if (pending_full(&l->pending) || !link_is_open(l))
 		return -1;
-	pending_add(&l->pending, *r);
-	return 0;
+	return enqueue(l, r, r->bytes);
 }
 
 void
 link_sweep(struct link *l)
 {
-	if (l->doomed)
-		redisAsyncFree(l->ac);
+	if (!l->doomed)
+		return;
+	shut(l);
+	l->closed_cb(l->arg);
 }
 
 void
 link_close(struct link *l, const char *why)
 {
-	if (l->ac == NULL)
+	if (!link_is_open(l))
 		return;
-	if (l->why[0] == '\0' && why != NULL && tls_awaited(l)) {
+	if (l->why[0] == '\0' && why != NULL && link_tls_awaited(l)) {
 		l->failure = REPLY_LOST;
 		snprintf(l->why, sizeof(l->why),
 		    "%.200s to the TLS handshake (does this port speak TLS?)",
 		    why);
 	} else if (l->why[0] == '\0')
 		set_why(l, REPLY_LOST, why != NULL ? why : "closed");
-	l->closing = true;
-	redisAsyncFree(l->ac);
-	l->closing = false;
+	shut(l);
 }
 
 void
 link_finish(struct link *l)
 {
-	char discarded[4096];
+	ssize_t n = 1;
 
-	redisAsyncHandleWrite(l->ac);
-	if (l->ac == NULL)
-		return;
+	l->blocked = false;
+	flush_cb(l);
 	/* close() with unread data would reset the connection. */
-	while (
-	    recv(l->ac->c.fd, discarded, sizeof(discarded), MSG_DONTWAIT) > 0)
-		continue;
-	shutdown(l->ac->c.fd, SHUT_WR);
+	for (size_t left = REPLY_MAX; n > 0 && left >= sizeof(buffer);
+	     left -= sizeof(buffer))
+		n = recv(l->fd, buffer, sizeof(buffer), 0);
+	shutdown(l->fd, SHUT_WR);
 }

@@ -1,6 +1,6 @@
 /*
  * One connection to one address: the socket, TLS, and its requests without a
- * reply.  Only this unit and reply.c use hiredis and know its lifetime rules.
+ * reply.  Only this unit and reply.c use hiredis, to format and to parse.
  */
 #ifndef LINK_H
 #define LINK_H
@@ -9,12 +9,13 @@
 #include <stdint.h>
 
 #include "base/loop.h"
+#include "redis/bytes.h"
 #include "redis/pending.h"
 #include "redis/reply.h"
 
 #define LINK_WHY 256
 
-struct redisAsyncContext;
+struct redisReader;
 struct ssl_st;
 struct target;
 
@@ -26,15 +27,19 @@ struct link {
 	void (*closed_cb)(void *arg);
 	void *arg;
 
-	struct redisAsyncContext *ac; /* NULL: closed */
-	struct ssl_st *ssl;           /* NULL: no TLS */
+	int fd;                     /* -1: closed */
+	struct redisReader *reader; /* of the replies */
+	struct ssl_st *ssl;         /* NULL: no TLS */
+	struct bytes requests;      /* that TLS has not encrypted yet */
+	struct bytes out;           /* for the socket */
 	struct pending pending;
 	struct reply_budget budget;
-	size_t secret_len; /* of an AUTH that hiredis has in its buffer */
 	int64_t active_ms; /* when the socket was last served */
+	bool connected;    /* the socket is */
+	bool blocked;      /* it takes no more until POLLOUT */
+	int error;         /* why sending has failed; 0: it has not */
 	bool replied;      /* a server has ever sent a reply */
 	bool doomed;       /* link_sweep() closes it */
-	bool closing;      /* by link_close() */
 
 	/* About the last connection that was closed. */
 	bool established;        /* the server had accepted it */
@@ -63,6 +68,9 @@ void link_init(struct link *, struct loop *,
  */
 int link_open(struct link *, const char *path, const struct target *, bool tls);
 
+/* Whether there is a connection, or one is being made. */
+bool link_is_open(const struct link *);
+
 /* Whether the server has accepted the connection, and TLS is established. */
 bool link_connected(const struct link *);
 
@@ -71,7 +79,8 @@ bool link_reached(const struct link *);
 bool link_tls_awaited(const struct link *);
 
 /*
- * Sends a command, whose words are copied.  With keep, its bytes are kept for
+ * Sends a command, whose words are copied; it leaves at the beginning of the
+ * next loop_turn(), together with others.  With keep, its bytes are kept for
  * link_resend().  Returns 0, or -1 if it cannot be sent.
  */
 int link_send(

@@ -1,7 +1,7 @@
 /*
- * Limits hiredis's reply parser.  A reply without a request fails an assertion
- * in hiredis, and an endless reply would take all memory.  Our functions run
- * before hiredis's own reply functions and stop both during parsing.
+ * Limits hiredis's reply parser.  An endless reply would take all memory, and
+ * one without a request is nonsense.  Our functions run before hiredis's own
+ * reply functions and stop both during parsing.
  */
 #include <hiredis/hiredis.h>
 
@@ -29,12 +29,16 @@ affordable(const redisReadTask *task, size_t cost)
 		 * allowed.
 		 */
 		if (pending_empty(b->requests) &&
-		    task->type != REDIS_REPLY_ERROR)
+		    task->type != REDIS_REPLY_ERROR) {
+			b->refusal = "a reply without a request";
 			return false;
+		}
 		b->left = REPLY_MAX;
 	}
-	if (b->left < cost)
+	if (b->left < cost) {
+		b->refusal = "the reply is too long";
 		return false;
+	}
 	b->left -= cost;
 	return true;
 }
@@ -50,9 +54,11 @@ create_string_cb(const redisReadTask *task, char *str, size_t len)
 static void *
 create_array_cb(const redisReadTask *task, elements_t elements)
 {
-	if ((size_t)elements > REPLY_MAX ||
-	    !affordable(task,
-		sizeof(redisReply) + (size_t)elements * sizeof(redisReply *)))
+	const size_t n = (size_t)elements, most = REPLY_MAX;
+
+	if (!affordable(task,
+		sizeof(redisReply) +
+		    (n < most ? n : most) * sizeof(redisReply *)))
 		return NULL;
 	return unlimited.createArray(task, elements);
 }
@@ -109,6 +115,7 @@ reply_limit(
 	}
 	reader->fn = &limited;
 	b->requests = requests;
+	b->refusal = NULL;
 	reader->privdata = b;
 }
 

@@ -48,6 +48,7 @@ struct redisReader;
 struct reply_budget {
 	const struct pending *requests; /* a reply needs one of these */
 	size_t left;                    /* bytes of memory */
+	const char *refusal; /* why the parser was stopped; NULL: it was not */
 };
 
 /*

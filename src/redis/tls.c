@@ -1,11 +1,12 @@
 /*
- * The TLS module. hiredis moves the bytes but does not check the name in a
- * certificate.  Here every server has to prove that it is the one in the URL.
+ * The TLS module: OpenSSL between two buffers in memory.  Every server has to
+ * prove that it is the one in the URL.
+ *
+ * OpenSSL's queue of errors belongs to the thread, so each operation clears it
+ * first, and an error is kept with its connection at once.
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <hiredis/hiredis.h>
-#include <hiredis/hiredis_ssl.h>
 #include <netinet/in.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -130,7 +131,9 @@ expect_name(SSL *ssl, const char *name)
 	SSL_set_hostflags(ssl,
 	    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
 		X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-	return SSL_set_tlsext_host_name(ssl, name) == 1 &&
+	/* As SSL_set_tlsext_host_name(), which casts const away. */
+	return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME,
+		   TLSEXT_NAMETYPE_host_name, (void *)(uintptr_t)name) == 1 &&
 	    SSL_set1_host(ssl, name) == 1;
 }
 
@@ -163,6 +166,9 @@ tls_open(const struct tls_files *f, char why[TLS_WHY])
 	}
 	tls->server_name = f->server_name;
 	SSL_CTX_set_min_proto_version(tls->ctx, TLS1_2_VERSION);
+	SSL_CTX_set_options(tls->ctx, SSL_OP_NO_RENEGOTIATION);
+	/* More requests may join those that wait for the handshake. */
+	SSL_CTX_set_mode(tls->ctx, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	SSL_CTX_set_verify(tls->ctx, SSL_VERIFY_PEER, NULL);
 	if (!use_files(tls->ctx, f, why) ||
 	    (f->server_name != NULL &&
@@ -203,28 +209,62 @@ refused(const SSL *ssl, unsigned long code)
 	return false;
 }
 
-/*
- * Returns the first error of TLS itself, or 0. After a failed write the alert
- * with the reason may still be unread.
- */
-static unsigned long
-first_error(SSL *ssl)
+/* Keeps the first error of TLS itself. */
+static void
+note_error(SSL *ssl)
 {
-	unsigned long code = (uintptr_t)SSL_get_app_data(ssl);
-	char byte;
+	unsigned long code = ERR_peek_last_error();
 
-	if (code == 0)
-		code = ERR_peek_last_error();
-	if (ERR_GET_LIB(code) != ERR_LIB_SSL && SSL_is_init_finished(ssl)) {
-		ERR_clear_error();
-		SSL_peek(ssl, &byte, 1);
-		code = ERR_peek_last_error();
-	}
+	if (SSL_get_app_data(ssl) == NULL && ERR_GET_LIB(code) == ERR_LIB_SSL)
+		SSL_set_app_data(ssl, (void *)(uintptr_t)code);
 	ERR_clear_error();
-	if (ERR_GET_LIB(code) != ERR_LIB_SSL)
+}
+
+/* Returns 0 if an operation needs more to be fed, or -1 if TLS has ended. */
+static int
+unfinished(SSL *ssl, int result)
+{
+	if (SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ)
 		return 0;
-	SSL_set_app_data(ssl, (void *)(uintptr_t)code);
-	return code;
+	note_error(ssl);
+	return -1;
+}
+
+static bool
+tls_feed(struct ssl_st *ssl, const char *bytes, size_t n)
+{
+	return BIO_write(SSL_get_rbio(ssl), bytes, (int)n) == (int)n;
+}
+
+static ssize_t
+tls_read(struct ssl_st *ssl, char *buf, size_t size)
+{
+	int n;
+
+	ERR_clear_error();
+	n = SSL_read(ssl, buf, (int)size);
+	return n > 0 ? n : unfinished(ssl, n);
+}
+
+/* A buffer in memory takes all, so SSL_write() never takes a part. */
+static int
+tls_write(struct ssl_st *ssl, const char *bytes, size_t n)
+{
+	int result;
+
+	ERR_clear_error();
+	result = SSL_do_handshake(ssl);
+	if (result == 1 && n > 0)
+		result = SSL_write(ssl, bytes, (int)n);
+	return result > 0 ? 1 : unfinished(ssl, result);
+}
+
+static size_t
+tls_take(struct ssl_st *ssl, char *buf, size_t size)
+{
+	int n = BIO_read(SSL_get_wbio(ssl), buf, (int)size);
+
+	return n > 0 ? (size_t)n : 0;
 }
 
 /* Returns what the user can do about the error. */
@@ -244,7 +284,7 @@ static enum tls_trouble
 tls_trouble(struct ssl_st *ssl, char why[TLS_WHY])
 {
 	long result = SSL_get_verify_result(ssl);
-	unsigned long code = first_error(ssl);
+	unsigned long code = (uintptr_t)SSL_get_app_data(ssl);
 	const char *reason = code == 0 ? NULL : ERR_reason_error_string(code);
 
 	if (result != X509_V_OK) {
@@ -269,36 +309,31 @@ tls_trouble(struct ssl_st *ssl, char why[TLS_WHY])
 }
 
 static struct ssl_st *
-tls_begin(struct tls *tls, struct redisContext *c, const char *host,
-    enum tls_trouble *trouble, char why[TLS_WHY])
+tls_begin(struct tls *tls, const char *host, char why[TLS_WHY])
 {
-	static const char connecting[] = "SSL_connect failed: ";
 	SSL *ssl = SSL_new(tls->ctx);
-	const char *errstr = c->errstr;
+	BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
 
-	*trouble = TLS_FAILED;
-	if (ssl == NULL ||
+	if (ssl == NULL || in == NULL || out == NULL ||
 	    !expect_name(
 		ssl, tls->server_name != NULL ? tls->server_name : host)) {
 		snprintf(why, TLS_WHY, "cannot initialize TLS");
+		BIO_free(in);
+		BIO_free(out);
 		SSL_free(ssl);
 		return NULL;
 	}
-	ERR_clear_error();
-	if (redisInitiateSSL(c, ssl) != REDIS_OK) {
-		/* Whatever the protocol, the port may be closed. */
-		if (strncmp(errstr, connecting, sizeof(connecting) - 1) == 0)
-			errstr += sizeof(connecting) - 1;
-		*trouble = tls_trouble(ssl, why);
-		if (*trouble == TLS_FINE)
-			snprintf(why, TLS_WHY, "%s", errstr);
-		SSL_free(ssl);
-		return NULL;
-	}
+	SSL_set_bio(ssl, in, out);
+	SSL_set_connect_state(ssl);
 	return ssl;
 }
 
 const struct tls_module redlock_tls = { .open = tls_open,
 	.start = tls_begin,
+	.end = SSL_free,
 	.ready = tls_ready,
+	.feed = tls_feed,
+	.read = tls_read,
+	.write = tls_write,
+	.take = tls_take,
 	.trouble = tls_trouble };

@@ -6,6 +6,8 @@
 #define TLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 #define TLS_WHY 256
 
@@ -19,7 +21,6 @@ struct tls_files {
 
 struct tls;    /* shared by all connections */
 struct ssl_st; /* one connection, by OpenSSL's name */
-struct redisContext;
 
 enum tls_trouble {
 	TLS_FINE,   /* TLS did not fail */
@@ -27,25 +28,46 @@ enum tls_trouble {
 	TLS_REFUSED /* the server does not accept our certificate */
 };
 
-/* The module's exports, under the name "redlock_tls". */
+/*
+ * The module's exports, under the name "redlock_tls".  It has no socket: the
+ * caller moves the encrypted bytes.
+ */
 struct tls_module {
 	/* Reads the files.  Returns NULL and why on failure; is never freed. */
 	struct tls *(*open)(const struct tls_files *, char why[TLS_WHY]);
 
 	/*
-	 * Begins TLS on a new connection to host, whose certificate must be for
-	 * that name or address.  Returns NULL, *trouble and why on failure;
-	 * otherwise hiredis owns the result.
+	 * Begins TLS with host, whose certificate must be for that name or
+	 * address.  Returns NULL and why on failure. end() frees the result.
 	 */
-	struct ssl_st *(*start)(struct tls *, struct redisContext *,
-	    const char *host, enum tls_trouble *trouble, char why[TLS_WHY]);
+	struct ssl_st *(*start)(
+	    struct tls *, const char *host, char why[TLS_WHY]);
+	void (*end)(struct ssl_st *);
 
 	/* Whether the TLS handshake is done. */
 	bool (*ready)(struct ssl_st *);
 
+	/* Takes encrypted bytes.  Returns false if memory is short. */
+	bool (*feed)(struct ssl_st *, const char *bytes, size_t n);
+
 	/*
-	 * Whether TLS ended the connection, and why.  The first result other
-	 * than TLS_FINE stays.
+	 * Decrypts up to size bytes, or continues the handshake.  Returns how
+	 * many; 0 if it needs more to be fed; or -1 if TLS has ended.
+	 */
+	ssize_t (*read)(struct ssl_st *, char *buf, size_t size);
+
+	/*
+	 * Encrypts all n bytes, which may be none, or continues the handshake.
+	 * Returns 1; 0 if it needs more to be fed first, so that the caller
+	 * has to write the same bytes again; or -1 if TLS has ended.
+	 */
+	int (*write)(struct ssl_st *, const char *bytes, size_t n);
+
+	/* Moves up to size encrypted bytes to buf; returns how many. */
+	size_t (*take)(struct ssl_st *, char *buf, size_t size);
+
+	/*
+	 * Whether TLS ended the connection, and why: the first error counts.
 	 */
 	enum tls_trouble (*trouble)(struct ssl_st *, char why[TLS_WHY]);
 };
@@ -61,7 +83,6 @@ bool tls_available(char why[TLS_WHY]);
 
 /* Return the loaded module; and its start(), with what connections share. */
 const struct tls_module *tls_module(void);
-struct ssl_st *tls_start(struct redisContext *, const char *host,
-    enum tls_trouble *trouble, char why[TLS_WHY]);
+struct ssl_st *tls_start(const char *host, char why[TLS_WHY]);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Finds and loads the TLS module, which brings the part of hiredis that it
- * needs.  Like libssl, it stays loaded for the life of the process.
+ * Finds and loads the TLS module.  Like libssl, it stays loaded for the life of
+ * the process.
  *
  * The module runs with our rights, so no other user may be able to replace it:
  * a copy of the program may lie in a directory that others can write to.
@@ -74,8 +74,8 @@ find_module(
 
 	snprintf(why, TLS_WHY,
 	    "rediss:// needs " MODULE ", which is missing from this "
-	    "installation; to build it, install hiredis 1.0 or later with "
-	    "its SSL library (Debian 13: libhiredis-dev and libssl-dev)");
+	    "installation; to build it, install OpenSSL's headers (Debian: "
+	    "libssl-dev)");
 	for (size_t i = slash == NULL ? 2 : 0; i < 3; i++) {
 		snprintf(path, sizeof(path), "%.*s%s" MODULE,
 		    i < 2 ? (int)(slash - program) : 0, program, places[i]);
@@ -142,8 +142,7 @@ tls_module(void)
 }
 
 struct ssl_st *
-tls_start(struct redisContext *c, const char *host, enum tls_trouble *trouble,
-    char why[TLS_WHY])
+tls_start(const char *host, char why[TLS_WHY])
 {
-	return module->start(shared, c, host, trouble, why);
+	return module->start(shared, host, why);
 }

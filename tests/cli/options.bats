@@ -626,9 +626,9 @@ password() {
 	REDLOCK_RUN=$PWD/alone
 	run -64 --separate-stderr redlock -k a -r rediss://127.0.0.1:1 -- \
 	    touch ran
-	says rediss:// 'hiredis 1.0' libhiredis-dev libssl-dev
+	says rediss:// redlock-run-tls.so OpenSSL libssl-dev
 	run -64 --separate-stderr redlock --status -r rediss://127.0.0.1:1
-	says 'hiredis 1.0'
+	says libssl-dev
 	[ ! -e ran ]
 }
 

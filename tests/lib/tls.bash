@@ -6,7 +6,7 @@
 # no_tls: why there is nothing to test, if so.
 no_tls() {
 	if [[ ! -e ${REDLOCK_RUN%/*}/redlock-run-tls.so ]]; then
-		echo 'needs hiredis 1.0 or later'
+		echo 'needs the TLS module'
 	elif ! command -v openssl >/dev/null; then
 		echo 'needs openssl'
 	fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Faults of one server: they give no vote, leave no lock behind and cause no crash.
-# shellcheck disable=SC2154,SC2016
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
 load ../lib/common
 load ../lib/faults
@@ -89,18 +89,14 @@ has_stopped() {
 }
 
 @test "a lease half used up by a pause of redlock-run is acquired again" {
-	local at
-
 	preload stopped
-	for at in 1 2; do
-		STOP_AT=$at LD_PRELOAD=$preload redlock_bg -k a -t 2s \
-		    --node-timeout 500ms -- env -u LD_PRELOAD true
-		eventually has_stopped
-		sleep 1.2
-		gone "$bg_pid" || kill -CONT "$bg_pid"
-		redlock_ended 0
-		[ ! -s "$bg_err" ]
-	done
+	STOP_AT=1 LD_PRELOAD=$preload redlock_bg -k a -t 2s \
+	    --node-timeout 500ms -- env -u LD_PRELOAD true
+	eventually has_stopped
+	sleep 1.2
+	gone "$bg_pid" || kill -CONT "$bg_pid"
+	redlock_ended 0
+	[ ! -s "$bg_err" ]
 }
 
 ## Answers and connections that are lost
@@ -580,6 +576,24 @@ full_server() {
 	rude - 'say -ERR \x1b[31mred\x07\r\n'
 	refused_with 69 -r "$rude_url" --node-timeout 300ms
 	[[ $stderr != *[$'\e\a']* ]]
+}
+
+## The kernel takes and gives bytes in pieces
+
+@test "a run, --status and --history work when the kernel takes and gives a few bytes at a time" {
+	local url
+
+	preload pieces
+	for url in "$REDLOCK_REDIS" "$tcp"; do
+		run -5 --separate-stderr env LD_PRELOAD="$preload" \
+		    "$REDLOCK_RUN" -k a -r "$url" -- env -u LD_PRELOAD \
+		    sh -c "$(cli exists redlock:a); exit 5"
+		[ "$output" = 1 ]
+		[ -z "$stderr" ]
+		not held a
+		LD_PRELOAD=$preload redlock --history a -r "$url" | grep ' 5$'
+		LD_PRELOAD=$preload redlock --status -r "$url"
+	done
 }
 
 ## The server talks nonsense: no vote, no crash, bounded memory

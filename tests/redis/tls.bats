@@ -5,6 +5,7 @@
 
 load ../lib/common
 load ../lib/tls
+load ../lib/faults
 
 setup_file() {
 	[[ -z $(no_tls) ]] || return 0
@@ -325,6 +326,66 @@ refused() {
 	run -0 --separate-stderr redlock --status
 	((${#lines[@]} == 101))
 	((${#output} > 10000))
+}
+
+@test "TLS: a run works when the kernel takes and gives a few bytes at a time" {
+	preload pieces
+	run -5 --separate-stderr env LD_PRELOAD="$preload" "$REDLOCK_RUN" \
+	    -k a --node-timeout 10s -- env -u LD_PRELOAD sh -c "$(cli exists redlock:a); exit 5"
+	[ "$output" = 1 ]
+	[ -z "$stderr" ]
+	not held a
+}
+
+# cut_proxy HOW N: passes the first N bytes of the server on to each client, and
+# then does HOW: stall or close.  Its URL is $cut_url, its pid $cut_pid.
+cut_proxy() {
+	rm -f cut.port
+	PYTHONPATH=$top/tests/helpers /usr/bin/python3 - "$(tls_port redis)" \
+	    "$@" 3>&- 4>&- <<-'END' &
+		import socket, sys, threading
+		import rude_server
+		port, how, left = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+		def pump(a, b):
+		    try:
+		        while data := a.recv(65536):
+		            b.sendall(data)
+		    except OSError:
+		        pass
+		def serve(c):
+		    n = left
+		    s = socket.create_connection(("127.0.0.1", port))
+		    threading.Thread(target=pump, args=(c, s), daemon=True).start()
+		    while n > 0 and (data := s.recv(n)):
+		        c.sendall(data)
+		        n -= len(data)
+		    if how == "close":
+		        c.shutdown(socket.SHUT_RDWR)
+		rude_server.run(serve, "cut")
+	END
+	cut_pid=$!
+	eventually test -s cut.port
+	cut_url=rediss://127.0.0.1:$(<cut.port)
+}
+
+@test "TLS: a server that stalls or closes after any part of the handshake or of a reply has no vote" {
+	local how n
+
+	for how in stall close; do
+		# before, within and behind its messages, and before the reply
+		for n in 0 3 100 600 1000 1400; do
+			cut_proxy "$how" "$n"
+			run -69 --separate-stderr redlock -k a -r "$cut_url" \
+			    --node-timeout 300ms -- touch ran
+			[ ! -e ran ]
+			case $how in
+			stall) says "$cut_url: " 'within 300ms' ;;
+			close) says "$cut_url: the server closed the connection" ;;
+			esac
+			kill "$cut_pid"
+			wait "$cut_pid" || true
+		done
+	done
 }
 
 @test "TLS: a nested run, --status and --history work as well" {

@@ -1,0 +1,512 @@
+/*
+ * A connection whose other end is ours: reads and writes come in pieces, are
+ * interrupted or fail, and the server stalls, closes or replies with nonsense.
+ */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+static int made_up_connect(int, const struct sockaddr *, socklen_t);
+static ssize_t made_up_send(int, const void *, size_t, int flags);
+static ssize_t made_up_recv(int, void *, size_t, int flags);
+
+#define connect made_up_connect
+#include "../../src/redis/dial.c"
+#undef connect
+#define send made_up_send
+#define recv made_up_recv
+#include "../../src/redis/link.c"
+#undef send
+#undef recv
+
+#define SECRET "s3cret"
+#define EVER   INT64_C(1) /* long ago: a turn of the loop does not wait */
+
+static struct {
+	int fd;          /* the server's end */
+	size_t most;     /* bytes of a send or recv; 0: any number */
+	bool interrupts; /* every third call fails */
+	int connect_as;  /* errno of connect(); 0: connected */
+	int send_error;  /* errno of each send() */
+	int calls, sends;
+} wire;
+
+static struct {
+	struct loop loop;
+	struct link link;
+	int n, lost, closed;
+	int abort_at;     /* the callback of so many replies gives up */
+	bool sends_again; /* the callback of a lost request sends another */
+	enum reply_kind kind[PENDING_MAX];
+	char text[PENDING_MAX][128];
+} client;
+
+static int
+made_up_connect(int fd, const struct sockaddr *to, socklen_t len)
+{
+	int pair[2];
+
+	(void)to, (void)len;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) == -1 ||
+	    dup2(pair[0], fd) == -1)
+		abort();
+	close(pair[0]);
+	wire.fd = pair[1];
+	errno = wire.connect_as;
+	return wire.connect_as == 0 ? 0 : -1;
+}
+
+/* Whether this call fails; errno is one of two. */
+static bool
+interrupted(void)
+{
+	if (!wire.interrupts || ++wire.calls % 3 != 0)
+		return false;
+	errno = wire.calls % 2 ? EAGAIN : EINTR;
+	return true;
+}
+
+static size_t
+piece(size_t len)
+{
+	return wire.most != 0 && len > wire.most ? wire.most : len;
+}
+
+static ssize_t
+made_up_send(int fd, const void *bytes, size_t len, int flags)
+{
+	wire.sends++;
+	if (wire.send_error != 0) {
+		errno = wire.send_error;
+		return -1;
+	}
+	return interrupted() ? -1 : send(fd, bytes, piece(len), flags);
+}
+
+static ssize_t
+made_up_recv(int fd, void *buf, size_t len, int flags)
+{
+	return interrupted() ? -1 : recv(fd, buf, piece(len), flags);
+}
+
+static void
+reply_cb(void *arg, struct pending_request *r, const struct reply *reply)
+{
+	const char *const again[] = { "PING" };
+	int i = client.n++;
+
+	(void)arg, (void)r;
+	client.kind[i] = reply->kind;
+	snprintf(client.text[i], sizeof(client.text[i]), "%s",
+	    reply->kind == REPLY_OK ? "" : reply->text);
+	client.lost += reply->kind == REPLY_LOST;
+	if (client.n == client.abort_at)
+		link_abort(&client.link, REPLY_DENIED, "given up");
+	if (client.sends_again && reply->kind == REPLY_LOST)
+		CHECK(link_send(&client.link, 1, 1, again, false) == -1);
+}
+
+static void
+closed_cb(void *arg)
+{
+	(void)arg;
+	client.closed++;
+}
+
+/* Connects; later tests set fields of wire and client. */
+static void
+begin_as(int connect_as)
+{
+	memset(&wire, 0, sizeof(wire));
+	memset(&client, 0, sizeof(client));
+	wire.connect_as = connect_as;
+	if (loop_init(&client.loop) == -1)
+		abort();
+	link_init(&client.link, &client.loop, reply_cb, closed_cb, NULL);
+	SAME_INT(link_open(&client.link, "/s", NULL, false), 0);
+}
+
+static void
+begin(void)
+{
+	begin_as(0);
+}
+
+static void
+end(void)
+{
+	link_close(&client.link, NULL);
+	CHECK(!link_is_open(&client.link));
+	CHECK(pending_empty(&client.link.pending));
+	close(wire.fd);
+	loop_release(&client.loop);
+}
+
+static void
+request(int tag, const char *word)
+{
+	const char *const argv[] = { "GET", word };
+
+	SAME_INT(link_send(&client.link, tag, 2, argv, false), 0);
+}
+
+/* Turns the loop so often; no turn waits. */
+static void
+turns(int n)
+{
+	while (n-- > 0)
+		loop_turn(&client.loop, EVER);
+}
+
+static void
+server_says(const char *text)
+{
+	SAME_INT(send(wire.fd, text, strlen(text), MSG_NOSIGNAL),
+	    (int64_t)strlen(text));
+}
+
+/* What the server has received and not yet read; NULL: it is at the end. */
+static const char *
+server_hears(void)
+{
+	static char text[4096];
+	ssize_t n = recv(wire.fd, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	return n == 0 ? NULL : text;
+}
+
+/* The connection has closed once, for that reason. */
+static void
+closed_because(const char *why)
+{
+	SAME_INT(client.closed, 1);
+	CHECK(!link_is_open(&client.link));
+	SAME_TEXT(client.link.why, why);
+}
+
+static void
+requests_leave_together(void)
+{
+	begin();
+	request(1, "a");
+	request(2, "b");
+	SAME_INT(wire.sends, 0);
+	turns(1);
+	SAME_INT(wire.sends, 1);
+	SAME_TEXT(server_hears(),
+	    "*2\r\n$3\r\nGET\r\n$1\r\na\r\n*2\r\n$3\r\nGET\r\n$1\r\nb\r\n");
+	turns(3);
+	SAME_INT(wire.sends, 1);
+	end();
+}
+
+static void
+pieces_of_every_size(void)
+{
+	const char requests[] = "*2\r\n$3\r\nGET\r\n$1\r\na\r\n"
+				"*2\r\n$3\r\nGET\r\n$5\r\nbbbbb\r\n"
+				"*2\r\n$3\r\nGET\r\n$1\r\nc\r\n";
+
+	for (size_t most = 1; most < 80; most++) {
+		begin_as(most % 2 ? EINPROGRESS : 0);
+		wire.most = most;
+		wire.interrupts = most % 3 != 0;
+		request(1, "a");
+		request(2, "bbbbb");
+		request(3, "c");
+		turns(200);
+		SAME_TEXT(server_hears(), requests);
+		server_says("+OK\r\n*2\r\n:1\r\n$3\r\nabc\r\n-ERR no\r\n");
+		turns(200);
+		SAME_INT(client.n, 3);
+		SAME_INT(client.kind[0], REPLY_OK);
+		SAME_INT(client.kind[1], REPLY_OK);
+		SAME_INT(client.kind[2], REPLY_ERROR);
+		SAME_TEXT(client.text[2], "ERR no");
+		SAME_INT(client.closed, 0);
+		end();
+	}
+}
+
+/* Several times what a socket takes. */
+static void
+server_that_does_not_read(void)
+{
+	static char word[100000];
+	size_t total = 0, wanted = 0;
+	char buf[65536];
+	ssize_t n;
+	int sends;
+
+	begin();
+	memset(word, 'x', sizeof(word) - 1);
+	for (int i = 0; i < 20; i++)
+		request(i, word);
+	wanted = client.link.out.to;
+	turns(3);
+	sends = wire.sends;
+	turns(20);
+	SAME_INT(wire.sends, sends); /* it waits for POLLOUT */
+	for (int i = 0; i < 1000 && total < wanted; i++) {
+		while ((n = recv(wire.fd, buf, sizeof(buf), 0)) > 0)
+			total += (size_t)n;
+		turns(1);
+	}
+	SAME_INT(total, wanted);
+	SAME_INT(client.closed, 0);
+	end();
+}
+
+static void
+more_requests_than_memory(void)
+{
+	static char word[200000];
+	const char *const argv[] = { "GET", word };
+	int sent = 0;
+
+	begin();
+	memset(word, 'x', sizeof(word) - 1);
+	while (link_send(&client.link, 1, 2, argv, false) == 0)
+		sent++;
+	CHECK(sent > 10 && sent < PENDING_MAX);
+	SAME_INT(client.closed, 0);
+	end();
+	SAME_INT(client.lost, sent);
+}
+
+static void
+last_words(void)
+{
+	for (int real = 0; real < 2; real++) {
+		begin();
+		request(1, "a");
+		server_says("-ERR max number of clients reached\r\n");
+		if (real)
+			shutdown(wire.fd, SHUT_RDWR);
+		else
+			wire.send_error = ECONNRESET;
+		turns(3);
+		SAME_INT(client.n, 1);
+		SAME_INT(client.kind[0], REPLY_ERROR);
+		SAME_TEXT(client.text[0], "ERR max number of clients reached");
+		closed_because(strerror(real ? EPIPE : ECONNRESET));
+		end();
+	}
+}
+
+static void
+send_fails(void)
+{
+	static const int errors[] = { EPIPE, ECONNRESET, ENOMEM, EPERM };
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		begin();
+		request(1, "a");
+		wire.send_error = errors[i];
+		turns(2);
+		SAME_INT(client.lost, 1);
+		SAME_TEXT(client.text[0], strerror(errors[i]));
+		closed_because(strerror(errors[i]));
+		end();
+	}
+}
+
+static void
+server_closes(void)
+{
+	static const char *const said[] = { "", "$10\r\nhalf", "*2\r\n:1\r\n" };
+
+	for (size_t i = 0; i < 6; i++) {
+		begin();
+		request(1, "a");
+		turns(1);
+		server_says(said[i % 3]);
+		shutdown(wire.fd, i < 3 ? SHUT_RDWR : SHUT_WR);
+		turns(3);
+		SAME_INT(client.lost, 1);
+		closed_because("the server closed the connection");
+		CHECK(client.link.broken);
+		CHECK(client.link.established);
+		end();
+	}
+}
+
+static void
+malformed(const char *reply, int tag, const char *why)
+{
+	begin();
+	request(tag, "a");
+	turns(1);
+	server_says(reply);
+	turns(3);
+	SAME_INT(client.lost, 1);
+	closed_because(why);
+	end();
+}
+
+static void
+malformed_replies(void)
+{
+	malformed("s3cret\r\n", HANDSHAKE_AUTH, "malformed reply to AUTH");
+	malformed(
+	    "s3cret\r\n", 1, "Protocol error, got \"s\" as reply type byte");
+	malformed("*2147483647\r\n", 1, "the reply is too long");
+	malformed("*2147483647\r\n", HANDSHAKE_AUTH, "the reply is too long");
+}
+
+static void
+reply_without_a_request(void)
+{
+	begin();
+	server_says("+OK\r\n");
+	turns(2);
+	closed_because("a reply without a request");
+	end();
+	begin();
+	server_says("-ERR max number of clients reached\r\n");
+	turns(2);
+	closed_because("ERR max number of clients reached");
+	CHECK(!client.link.broken);
+	end();
+}
+
+static void
+endless_reply(void)
+{
+	static const char *const first[] = { "+", "$500000000\r\n" };
+	char rest[8192];
+	size_t said;
+
+	memset(rest, 'x', sizeof(rest));
+	for (int i = 0; i < 2; i++) {
+		begin();
+		request(1, "a");
+		turns(1);
+		server_says(first[i]);
+		for (said = 0; client.closed == 0 && said < 4 * REPLY_MAX;) {
+			ssize_t n =
+			    send(wire.fd, rest, sizeof(rest), MSG_NOSIGNAL);
+
+			said += n > 0 ? (size_t)n : 0;
+			turns(1);
+		}
+		CHECK(said < 2 * REPLY_MAX);
+		closed_because("the reply is too long");
+		end();
+	}
+}
+
+static void
+abort_in_a_callback(void)
+{
+	begin();
+	client.abort_at = 1;
+	for (int i = 0; i < 4; i++)
+		request(i, "a");
+	turns(1);
+	server_says("+OK\r\n+OK\r\n+OK\r\n");
+	turns(2);
+	SAME_INT(client.n, 3); /* replies that are there still count */
+	SAME_INT(client.closed, 0);
+	link_sweep(&client.link);
+	SAME_INT(client.n, 4);
+	SAME_INT(client.lost, 1);
+	closed_because("given up");
+	SAME_INT(client.link.failure, REPLY_DENIED);
+	link_sweep(&client.link);
+	SAME_INT(client.closed, 1);
+	end();
+}
+
+static void
+request_in_a_lost_callback(void)
+{
+	begin();
+	client.sends_again = true;
+	request(1, "a");
+	request(2, "b");
+	turns(1);
+	close(wire.fd);
+	wire.fd = -1;
+	turns(2);
+	SAME_INT(client.n, 2);
+	SAME_INT(client.lost, 2);
+	SAME_INT(client.closed, 1);
+	end();
+}
+
+static void
+finish(void)
+{
+	begin();
+	request(1, "a");
+	server_says("+unread\r\n");
+	link_finish(&client.link);
+	SAME_TEXT(server_hears(), "*2\r\n$3\r\nGET\r\n$1\r\na\r\n");
+	CHECK(server_hears() == NULL);
+	end();
+}
+
+static void
+password_is_wiped(void)
+{
+	begin();
+	request(HANDSHAKE_AUTH, SECRET);
+	request(1, "a");
+	wire.most = 5;
+	turns(30);
+	CHECK(bytes_empty(&client.link.out));
+	CHECK(memmem(client.link.out.at, client.link.out.room, SECRET,
+		  strlen(SECRET)) == NULL);
+	CHECK(strstr(server_hears(), SECRET) != NULL);
+	end();
+}
+
+int
+main(void)
+{
+	static const struct tap_test tests[] = {
+		{ "requests of one turn leave in one send()",
+		    requests_leave_together },
+		{ "requests and replies survive pieces of every size, EAGAIN "
+		  "and EINTR",
+		    pieces_of_every_size },
+		{ "a server that does not read gets everything once it does",
+		    server_that_does_not_read },
+		{ "unsent requests take a limited amount of memory",
+		    more_requests_than_memory },
+		{ "what the server sent before it hung up is read although "
+		  "send() fails",
+		    last_words },
+		{ "a failed send() ends the connection with its reason",
+		    send_fails },
+		{ "a server that closes, or half closes, ends the connection",
+		    server_closes },
+		{ "a malformed reply ends the connection, and one to AUTH is "
+		  "not quoted",
+		    malformed_replies },
+		{ "a reply without a request ends the connection",
+		    reply_without_a_request },
+		{ "an endless reply is given up while it is read",
+		    endless_reply },
+		{ "replies behind the one that gives up still count",
+		    abort_in_a_callback },
+		{ "the callback of a lost request cannot send another",
+		    request_in_a_lost_callback },
+		{ "the end sends what waits and closes our direction", finish },
+		{ "a password is not in memory once it was sent",
+		    password_is_wiped },
+	};
+
+	return TAP_MAIN(tests);
+}
