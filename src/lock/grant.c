@@ -95,17 +95,13 @@ grant_take(struct server *s, const char *element, size_t len)
 	valid_ms = s->grant.sent_ms + lease_valid_ms(g.length_ms);
 	if (valid_ms - now < lease_start_ms(g.length_ms))
 		return false;
-	s->grant.length_ms = g.length_ms;
-	s->key.state = KEY_OURS;
-	s->key.granted_ms = now;
-	s->key.confirmed_ms = s->grant.sent_ms;
+	server_win_key(s, s->grant.sent_ms, g.length_ms);
 	s->key.untrusted_since_ms = 0;
 	s->queue.maybe = true;
 	s->queue.waiter_ahead = false;
 	s->recorded = false;
 	s->fence = g.fence;
 	s->slot = 1;
-	s->vote = VOTE_GRANTED;
 	s->valid_ms = valid_ms;
 	/*
 	 * The confirmation leaves the queue, so it is due as soon as the lock
@@ -120,10 +116,7 @@ grant_take(struct server *s, const char *element, size_t len)
 void
 grant_drop(struct server *s)
 {
-	s->grant.length_ms = 0;
-	s->valid_ms = 0;
-	if (s->key.state == KEY_OURS)
-		s->key.state = KEY_MAYBE;
+	server_lose_key(s, KEY_MAYBE);
 }
 
 int64_t

@@ -110,9 +110,7 @@ give_back(struct server *s, bool leave)
 	s->in_flight.first_sent_ms = 0;
 	s->in_flight.give_up_ms =
 	    CLOCK_NEVER; /* the next request gets its own */
-	s->key.state = KEY_NONE;
-	s->valid_ms = s->key.untrusted_since_ms = 0;
-	s->grant.nonce = 0;
+	server_lose_key(s, KEY_NONE);
 	s->try++;
 }
 
@@ -134,13 +132,9 @@ server_restart(struct server *s)
 {
 	if (s->conn.state == CONN_READY)
 		give_back(s, false);
-	if (s->key.state == KEY_OURS)
-		s->key.state = KEY_MAYBE;
-	s->valid_ms = s->key.untrusted_since_ms = 0;
-	s->grant.nonce = 0;
+	server_lose_key(s, KEY_MAYBE);
 	s->try++;
-	s->vote = VOTE_PENDING;
-	s->pace.next_ms = clock_now_ms();
+	server_ask_anew(s);
 }
 
 void
@@ -559,14 +553,11 @@ server_again(struct server *s)
 		conn_close(&s->conn, NULL);
 	}
 	s->try++;
-	s->grant.nonce = s->grant.length_ms = 0;
+	server_lose_key(s, KEY_MAYBE);
 	s->vote = s->release.vote = VOTE_PENDING;
-	if (s->key.state == KEY_OURS)
-		s->key.state = KEY_MAYBE;
 	s->in_flight.heals = s->queue.sent_ticket = s->recorded =
 	    s->queue.waiter_ahead = false;
-	s->valid_ms = s->key.untrusted_since_ms = s->key.confirmed_ms =
-	    s->key.granted_ms = s->key.barred_ms = 0;
+	s->key.confirmed_ms = s->key.granted_ms = s->key.barred_ms = 0;
 	s->pace.block_ms = s->pace.poll_ms = s->pace.next_ms = 0;
 	s->fence = 0;
 	s->slot = 0;

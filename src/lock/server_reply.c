@@ -55,14 +55,7 @@ server_granted(struct server *s, const struct reply *a)
 	const struct intent *l = s->intent;
 	int64_t now = clock_now_ms();
 
-	if (s->key.state != KEY_OURS)
-		s->key.granted_ms = now;
-	s->key.state = KEY_OURS;
-	s->replicas = 0;
-	s->vote = VOTE_GRANTED;
-	s->view.reason = REASON_BUSY; /* drops an earlier reason */
-	s->grant.length_ms = 0;
-	s->key.confirmed_ms = a->sent_ms;
+	server_win_key(s, a->sent_ms, 0);
 	s->pace.next_ms = l->phase == PHASE_ACQUIRE && l->contest ?
 	    now + clock_jitter(POLL_MS) :
 	    a->sent_ms +
@@ -140,10 +133,8 @@ server_refused(struct server *s, const struct reply *a)
 	if (s->key.state == KEY_OURS)
 		info("%s: %s: lock lost on this server", l->name,
 		    s->conn.address.text);
-	s->key.state = KEY_NONE;
+	server_lose_key(s, KEY_NONE);
 	s->vote = VOTE_REFUSED;
-	s->grant.length_ms = 0;
-	s->valid_ms = s->key.untrusted_since_ms = 0;
 	if (l->phase == PHASE_ACQUIRE)
 		await_turn(s);
 	else if (!s->in_flight.heals && !s->view.taken && s->first == NULL)
@@ -228,8 +219,8 @@ acquire_answered(struct server *s, const struct reply *a)
 	s->numbers.ahead_us = st.now_us - a->sent_ms * 1000;
 	s->queue.waiter_ahead = st.ahead;
 	if (!st.granted) {
-		grant_expect(s, a->sent_ms);
 		server_refused(s, a);
+		grant_expect(s, a->sent_ms);
 		if (first && st.reason == REASON_RAN)
 			s->queue.maybe = false;
 		return;
@@ -379,9 +370,8 @@ take_answer(struct server *s, enum request_kind kind, const struct reply *reply)
 		ran_answered(s, a);
 		break;
 	case REQUEST_LEAVE:
-		s->key.state = KEY_NONE;
+		server_lose_key(s, KEY_NONE);
 		s->queue.maybe = false;
-		s->valid_ms = s->key.untrusted_since_ms = 0;
 		break;
 	case REQUEST_RELEASE:
 		release_answered(s, a);

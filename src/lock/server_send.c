@@ -273,11 +273,8 @@ server_send(struct server *s, enum request_kind kind)
 		 * A vote that we give back is no vote any more, even before the
 		 * reply.
 		 */
-		if (s->key.state == KEY_OURS)
-			s->key.state = KEY_MAYBE;
+		server_lose_key(s, KEY_MAYBE);
 		s->vote = VOTE_REFUSED;
-		s->valid_ms = s->key.untrusted_since_ms = 0;
-		s->grant.nonce = 0;
 		s->try_over = true;
 		return 0;
 	case REQUEST_RELEASE:

@@ -152,6 +152,36 @@ server_may_have_ours(const struct server *s)
 	return s->key.state != KEY_NONE || s->queue.maybe;
 }
 
+/*
+ * The server granted a request sent at sent_ms, for length_ms if the grant came
+ * with the wake, else 0.  Whether that counts, v_i, is another question.
+ */
+static inline void
+server_win_key(struct server *s, int64_t sent_ms, int64_t length_ms)
+{
+	if (s->key.state != KEY_OURS)
+		s->key.granted_ms = clock_now_ms();
+	s->key.state = KEY_OURS;
+	s->key.confirmed_ms = sent_ms;
+	s->grant.length_ms = length_ms;
+	s->replicas = 0;
+	s->vote = VOTE_GRANTED;
+	s->view.reason = REASON_BUSY; /* drops an earlier reason */
+}
+
+/*
+ * Our key on the server counts no more.  It is gone, or may still be there: a
+ * release of it is under way, or the server was not reached.
+ */
+static inline void
+server_lose_key(struct server *s, enum key_state left)
+{
+	if (left < s->key.state)
+		s->key.state = left;
+	s->valid_ms = s->key.untrusted_since_ms = 0;
+	s->grant.nonce = s->grant.length_ms = 0;
+}
+
 /* Whether its last reply was a vote. */
 static inline bool
 server_has_voted(const struct server *s)
