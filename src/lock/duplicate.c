@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "lock/lock.h"
+#include "lock/server_key.h"
 #include "protocol/lease.h"
 
 static bool
@@ -85,10 +86,7 @@ static void
 take_vote(const struct lock *l, struct server *s, int64_t now)
 {
 	warn_once(l, s);
-	if (l->intent.phase == PHASE_HOLD && s->key.untrusted_since_ms == 0)
-		s->key.untrusted_since_ms = now;
-	else if (l->intent.phase == PHASE_ACQUIRE)
-		s->vote = VOTE_PENDING;
+	server_key_duplicate(s);
 	/* It would take wakes from the first. */
 	if (s->in_flight.kind == REQUEST_WAIT)
 		s->in_flight.give_up_ms = now;
@@ -110,8 +108,7 @@ lock_find_first(struct lock *l, struct server *s)
 			continue;
 		if (s->first == NULL || precedes(other, s->first, now))
 			s->first = other;
-		if (other->valid_ms > s->key.barred_ms)
-			s->key.barred_ms = other->valid_ms;
+		server_key_barred(s, other->valid_ms);
 	}
 	if (s->first != NULL && !is_mistake(l, s))
 		take_vote(l, s, now);

@@ -9,12 +9,6 @@
 #include "protocol/lease.h"
 #include "protocol/lock_state.h"
 
-struct grant {
-	int64_t nonce;
-	int64_t fence;
-	int64_t length_ms;
-};
-
 bool
 grant_is_possible(const struct server *s)
 {
@@ -45,6 +39,12 @@ grant_expect(struct server *s, int64_t sent_ms)
 		return;
 	s->grant.nonce = s->grant.sent_nonce;
 	s->grant.sent_ms = sent_ms;
+}
+
+void
+grant_forget(struct server *s)
+{
+	s->grant.nonce = 0;
 }
 
 /*
@@ -80,49 +80,30 @@ grant_parse(struct grant *g, const char *text, size_t len)
 }
 
 bool
-grant_take(struct server *s, const char *element, size_t len)
+grant_take(struct server *s, const char *element, size_t len, struct grant *g)
 {
-	int64_t now = clock_now_ms(), nonce = s->grant.nonce, valid_ms;
-	struct grant g;
+	int64_t nonce = s->grant.nonce;
 
 	s->grant.nonce = 0;
 	if (nonce == 0 || element == NULL || !grant_is_possible(s) ||
 	    !server_past_restart_grace(s) ||
-	    grant_parse(&g, element, len) == -1 || g.nonce != nonce)
+	    grant_parse(g, element, len) == -1 || g->nonce != nonce)
 		return false;
-	if (g.length_ms > s->intent->ttl_ms)
-		g.length_ms = s->intent->ttl_ms;
-	valid_ms = s->grant.sent_ms + lease_valid_ms(g.length_ms);
-	if (valid_ms - now < lease_start_ms(g.length_ms))
+	if (g->length_ms > s->intent->ttl_ms)
+		g->length_ms = s->intent->ttl_ms;
+	g->sent_ms = s->grant.sent_ms;
+	g->valid_ms = g->sent_ms + lease_valid_ms(g->length_ms);
+	if (g->valid_ms - clock_now_ms() < lease_start_ms(g->length_ms))
 		return false;
-	server_win_key(s, s->grant.sent_ms, g.length_ms);
-	s->key.untrusted_since_ms = 0;
-	s->queue.maybe = true;
-	s->queue.waiter_ahead = false;
-	s->recorded = false;
-	s->fence = g.fence;
-	s->slot = 1;
-	s->valid_ms = valid_ms;
-	/*
-	 * The confirmation leaves the queue, so it is due as soon as the lock
-	 * is held.
-	 */
-	s->pace.next_ms = now + lease_retry_ms(g.length_ms);
 	info("%s: %s: granted with the wake for %" PRId64 "ms, to be confirmed",
-	    s->intent->name, s->conn.address.text, g.length_ms);
+	    s->intent->name, s->conn.address.text, g->length_ms);
 	return true;
-}
-
-void
-grant_drop(struct server *s)
-{
-	server_lose_key(s, KEY_MAYBE);
 }
 
 int64_t
 grant_give_up_ms(const struct server *s, int64_t now)
 {
-	int64_t length_ms = s->grant.length_ms;
+	int64_t length_ms = s->key.unconfirmed_ms;
 	int64_t left_ms = s->valid_ms - lease_margin_ms(s->intent->ttl_ms) -
 	    lease_retry_ms(length_ms) - now;
 	int64_t ms = left_ms > 4 ? left_ms / 4 : 1;

@@ -20,6 +20,14 @@
 
 #include "lock/server_state.h"
 
+struct grant {
+	int64_t nonce;
+	int64_t fence;
+	int64_t length_ms; /* L */
+	int64_t sent_ms;   /* when the acquire with the nonce was sent */
+	int64_t valid_ms;  /* v */
+};
+
 /*
  * Whether s can take such a grant: it is the only server, of an exclusive lock,
  * the last that the run waits for, without --replicas or --once-per.
@@ -38,15 +46,16 @@ int64_t grant_new_nonce(struct server *);
  */
 void grant_expect(struct server *, int64_t sent_ms);
 
-/*
- * Takes the element of the wake list, len bytes.  Returns whether it is a
- * grant, and then sets v_i, the fence and the vote; otherwise we have to send
- * an acquire.  Either way the nonce is used up.
- */
-bool grant_take(struct server *, const char *element, size_t len);
+/* No grant is expected any more: the value or the connection is another one. */
+void grant_forget(struct server *);
 
-/* Gives up a grant under which nothing was started. */
-void grant_drop(struct server *);
+/*
+ * Reads the element of the wake list, len bytes.  Returns whether it is a grant
+ * that counts, and then fills it; otherwise we have to send an acquire.  Either
+ * way the nonce is used up.
+ */
+bool
+grant_take(struct server *, const char *element, size_t len, struct grant *);
 
 /*
  * Returns when to give up a confirmation that is sent now: after a quarter of

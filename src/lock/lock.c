@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "lock/grant.h"
 #include "lock/lock.h"
+#include "lock/server_key.h"
 #include "protocol/quorum.h"
 
 #define STRAGGLE_MS 50  /* extra time for a release on a server that replied */
@@ -153,7 +153,7 @@ lock_fence(const struct lock *l)
 int64_t
 lock_grant_ms(const struct lock *l)
 {
-	return l->intent.nservers == 1 ? l->servers[0].grant.length_ms : 0;
+	return l->intent.nservers == 1 ? l->servers[0].key.unconfirmed_ms : 0;
 }
 
 void
@@ -161,7 +161,7 @@ lock_drop_grant(struct lock *l)
 {
 	l->intent.phase = PHASE_ACQUIRE;
 	l->intent.held = false;
-	grant_drop(&l->servers[0]);
+	server_key_lost(&l->servers[0], KEY_MAYBE);
 	server_ask_anew(&l->servers[0]);
 }
 

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "lock/grant.h"
 #include "lock/server.h"
+#include "lock/server_key.h"
 #include "lock/server_send.h"
 #include "protocol/lease.h"
 
@@ -110,7 +111,7 @@ give_back(struct server *s, bool leave)
 	s->in_flight.first_sent_ms = 0;
 	s->in_flight.give_up_ms =
 	    CLOCK_NEVER; /* the next request gets its own */
-	server_lose_key(s, KEY_NONE);
+	server_key_lost(s, KEY_NONE);
 	s->try++;
 }
 
@@ -123,7 +124,7 @@ server_hasten(struct server *s)
 void
 server_ask_anew(struct server *s)
 {
-	s->vote = VOTE_PENDING;
+	server_key_pending(s);
 	server_hasten(s);
 }
 
@@ -132,7 +133,7 @@ server_restart(struct server *s)
 {
 	if (s->conn.state == CONN_READY)
 		give_back(s, false);
-	server_lose_key(s, KEY_MAYBE);
+	server_key_lost(s, KEY_MAYBE);
 	s->try++;
 	server_ask_anew(s);
 }
@@ -143,10 +144,7 @@ server_yield(struct server *s)
 	if (s->conn.state != CONN_READY)
 		return; /* it gets a request when it is back */
 	give_back(s, false);
-	s->vote = VOTE_REFUSED;
-	s->view.taken = false;
-	s->view.reason = REASON_BUSY;
-	s->queue.waiter_ahead = false;
+	server_key_yielded(s);
 	s->pace.next_ms = clock_now_ms() + clock_jitter(POLL_MS);
 }
 
@@ -155,9 +153,9 @@ static void
 note_failure(struct server *s, const char *why)
 {
 	if (s->intent->phase == PHASE_HOLD)
-		server_failed(s, VOTE_UNAVAILABLE, why);
+		server_key_failed(s, VOTE_UNAVAILABLE, why);
 	else
-		conn_explain(&s->conn, why, s->why);
+		server_key_explain(s, why);
 }
 
 /* Returns until when to wait for the reply to a request sent at sent_ms. */
@@ -167,7 +165,7 @@ answer_end_ms(const struct server *s, int64_t sent_ms)
 	const struct intent *l = s->intent;
 	bool text = s->in_flight.first_sent_ms != 0;
 
-	if (s->grant.length_ms != 0 && l->phase == PHASE_HOLD)
+	if (s->key.unconfirmed_ms != 0 && l->phase == PHASE_HOLD)
 		return grant_give_up_ms(s, sent_ms);
 	return sent_ms +
 	    (text && l->phase == PHASE_ACQUIRE ? TEXT_TIMEOUTS : 1) *
@@ -233,7 +231,7 @@ server_unanswered(struct server *s)
 		if (l->phase != PHASE_HOLD && l->wait_end_ms == 0 &&
 		    (s->conn.good || s->conn.topology.untried == 0)) {
 			if (s->vote == VOTE_PENDING)
-				server_failed(s, VOTE_UNAVAILABLE, why);
+				server_key_failed(s, VOTE_UNAVAILABLE, why);
 			s->in_flight.give_up_ms = CLOCK_NEVER;
 			return;
 		}
@@ -254,7 +252,7 @@ reopen_after_ms(const struct server *s)
 {
 	int64_t ttl_ms = s->intent->ttl_ms;
 	int64_t retry_ms = lease_retry_ms(
-	    s->grant.length_ms != 0 ? s->grant.length_ms : ttl_ms);
+	    s->key.unconfirmed_ms != 0 ? s->key.unconfirmed_ms : ttl_ms);
 
 	if (s->conn.failure == REPLY_DENIED)
 		return lease_renewal_ms(ttl_ms);
@@ -276,11 +274,11 @@ server_down(struct server *s, int64_t now)
 	if (s->in_flight.kind != REQUEST_WAIT)
 		note_failure(s, n->why);
 	if (s->in_flight.kind == REQUEST_ACQUIRE && n->established)
-		server_may_hold(s);
+		server_key_may_hold(s);
 	/* WAIT covers only the writes on its own connection. */
 	if (l->replicas > 0 && l->phase == PHASE_ACQUIRE &&
 	    s->vote == VOTE_GRANTED)
-		s->vote = VOTE_PENDING;
+		server_key_pending(s);
 	s->in_flight.kind = REQUEST_NONE;
 	s->in_flight.give_up_ms = CLOCK_NEVER;
 	/*
@@ -296,7 +294,7 @@ server_down(struct server *s, int64_t now)
 	    (l->phase == PHASE_RELEASE && s->queue.maybe))
 		s->pace.next_ms = now + clock_jitter(RETRY_MS);
 	else {
-		server_failed(s,
+		server_key_failed(s,
 		    n->failure == REPLY_DENIED ? VOTE_FORBIDDEN :
 						 VOTE_UNAVAILABLE,
 		    n->why);
@@ -319,7 +317,7 @@ connected_end_ms(const struct server *s, int untried, int64_t now)
 void
 server_open(struct server *s, int64_t now)
 {
-	s->grant.nonce = 0; /* the nonce holds only for one connection */
+	grant_forget(s); /* the nonce holds only for one connection */
 	s->in_flight.first_sent_ms = 0;
 	s->in_flight.give_up_ms =
 	    connected_end_ms(s, s->conn.topology.untried, now);
@@ -522,7 +520,7 @@ server_begin_release(struct server *s, int64_t now)
 {
 	if (s->in_flight.kind == REQUEST_ACQUIRE) {
 		if (conn_connected(&s->conn) || server_may_have_ours(s))
-			server_may_hold(s);
+			server_key_may_hold(s);
 		else
 			conn_close(&s->conn, s->why[0] != '\0' ? s->why : NULL);
 	} else if (s->in_flight.kind == REQUEST_WAIT ||
@@ -534,7 +532,7 @@ server_begin_release(struct server *s, int64_t now)
 	s->pace.next_ms = now;
 	s->release.sent = s->release.first = 0;
 	s->release.second_ms = 0;
-	s->release.vote = VOTE_PENDING;
+	server_key_pending(s);
 	if (first_releases(s))
 		return false;
 	if (server_may_have_ours(s))
@@ -553,17 +551,11 @@ server_again(struct server *s)
 		conn_close(&s->conn, NULL);
 	}
 	s->try++;
-	server_lose_key(s, KEY_MAYBE);
-	s->vote = s->release.vote = VOTE_PENDING;
-	s->in_flight.heals = s->queue.sent_ticket = s->recorded =
-	    s->queue.waiter_ahead = false;
-	s->key.confirmed_ms = s->key.granted_ms = s->key.barred_ms = 0;
+	server_key_again(s);
+	s->in_flight.heals = s->queue.sent_ticket = false;
 	s->pace.block_ms = s->pace.poll_ms = s->pace.next_ms = 0;
-	s->fence = 0;
-	s->slot = 0;
-	s->replicas = s->release.sent = 0;
+	s->release.sent = 0;
 	s->numbers.odd = NULL;
 	s->in_flight.give_up_ms = CLOCK_NEVER;
 	s->in_flight.first_sent_ms = 0;
-	s->why[0] = '\0';
 }

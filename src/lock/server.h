@@ -66,12 +66,8 @@ void server_again(struct server *);
 
 /*
  * In server_reply.c. server_reply_cb() is the callback of the connection; it
- * judges a reply, unless the request no longer matters. server_failed() records
- * that the request has failed, and why; server_may_hold() that an acquire has
- * reached the server, or may have.
+ * judges a reply, unless the request no longer matters.
  */
 void server_reply_cb(void *arg, const struct reply *a);
-void server_failed(struct server *, enum vote, const char *why);
-void server_may_hold(struct server *);
 
 #endif

@@ -5,29 +5,19 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "lock/server.h"
 #include "lock/server_error.h"
+#include "lock/server_key.h"
 #include "protocol/lease.h"
 #include "redis/error.h"
 
 #define WAIT_RETRY_MS 500 /* from an error to the next request of a waiter */
-
-void
-server_failed(struct server *s, enum vote vote, const char *why)
-{
-	if (s->intent->phase == PHASE_RELEASE)
-		s->release.vote = vote;
-	else
-		s->vote = vote;
-	conn_explain(&s->conn, why, s->why);
-}
 
 int64_t
 server_retry_after_ms(const struct server *s)
 {
 	const struct intent *l = s->intent;
 	int64_t retry_ms = lease_retry_ms(
-	    s->grant.length_ms != 0 ? s->grant.length_ms : l->ttl_ms);
+	    s->key.unconfirmed_ms != 0 ? s->key.unconfirmed_ms : l->ttl_ms);
 
 	return l->phase == PHASE_ACQUIRE && retry_ms > WAIT_RETRY_MS ?
 	    WAIT_RETRY_MS :
@@ -37,16 +27,8 @@ server_retry_after_ms(const struct server *s)
 void
 server_malformed(struct server *s, const struct reply *a)
 {
-	server_failed(s, VOTE_UNAVAILABLE, "malformed reply");
+	server_key_failed(s, VOTE_UNAVAILABLE, "malformed reply");
 	s->pace.next_ms = a->sent_ms + server_retry_after_ms(s);
-}
-
-void
-server_may_hold(struct server *s)
-{
-	if (s->key.state == KEY_NONE)
-		s->key.state = KEY_MAYBE;
-	s->queue.maybe = s->queue.maybe || server_queues(s);
 }
 
 /*
@@ -68,9 +50,9 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 	if (kind == REQUEST_RELEASE)
 		s->release.sent--;
 	else if (s->in_flight.starts)
-		s->recorded = false;
+		server_key_recorded(s, false);
 	if (moving)
-		conn_explain(&s->conn, a->text, s->why);
+		server_key_explain(s, a->text);
 	s->pace.next_ms = now + (moving ? clock_jitter(POLL_MS) : 0);
 	if (moving)
 		return true;
@@ -91,15 +73,13 @@ server_take_error(
 	if (tries_again(s, kind, a))
 		return;
 	s->in_flight.first_sent_ms = 0;
-	server_failed(s,
+	server_key_failed(s,
 	    a->kind == REPLY_DENIED ? VOTE_FORBIDDEN : VOTE_UNAVAILABLE,
 	    a->text);
 	s->pace.next_ms = a->sent_ms + server_retry_after_ms(s);
 	/* A script may fail after its first write. */
 	if (kind == REQUEST_ACQUIRE)
-		server_may_hold(s);
-	else if (kind == REQUEST_RELEASE) {
-		s->key.state = KEY_NONE;
-		s->queue.maybe = false;
-	}
+		server_key_may_hold(s);
+	else if (kind == REQUEST_RELEASE)
+		server_key_gone(s);
 }

@@ -13,6 +13,7 @@
 #include "lock/grant.h"
 #include "lock/server.h"
 #include "lock/server_error.h"
+#include "lock/server_key.h"
 #include "protocol/lease.h"
 #include "protocol/lock_state.h"
 #include "redis/error.h"
@@ -29,48 +30,19 @@
 #define FOREIGN_MS      25 /* first interval under a holder that wakes nobody */
 #define FOREIGN_MAX_MS  250
 
-/*
- * Whether the server's grant counts.  Not if another address has the server's
- * vote.  Not if we set the key on a server that may have forgotten another
- * holder.  Not if we set it while the lock was held, until a majority is known
- * to have kept its keys past that moment.
- */
-static bool
-vote_trusted(const struct server *s)
-{
-	if (s->first != NULL || s->key.barred_ms > clock_now_ms())
-		return false;
-	return s->key.untrusted_since_ms == 0 ||
-	    (server_past_restart_grace(s) &&
-		(s->intent->phase == PHASE_ACQUIRE ||
-		    s->intent->confirmed_ms > s->key.untrusted_since_ms));
-}
-
-/*
- * Granted.  The lease runs from when the request was sent, not from the reply.
- */
 static void
-server_granted(struct server *s, const struct reply *a)
+server_granted(struct server *s, const struct reply *a, int64_t fence, int slot)
 {
 	const struct intent *l = s->intent;
 	int64_t now = clock_now_ms();
 
-	server_win_key(s, a->sent_ms, 0);
+	server_key_won(s, a->sent_ms, fence, slot);
 	s->pace.next_ms = l->phase == PHASE_ACQUIRE && l->contest ?
 	    now + clock_jitter(POLL_MS) :
 	    a->sent_ms +
 		(s->key.untrusted_since_ms == 0 ? lease_renewal_ms(l->ttl_ms) :
 						  lease_retry_ms(l->ttl_ms));
-	/* Once D has passed, no later reply brings the lock back. */
-	if ((l->phase == PHASE_HOLD && now >= l->deadline_ms) ||
-	    !vote_trusted(s))
-		return;
-	if (s->key.untrusted_since_ms != 0)
-		info("%s: %s: vote counts now", l->name, s->conn.address.text);
-	s->key.untrusted_since_ms = 0;
-	s->valid_ms = a->sent_ms + lease_valid_ms(l->ttl_ms);
-	memcpy(s->key.run_id, s->conn.info.run_id, sizeof(s->key.run_id));
-	s->key.born_ms = s->conn.info.born_ms;
+	server_key_trust(s, a->sent_ms);
 }
 
 /*
@@ -133,8 +105,7 @@ server_refused(struct server *s, const struct reply *a)
 	if (s->key.state == KEY_OURS)
 		info("%s: %s: lock lost on this server", l->name,
 		    s->conn.address.text);
-	server_lose_key(s, KEY_NONE);
-	s->vote = VOTE_REFUSED;
+	server_key_refused(s, KEY_NONE);
 	if (l->phase == PHASE_ACQUIRE)
 		await_turn(s);
 	else if (!s->in_flight.heals && !s->view.taken && s->first == NULL)
@@ -156,7 +127,7 @@ reject_young_vote(struct server *s)
 	if (s->conn.info.born_ms == 0) {
 		error_copy(why + strlen(why), sizeof(why) - strlen(why),
 		    s->conn.info.error);
-		server_failed(s, VOTE_FORBIDDEN, why);
+		server_key_failed(s, VOTE_FORBIDDEN, why);
 		return;
 	}
 	snprintf(why, sizeof(why),
@@ -164,7 +135,7 @@ reject_young_vote(struct server *s)
 	    "another %s (--restart-grace)",
 	    duration_format(age_ms, age),
 	    duration_format(s->intent->grace_ms + 1000 - age_ms, left));
-	server_failed(s, VOTE_UNAVAILABLE, why);
+	server_key_failed(s, VOTE_UNAVAILABLE, why);
 }
 
 /*
@@ -190,13 +161,7 @@ read_state(struct server *s, const struct reply *a, struct lock_state *st)
 		return -1;
 	if (st->granted)
 		return 0;
-	/* A --break that a renewal reported stays known after healing. */
-	if (st->broken_by[0] == '\0')
-		memcpy(st->broken_by, s->view.broken_by, sizeof(st->broken_by));
-	/* Only the refusal that gave us the ticket has it. */
-	if (st->last_ms == 0)
-		st->last_ms = s->view.last_ms;
-	s->view = *st;
+	server_key_viewed(s, st);
 	return 0;
 }
 
@@ -209,7 +174,7 @@ acquire_answered(struct server *s, const struct reply *a)
 	bool first = !server_may_have_ours(s);
 	struct lock_state st;
 
-	server_may_hold(s);
+	server_key_may_hold(s);
 	if (read_state(s, a, &st) == -1 ||
 	    (st.granted && (st.fence == 0 || !slot_fits(l, st.slot)))) {
 		server_malformed(s, a);
@@ -217,21 +182,19 @@ acquire_answered(struct server *s, const struct reply *a)
 	}
 	/* Our clock is the common reference for comparing server clocks. */
 	s->numbers.ahead_us = st.now_us - a->sent_ms * 1000;
-	s->queue.waiter_ahead = st.ahead;
+	server_key_ahead(s, st.ahead);
 	if (!st.granted) {
 		server_refused(s, a);
 		grant_expect(s, a->sent_ms);
 		if (first && st.reason == REASON_RAN)
-			s->queue.maybe = false;
+			server_key_unqueued(s);
 		return;
 	}
-	s->fence = st.fence;
 	if (l->nservers == 1)
-		s->queue.maybe = false;
-	s->slot = st.slot;
+		server_key_unqueued(s);
 	if (!server_past_restart_grace(s) || (made && s->in_flight.heals))
-		s->key.untrusted_since_ms = clock_now_ms();
-	server_granted(s, a);
+		server_key_distrusted(s);
+	server_granted(s, a, st.fence, st.slot);
 	if (l->phase == PHASE_ACQUIRE && !server_past_restart_grace(s))
 		reject_young_vote(s);
 }
@@ -242,9 +205,18 @@ wait_answered(struct server *s, const struct reply *a)
 {
 	size_t len = 0;
 	const char *element = reply_string(a, 1, &len);
+	struct grant g;
 
-	if (!grant_take(s, element, len))
+	if (!grant_take(s, element, len, &g)) {
 		s->pace.next_ms = 0;
+		return;
+	}
+	server_key_passed_on(s, &g);
+	/*
+	 * The confirmation leaves the queue, so it is due as soon as the lock
+	 * is held.
+	 */
+	s->pace.next_ms = clock_now_ms() + lease_retry_ms(g.length_ms);
 }
 
 static void
@@ -256,9 +228,9 @@ renew_answered(struct server *s, const struct reply *a)
 	if (read_state(s, a, &st) == -1 || (st.granted && st.fence == 0))
 		server_malformed(s, a);
 	else if (st.granted) {
-		s->fence = st.fence;
-		s->queue.maybe = s->queue.maybe && !s->in_flight.leaves;
-		server_granted(s, a);
+		if (s->in_flight.leaves)
+			server_key_unqueued(s);
+		server_granted(s, a, st.fence, s->slot);
 		info("%s: %s: renewed in %" PRId64 "ms", s->intent->name,
 		    s->conn.address.text, clock_now_ms() - a->sent_ms);
 	} else
@@ -286,7 +258,7 @@ ran_answered(struct server *s, const struct reply *a)
 		return;
 	}
 	if (!st.granted && s->first == NULL)
-		s->view = st;
+		server_key_viewed(s, &st);
 }
 
 /* With too few replicas the server has no vote; a waiter sends WAIT again. */
@@ -300,7 +272,7 @@ replicas_answered(struct server *s, const struct reply *a)
 		server_malformed(s, a);
 		return;
 	}
-	s->replicas = (int)reply_number(a);
+	server_key_replicated(s, (int)reply_number(a));
 	if (s->replicas >= l->replicas)
 		return;
 	snprintf(why, sizeof(why),
@@ -308,7 +280,7 @@ replicas_answered(struct server *s, const struct reply *a)
 	    "(--replicas)",
 	    s->replicas, l->replicas,
 	    duration_format((l->node_timeout_ms + 1) / 2, text));
-	server_failed(s, VOTE_UNAVAILABLE, why);
+	server_key_failed(s, VOTE_UNAVAILABLE, why);
 	s->pace.next_ms = clock_now_ms() + server_retry_after_ms(s);
 }
 
@@ -319,22 +291,18 @@ release_answered(struct server *s, const struct reply *a)
 
 	/* Without COMMAND, or only in the queue, there is nothing to lose. */
 	if (s->key.state == KEY_NONE || !s->intent->held)
-		s->release.vote = VOTE_GRANTED;
+		server_key_released(s, VOTE_GRANTED, NULL);
 	else if (read_state(s, a, &st) == -1)
 		server_malformed(s, a);
 	else if (st.granted)
-		s->release.vote = VOTE_GRANTED;
-	else if (s->release.sent > 1) {
+		server_key_released(s, VOTE_GRANTED, NULL);
+	else if (s->release.sent > 1)
 		/* One before it may have come in time, or none. */
-		s->release.vote = VOTE_UNAVAILABLE;
-		snprintf(s->why, sizeof(s->why),
+		server_key_released(s, VOTE_UNAVAILABLE,
 		    "the release had to be sent again, and the lock was gone");
-	} else {
-		s->release.vote = VOTE_REFUSED;
-		s->valid_ms = 0;
-	}
-	s->key.state = KEY_NONE;
-	s->queue.maybe = false;
+	else
+		server_key_released(s, VOTE_REFUSED, NULL);
+	server_key_gone(s);
 }
 
 /*
@@ -370,8 +338,8 @@ take_answer(struct server *s, enum request_kind kind, const struct reply *reply)
 		ran_answered(s, a);
 		break;
 	case REQUEST_LEAVE:
-		server_lose_key(s, KEY_NONE);
-		s->queue.maybe = false;
+		server_key_lost(s, KEY_NONE);
+		server_key_gone(s);
 		break;
 	case REQUEST_RELEASE:
 		release_answered(s, a);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "lock/grant.h"
+#include "lock/server_key.h"
 #include "lock/server_send.h"
 #include "protocol/key.h"
 #include "scripts.h"
@@ -202,7 +203,7 @@ send_acquire(struct server *s)
 	s->in_flight.starts = starts_run(s);
 	if (s->in_flight.starts) {
 		record(l, "", start);
-		s->recorded = true;
+		server_key_recorded(s, true);
 	}
 	if (send_script(s, "acquire", 10, args) == -1)
 		return -1;
@@ -231,7 +232,7 @@ send_renew(struct server *s)
 {
 	const struct intent *l = s->intent;
 	char ttl[24], fence[24], start[RECORD] = "";
-	bool granted = s->grant.length_ms != 0;
+	bool granted = s->key.unconfirmed_ms != 0;
 	bool starts =
 	    l->started && (granted || !s->recorded) && s->first == NULL;
 	const char *const args[] = { ttl, fence, start, granted ? "1" : "0" };
@@ -244,7 +245,8 @@ send_renew(struct server *s)
 	if ((s->in_flight.leaves ? send_script(s, "confirm", 4, args) :
 				   send_script(s, "renew", 3, args)) == -1)
 		return -1;
-	s->recorded = s->recorded || starts;
+	if (starts)
+		server_key_recorded(s, true);
 	return 0;
 }
 
@@ -273,8 +275,7 @@ server_send(struct server *s, enum request_kind kind)
 		 * A vote that we give back is no vote any more, even before the
 		 * reply.
 		 */
-		server_lose_key(s, KEY_MAYBE);
-		s->vote = VOTE_REFUSED;
+		server_key_refused(s, KEY_MAYBE);
 		s->try_over = true;
 		return 0;
 	case REQUEST_RELEASE:

@@ -100,6 +100,8 @@ struct server {
 		int64_t
 		    untrusted_since_ms; /* but our key is there; 0: trusted */
 		int64_t barred_ms; /* not counted before, see duplicate.c */
+		/* The length of a grant with the wake; 0: it is confirmed. */
+		int64_t unconfirmed_ms;
 		char run_id[INFO_RUN_ID]; /* of the server that granted v_i */
 		int64_t born_ms;          /* when that had started */
 	} key;
@@ -127,8 +129,7 @@ struct server {
 		int64_t sent_nonce; /* in the last acquire; nonces only grow */
 		int64_t nonce;      /* in our beat; 0: used up */
 		int64_t sent_ms; /* when the acquire with the nonce was sent */
-		int64_t length_ms; /* of an unconfirmed grant; 0: none */
-	} grant;                   /* see grant.h */
+	} grant;                 /* see grant.h */
 	/* The address of the same server that has its vote; NULL: this one. */
 	const struct server *first;
 	int64_t sent_ms;    /* when the last answered request was sent */
@@ -150,36 +151,6 @@ static inline bool
 server_may_have_ours(const struct server *s)
 {
 	return s->key.state != KEY_NONE || s->queue.maybe;
-}
-
-/*
- * The server granted a request sent at sent_ms, for length_ms if the grant came
- * with the wake, else 0.  Whether that counts, v_i, is another question.
- */
-static inline void
-server_win_key(struct server *s, int64_t sent_ms, int64_t length_ms)
-{
-	if (s->key.state != KEY_OURS)
-		s->key.granted_ms = clock_now_ms();
-	s->key.state = KEY_OURS;
-	s->key.confirmed_ms = sent_ms;
-	s->grant.length_ms = length_ms;
-	s->replicas = 0;
-	s->vote = VOTE_GRANTED;
-	s->view.reason = REASON_BUSY; /* drops an earlier reason */
-}
-
-/*
- * Our key on the server counts no more.  It is gone, or may still be there: a
- * release of it is under way, or the server was not reached.
- */
-static inline void
-server_lose_key(struct server *s, enum key_state left)
-{
-	if (left < s->key.state)
-		s->key.state = left;
-	s->valid_ms = s->key.untrusted_since_ms = 0;
-	s->grant.nonce = s->grant.length_ms = 0;
 }
 
 /* Whether its last reply was a vote. */

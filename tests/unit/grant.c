@@ -109,6 +109,7 @@ who_takes_them(void)
 {
 	struct server *s;
 	struct intent *l = &world.lock.intent;
+	struct grant g;
 
 	begin(1, 60000, 3000);
 	s = &world.lock.servers[0];
@@ -136,10 +137,10 @@ who_takes_them(void)
 	s->grant.sent_ms = clock_now_ms();
 	l->phase = PHASE_HOLD;
 	CHECK(!grant_is_possible(s));
-	CHECK(!grant_take(s, "1 1000 5000", 11));
+	CHECK(!grant_take(s, "1 1000 5000", 11, &g));
 	l->phase = PHASE_ACQUIRE;
 	SAME_INT(s->grant.nonce, 0); /* it was for one reply */
-	CHECK(!grant_take(s, "1 1000 5000", 11));
+	CHECK(!grant_take(s, "1 1000 5000", 11, &g));
 	end();
 }
 
