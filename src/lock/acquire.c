@@ -3,6 +3,7 @@
  * decision.
  */
 #include "base/clock.h"
+#include "lock/server_next.h"
 #include "lock/votes.h"
 #include "protocol/lock_state.h"
 
@@ -28,7 +29,7 @@ take_ticket(struct lock *l, int64_t now)
 		 * A single server has us in its queue with that ticket already.
 		 */
 		if (l->intent.quorum > 1 && server_has_voted(s))
-			server_hasten(s);
+			server_next_now(s);
 	}
 }
 
@@ -128,7 +129,7 @@ write_fence(struct lock *l)
 
 		if (server_vote(s) == VOTE_GRANTED &&
 		    s->fence != l->intent.fence && s->conn.state == CONN_READY)
-			server_hasten(s);
+			server_next_now(s);
 	}
 }
 
@@ -148,7 +149,7 @@ ask_replicas(struct lock *l, int64_t now)
 		if (server_vote(s) == VOTE_GRANTED &&
 		    s->fence == l->intent.fence &&
 		    s->replicas < l->intent.replicas)
-			server_hasten(s);
+			server_next_now(s);
 	}
 }
 
@@ -192,7 +193,7 @@ update_no_quorum(struct lock *l, bool no_quorum)
 		if ((changed && server_has_voted(s)) ||
 		    (no_quorum && s->vote == VOTE_GRANTED &&
 			s->conn.state == CONN_READY))
-			server_hasten(s);
+			server_next_now(s);
 	}
 }
 
@@ -214,7 +215,7 @@ ask_again(struct lock *l, const struct tally *t, int64_t now)
 		if (s->vote != VOTE_GRANTED || s->sent_ms >= now)
 			continue;
 		if (t->waits)
-			server_hasten(s);
+			server_next_now(s);
 		else
 			server_ask_anew(s);
 	}

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "lock/lock.h"
 #include "lock/server_key.h"
+#include "lock/server_next.h"
 #include "protocol/quorum.h"
 
 #define STRAGGLE_MS 50  /* extra time for a release on a server that replied */
@@ -209,7 +210,7 @@ lock_renew(struct lock *l)
 	for (int i = 0; i < l->intent.nservers && l->intent.phase == PHASE_HOLD;
 	     i++)
 		if (l->servers[i].key.state == KEY_OURS)
-			server_hasten(&l->servers[i]);
+			server_next_now(&l->servers[i]);
 }
 
 void
@@ -307,7 +308,7 @@ lock_begin_release(struct lock *l, int64_t cooldown_ms, const char *end_record)
 		 * Without COMMAND, servers that were silent so far are not
 		 * waited for.
 		 */
-		if (server_begin_release(s, now) &&
+		if (server_begin_release(s) &&
 		    (l->intent.held || s->link.replied))
 			l->release.expected++;
 	}

@@ -17,13 +17,9 @@
 #include "lock/grant.h"
 #include "lock/server.h"
 #include "lock/server_key.h"
+#include "lock/server_next.h"
 #include "lock/server_send.h"
 #include "protocol/lease.h"
-
-#define REOPEN_MS 200 /* between tries to connect to a server that is down */
-#define RETRY_MS  10  /* from an interrupted acquire to its retry */
-#define PACE_MS   20  /* average time between requests to a server */
-#define BURST     16  /* requests allowed without a pause */
 
 void
 server_init(struct server *s, const struct intent *intent,
@@ -40,68 +36,6 @@ server_init(struct server *s, const struct intent *intent,
 	s->conn.ask_info = intent->nservers > 1 || intent->grace_ms > 0;
 }
 
-/*
- * Whether another address releases the lock on this server.  The second release
- * would not find the key.  Of a lock that was not held an acquire may be on its
- * way at each of them.
- */
-static bool
-first_releases(const struct server *s)
-{
-	return s->first != NULL && s->intent->held;
-}
-
-/* Returns the kind of request that the lease requires now. */
-static enum request_kind
-wanted_kind(const struct server *s, int64_t now)
-{
-	const struct intent *l = s->intent;
-	bool answered = server_has_voted(s);
-
-	switch (l->phase) {
-	case PHASE_ACQUIRE:
-		if (!l->begun)
-			return REQUEST_NONE;
-		/* The connection must be in use, to show when it breaks. */
-		if (s->first != NULL)
-			return REQUEST_RAN;
-		if (l->no_quorum && answered && !server_names_success(s))
-			return server_may_have_ours(s) ? REQUEST_LEAVE :
-			    l->asks_ran                ? REQUEST_RAN :
-							 REQUEST_NONE;
-		/* A renewal raises the server's counter to our fence. */
-		if (s->vote == VOTE_GRANTED && s->fence < l->fence)
-			return REQUEST_RENEW;
-		if (s->vote == VOTE_GRANTED && l->replicating)
-			return s->replicas < l->replicas ? REQUEST_REPLICAS :
-							   REQUEST_NONE;
-		return s->vote == VOTE_PENDING ||
-			(l->ticket != 0 && answered) || now < l->wait_end_ms ?
-		    REQUEST_ACQUIRE :
-		    REQUEST_NONE;
-	case PHASE_HOLD:
-		/*
-		 * Another address has the key there.  A renewal neither creates
-		 * nor replaces it.
-		 */
-		if (s->key.state == KEY_OURS || s->first != NULL)
-			return REQUEST_RENEW;
-		if (s->queue.maybe && s->vote == VOTE_REFUSED)
-			return REQUEST_LEAVE;
-		/*
-		 * A vote that comes late, or a missing key.  Only while the
-		 * lock is held without this server, because otherwise it would
-		 * hide that another run held the lock in between.
-		 */
-		return now < l->deadline_ms ? REQUEST_ACQUIRE : REQUEST_NONE;
-	case PHASE_RELEASE:
-		return server_may_have_ours(s) && !first_releases(s) ?
-		    REQUEST_RELEASE :
-		    REQUEST_NONE;
-	}
-	return REQUEST_NONE;
-}
-
 /* Releases the attempt on this server; the next one has a new value. */
 static void
 give_back(struct server *s, bool leave)
@@ -116,16 +50,10 @@ give_back(struct server *s, bool leave)
 }
 
 void
-server_hasten(struct server *s)
-{
-	s->pace.next_ms = clock_now_ms();
-}
-
-void
 server_ask_anew(struct server *s)
 {
 	server_key_pending(s);
-	server_hasten(s);
+	server_next_now(s);
 }
 
 void
@@ -145,7 +73,7 @@ server_yield(struct server *s)
 		return; /* it gets a request when it is back */
 	give_back(s, false);
 	server_key_yielded(s);
-	s->pace.next_ms = clock_now_ms() + clock_jitter(POLL_MS);
+	server_next_pause(s, POLL_MS);
 }
 
 /* Records why there is no reply; while the lock is held, the vote is lost. */
@@ -243,22 +171,6 @@ server_unanswered(struct server *s)
 	conn_close(&s->conn, why);
 }
 
-/*
- * Returns the time until the next attempt to connect: short, so that a
- * restarted server is found soon, but long if it refuses our password.
- */
-static int64_t
-reopen_after_ms(const struct server *s)
-{
-	int64_t ttl_ms = s->intent->ttl_ms;
-	int64_t retry_ms = lease_retry_ms(
-	    s->key.unconfirmed_ms != 0 ? s->key.unconfirmed_ms : ttl_ms);
-
-	if (s->conn.failure == REPLY_DENIED)
-		return lease_renewal_ms(ttl_ms);
-	return retry_ms < REOPEN_MS ? retry_ms : REOPEN_MS;
-}
-
 /* Handles a connection that is lost or could not be made. */
 static void
 server_down(struct server *s, int64_t now)
@@ -287,18 +199,18 @@ server_down(struct server *s, int64_t now)
 	 */
 	if (s->link.reopen || n->topology.untried > 0) {
 		s->link.reopen = false;
-		s->pace.next_ms = now;
+		server_next_now(s);
 	} else if (l->phase == PHASE_HOLD)
-		s->pace.next_ms = now + reopen_after_ms(s);
+		server_next_reopen(s);
 	else if (n->again || (s->key.state != KEY_NONE && !waits) ||
 	    (l->phase == PHASE_RELEASE && s->queue.maybe))
-		s->pace.next_ms = now + clock_jitter(RETRY_MS);
+		server_next_pause(s, RETRY_MS);
 	else {
 		server_key_failed(s,
 		    n->failure == REPLY_DENIED ? VOTE_FORBIDDEN :
 						 VOTE_UNAVAILABLE,
 		    n->why);
-		s->pace.next_ms = now + clock_jitter(REOPEN_MS);
+		server_next_pause(s, REOPEN_MS);
 	}
 }
 
@@ -340,61 +252,6 @@ note_lookup_end(struct server *s, int64_t now)
 	s->link.looks_up = false;
 	s->in_flight.give_up_ms =
 	    connected_end_ms(s, s->conn.topology.untried + 1, now);
-}
-
-/*
- * Returns when the next request may be sent.  Even a server that replies at
- * once cannot make us send requests without pause.
- */
-static int64_t
-floor_ms(const struct server *s)
-{
-	return s->pace.paced_ms - BURST * PACE_MS;
-}
-
-/*
- * Whether a holder must leave the queue at once, because others would take it
- * for a candidate.
- */
-static bool
-leaves_queue(const struct server *s, enum request_kind kind)
-{
-	return s->intent->phase == PHASE_HOLD && s->queue.maybe &&
-	    kind != REQUEST_ACQUIRE && s->conn.state == CONN_READY &&
-	    s->vote != VOTE_UNAVAILABLE && s->vote != VOTE_FORBIDDEN;
-}
-
-/* Whether BLPOP may block the connection until the next acquire is due. */
-static bool
-may_block(const struct server *s, int64_t now)
-{
-	return s->intent->phase == PHASE_ACQUIRE && s->intent->ticket != 0 &&
-	    s->pace.block_ms > now && s->vote == VOTE_REFUSED &&
-	    s->conn.state == CONN_READY;
-}
-
-/* The next request and its time; REQUEST_NONE is never due. */
-struct next_request {
-	enum request_kind kind;
-	int64_t due_ms;
-};
-
-static struct next_request
-server_next_request(const struct server *s, int64_t now)
-{
-	struct next_request r = { wanted_kind(s, now), s->pace.next_ms };
-
-	if (r.kind == REQUEST_NONE)
-		r.due_ms = CLOCK_NEVER;
-	else if (r.due_ms > now && leaves_queue(s, r.kind))
-		r.due_ms = now;
-	else if (r.due_ms > now && may_block(s, now)) {
-		r.kind = REQUEST_WAIT;
-		r.due_ms = now;
-	}
-	if (r.due_ms < floor_ms(s))
-		r.due_ms = floor_ms(s);
-	return r;
 }
 
 /*
@@ -465,7 +322,7 @@ begin_second_release(struct server *s, int64_t now)
 	s->in_flight.kind = REQUEST_NONE;
 	s->in_flight.give_up_ms = CLOCK_NEVER;
 	s->link.opened = false;
-	s->pace.next_ms = now;
+	server_next_now(s);
 	conn_set_aside(&s->conn);
 }
 
@@ -500,14 +357,12 @@ server_step(struct server *s, int64_t now)
 	}
 	if (s->conn.state != CONN_READY)
 		return s->in_flight.give_up_ms;
-	if (server_send(s, r.kind) == -1) {
-		/* No memory for it now; retry soon. */
-		s->pace.block_ms = 0;
-		return s->pace.next_ms = now + clock_jitter(RETRY_MS);
+	if (server_send(s, &r) == -1) {
+		server_next_unsent(s);
+		return s->pace.next_ms;
 	}
 	s->in_flight.kind = r.kind;
-	s->pace.paced_ms =
-	    (s->pace.paced_ms > now ? s->pace.paced_ms : now) + PACE_MS;
+	server_next_sent(s, r.kind, now);
 	if (r.kind == REQUEST_WAIT)
 		s->in_flight.give_up_ms = s->pace.next_ms;
 	else if (conn_connected(&s->conn))
@@ -516,7 +371,7 @@ server_step(struct server *s, int64_t now)
 }
 
 bool
-server_begin_release(struct server *s, int64_t now)
+server_begin_release(struct server *s)
 {
 	if (s->in_flight.kind == REQUEST_ACQUIRE) {
 		if (conn_connected(&s->conn) || server_may_have_ours(s))
@@ -529,11 +384,11 @@ server_begin_release(struct server *s, int64_t now)
 	s->release.behind_ms = conn_unanswered_ms(&s->conn);
 	s->in_flight.kind = REQUEST_NONE;
 	s->in_flight.give_up_ms = CLOCK_NEVER;
-	s->pace.next_ms = now;
+	server_next_now(s);
 	s->release.sent = s->release.first = 0;
 	s->release.second_ms = 0;
 	server_key_pending(s);
-	if (first_releases(s))
+	if (server_first_releases(s))
 		return false;
 	if (server_may_have_ours(s))
 		return true;
@@ -553,7 +408,7 @@ server_again(struct server *s)
 	s->try++;
 	server_key_again(s);
 	s->in_flight.heals = s->queue.sent_ticket = false;
-	s->pace.block_ms = s->pace.poll_ms = s->pace.next_ms = 0;
+	server_next_again(s);
 	s->release.sent = 0;
 	s->numbers.odd = NULL;
 	s->in_flight.give_up_ms = CLOCK_NEVER;

@@ -29,12 +29,7 @@ void server_open(struct server *, int64_t now_ms);
  */
 int64_t server_step(struct server *, int64_t now_ms);
 
-/*
- * server_hasten() makes the next request due at once, because the lease has
- * changed. server_ask_anew() makes an acquire due, and suspends the server's
- * vote until its reply.
- */
-void server_hasten(struct server *);
+/* Makes an acquire due, and suspends the server's vote until its reply. */
 void server_ask_anew(struct server *);
 
 /*
@@ -56,7 +51,7 @@ void server_restart(struct server *);
  * whether there is anything to release.  A server that has only the start of
  * the run, in its history, is sent the end without waiting for the reply.
  */
-bool server_begin_release(struct server *, int64_t now_ms);
+bool server_begin_release(struct server *);
 
 /*
  * Call after a release: begins another attempt.  If the release has no reply

@@ -7,28 +7,14 @@
 #include "base/clock.h"
 #include "lock/server_error.h"
 #include "lock/server_key.h"
-#include "protocol/lease.h"
+#include "lock/server_next.h"
 #include "redis/error.h"
-
-#define WAIT_RETRY_MS 500 /* from an error to the next request of a waiter */
-
-int64_t
-server_retry_after_ms(const struct server *s)
-{
-	const struct intent *l = s->intent;
-	int64_t retry_ms = lease_retry_ms(
-	    s->key.unconfirmed_ms != 0 ? s->key.unconfirmed_ms : l->ttl_ms);
-
-	return l->phase == PHASE_ACQUIRE && retry_ms > WAIT_RETRY_MS ?
-	    WAIT_RETRY_MS :
-	    retry_ms;
-}
 
 void
 server_malformed(struct server *s, const struct reply *a)
 {
 	server_key_failed(s, VOTE_UNAVAILABLE, "malformed reply");
-	s->pace.next_ms = a->sent_ms + server_retry_after_ms(s);
+	server_next_failed(s, a->sent_ms);
 }
 
 /*
@@ -51,11 +37,12 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 		s->release.sent--;
 	else if (s->in_flight.starts)
 		server_key_recorded(s, false);
-	if (moving)
+	if (moving) {
 		server_key_explain(s, a->text);
-	s->pace.next_ms = now + (moving ? clock_jitter(POLL_MS) : 0);
-	if (moving)
+		server_next_pause(s, POLL_MS);
 		return true;
+	}
+	server_next_now(s);
 	s->in_flight.first_sent_ms = a->sent_ms;
 	s->in_flight.first_kind = kind;
 	if (!s->in_flight.extended) {
@@ -76,7 +63,7 @@ server_take_error(
 	server_key_failed(s,
 	    a->kind == REPLY_DENIED ? VOTE_FORBIDDEN : VOTE_UNAVAILABLE,
 	    a->text);
-	s->pace.next_ms = a->sent_ms + server_retry_after_ms(s);
+	server_next_failed(s, a->sent_ms);
 	/* A script may fail after its first write. */
 	if (kind == REQUEST_ACQUIRE)
 		server_key_may_hold(s);

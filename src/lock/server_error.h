@@ -6,12 +6,6 @@
 
 #include "lock/server_state.h"
 
-/*
- * Returns after how long a failed request is sent again.  Longer for a waiter,
- * which has no lease to lose.
- */
-int64_t server_retry_after_ms(const struct server *);
-
 /* Takes a reply that cannot be right: the server has no vote for now. */
 void server_malformed(struct server *, const struct reply *);
 

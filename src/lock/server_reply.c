@@ -14,104 +14,27 @@
 #include "lock/server.h"
 #include "lock/server_error.h"
 #include "lock/server_key.h"
+#include "lock/server_next.h"
 #include "protocol/lease.h"
 #include "protocol/lock_state.h"
 #include "redis/error.h"
-#include "scripts.h"
-
-/*
- * The interval at which we refresh our place in a queue, plus or minus a tenth.
- * Shorter at its head, so that a grant that comes is young.
- */
-#define REFRESH_MS      4000
-#define HEAD_REFRESH_MS 1000
-#define RAN_MS          1000 /* between questions for a success */
-#define LATE_MS         100  /* Redis ends BLPOP that late */
-#define FOREIGN_MS      25 /* first interval under a holder that wakes nobody */
-#define FOREIGN_MAX_MS  250
 
 static void
 server_granted(struct server *s, const struct reply *a, int64_t fence, int slot)
 {
-	const struct intent *l = s->intent;
-	int64_t now = clock_now_ms();
-
 	server_key_won(s, a->sent_ms, fence, slot);
-	s->pace.next_ms = l->phase == PHASE_ACQUIRE && l->contest ?
-	    now + clock_jitter(POLL_MS) :
-	    a->sent_ms +
-		(s->key.untrusted_since_ms == 0 ? lease_renewal_ms(l->ttl_ms) :
-						  lease_retry_ms(l->ttl_ms));
+	server_next_granted(s, a->sent_ms);
 	server_key_trust(s, a->sent_ms);
-}
-
-/*
- * Refused: decides when to send the next acquire, and until when BLPOP may
- * block before that.  The head of the queue asks as soon as the lease ends, or
- * at once if the vote is split.  Under a foreign holder, which wakes nobody, it
- * polls.  The other waiters are woken.  But a head that was woken may have
- * died, so they ask when its time to answer is over.
- */
-static void
-await_turn(struct server *s)
-{
-	const struct lock_state *v = &s->view;
-	const struct intent *l = s->intent;
-	int64_t now = clock_now_ms();
-	int64_t ends =
-	    now + (v->best_ms == PTTL_FREE ? GRANT_MS : v->best_ms) + 1;
-	bool wakes = v->owner.token[0] != '\0';
-	int64_t refresh_ms = grant_is_possible(s) && !s->queue.waiter_ahead ?
-	    HEAD_REFRESH_MS :
-	    REFRESH_MS;
-
-	s->pace.block_ms = 0;
-	s->pace.next_ms = now + clock_jitter(POLL_MS);
-	if (now >= l->wait_end_ms)
-		return;
-	if (server_names_success(s)) {
-		s->pace.next_ms = now + REFRESH_MS;
-		return;
-	}
-	/* The server put us into its queue by its own clock. */
-	if (l->ticket != 0 && !s->queue.sent_ticket) {
-		s->pace.next_ms = now;
-		return;
-	}
-	if (!s->queue.waiter_ahead && (v->best_ms == PTTL_FREE || v->queued))
-		return;
-	if (!s->queue.waiter_ahead && !wakes) {
-		s->pace.poll_ms =
-		    s->pace.poll_ms == 0 ? FOREIGN_MS : 2 * s->pace.poll_ms;
-		if (s->pace.poll_ms > FOREIGN_MAX_MS)
-			s->pace.poll_ms = FOREIGN_MAX_MS;
-		s->pace.next_ms = now + s->pace.poll_ms;
-		return;
-	}
-	s->pace.poll_ms = 0;
-	s->pace.block_ms = now + refresh_ms - refresh_ms / 10 +
-	    clock_wall_us() % (refresh_ms / 5);
-	s->pace.next_ms = s->pace.block_ms + LATE_MS + l->node_timeout_ms;
-	if ((!s->queue.waiter_ahead || v->queued || v->best_ms == PTTL_FREE) &&
-	    v->best_ms != PTTL_NONE && ends < s->pace.next_ms)
-		s->pace.next_ms = ends;
 }
 
 static void
 server_refused(struct server *s, const struct reply *a)
 {
-	const struct intent *l = s->intent;
-
 	if (s->key.state == KEY_OURS)
-		info("%s: %s: lock lost on this server", l->name,
+		info("%s: %s: lock lost on this server", s->intent->name,
 		    s->conn.address.text);
 	server_key_refused(s, KEY_NONE);
-	if (l->phase == PHASE_ACQUIRE)
-		await_turn(s);
-	else if (!s->in_flight.heals && !s->view.taken && s->first == NULL)
-		s->pace.next_ms = 0; /* a missing key is put back at once */
-	else
-		s->pace.next_ms = a->sent_ms + lease_renewal_ms(l->ttl_ms);
+	server_next_refused(s, a->sent_ms);
 }
 
 /*
@@ -208,15 +131,11 @@ wait_answered(struct server *s, const struct reply *a)
 	struct grant g;
 
 	if (!grant_take(s, element, len, &g)) {
-		s->pace.next_ms = 0;
+		server_next_now(s);
 		return;
 	}
 	server_key_passed_on(s, &g);
-	/*
-	 * The confirmation leaves the queue, so it is due as soon as the lock
-	 * is held.
-	 */
-	s->pace.next_ms = clock_now_ms() + lease_retry_ms(g.length_ms);
+	server_next_passed_on(s, g.length_ms);
 }
 
 static void
@@ -248,10 +167,10 @@ ran_answered(struct server *s, const struct reply *a)
 	struct lock_state st;
 
 	if (l->phase != PHASE_ACQUIRE || (!l->asks_ran && s->first == NULL)) {
-		s->pace.next_ms = clock_now_ms();
+		server_next_now(s);
 		return;
 	}
-	s->pace.next_ms = a->sent_ms + RAN_MS;
+	server_next_ran(s, a->sent_ms);
 	if (lock_state_read(&st, a) == -1 ||
 	    (!st.granted && st.reason != REASON_RAN)) {
 		server_malformed(s, a);
@@ -281,7 +200,7 @@ replicas_answered(struct server *s, const struct reply *a)
 	    s->replicas, l->replicas,
 	    duration_format((l->node_timeout_ms + 1) / 2, text));
 	server_key_failed(s, VOTE_UNAVAILABLE, why);
-	s->pace.next_ms = clock_now_ms() + server_retry_after_ms(s);
+	server_next_failed(s, clock_now_ms());
 }
 
 static void

@@ -48,16 +48,6 @@ only_server(const struct server *s)
 	return s->intent->nservers == 1 ? "1" : "0";
 }
 
-/*
- * Whether an acquire also records the start of the run.  Several servers get
- * the start later, so that a candidate leaves nothing in the history.
- */
-static bool
-starts_run(const struct server *s)
-{
-	return s->intent->last && s->intent->nservers == 1;
-}
-
 /* Writes the text of the run's entry in the history; end_record is its end. */
 static void
 record(const struct intent *l, const char *end_record, char text[RECORD])
@@ -166,7 +156,7 @@ send_wait_replicas(struct server *s)
 }
 
 static int
-send_acquire(struct server *s)
+send_acquire(struct server *s, const struct next_request *r)
 {
 	const struct intent *l = s->intent;
 	char ttl[24], fence[24], ticket[24], heartbeat[24], start[RECORD] = "";
@@ -185,23 +175,22 @@ send_acquire(struct server *s)
 	 */
 	if (clock_wall_us() > *l->proposal_us + PROPOSAL_US)
 		*l->proposal_us = clock_wall_us();
-	if (s->in_flight.first_sent_ms == 0)
-		s->in_flight.heals = heals;
+	s->in_flight.heals = r->heals;
 	if (s->try_over)
 		s->try++;
 	s->try_over = false;
-	s->queue.sent_ticket = l->ticket != 0;
+	s->queue.sent_ticket = r->ticket != 0;
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, *l->proposal_us);
-	snprintf(ticket, sizeof(ticket), "%" PRId64, l->ticket);
+	snprintf(ticket, sizeof(ticket), "%" PRId64, r->ticket);
 	snprintf(heartbeat, sizeof(heartbeat), "%" PRId64,
 	    server_queues(s) ? beat_ms : 0);
 	snprintf(
 	    once_per, sizeof(once_per), "%" PRId64, heals ? 0 : l->once_per_ms);
 	if (new_nonce != 0)
 		snprintf(nonce, sizeof(nonce), "%" PRId64, new_nonce);
-	s->in_flight.starts = starts_run(s);
-	if (s->in_flight.starts) {
+	s->in_flight.starts = r->starts;
+	if (r->starts) {
 		record(l, "", start);
 		server_key_recorded(s, true);
 	}
@@ -217,55 +206,47 @@ send_ran(struct server *s)
 	char once_per[24];
 	const char *const args[] = { once_per };
 
-	s->pace.block_ms = 0; /* no BLPOP before the next one */
 	snprintf(
 	    once_per, sizeof(once_per), "%" PRId64, s->intent->once_per_ms);
 	return send_script(s, "ran", 1, args);
 }
 
-/*
- * Sends a renewal.  It carries the start of the run once, even if its reply is
- * lost; a confirmation carries it each time, and the script records it once.
- */
 static int
-send_renew(struct server *s)
+send_renew(struct server *s, const struct next_request *r)
 {
 	const struct intent *l = s->intent;
 	char ttl[24], fence[24], start[RECORD] = "";
 	bool granted = s->key.unconfirmed_ms != 0;
-	bool starts =
-	    l->started && (granted || !s->recorded) && s->first == NULL;
 	const char *const args[] = { ttl, fence, start, granted ? "1" : "0" };
 
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
-	snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
-	s->in_flight.starts = starts;
-	if (starts)
+	snprintf(fence, sizeof(fence), "%" PRId64, r->fence);
+	s->in_flight.starts = r->starts;
+	s->in_flight.leaves = r->leaves;
+	if (r->starts)
 		record(l, "", start);
-	if ((s->in_flight.leaves ? send_script(s, "confirm", 4, args) :
-				   send_script(s, "renew", 3, args)) == -1)
+	if ((r->leaves ? send_script(s, "confirm", 4, args) :
+			 send_script(s, "renew", 3, args)) == -1)
 		return -1;
-	if (starts)
+	if (r->starts)
 		server_key_recorded(s, true);
 	return 0;
 }
 
 int
-server_send(struct server *s, enum request_kind kind)
+server_send(struct server *s, const struct next_request *r)
 {
-	if (kind != s->in_flight.first_kind)
+	if (r->kind != s->in_flight.first_kind)
 		s->in_flight.first_sent_ms = 0;
-	switch (kind) {
+	switch (r->kind) {
 	case REQUEST_ACQUIRE:
-		return send_acquire(s);
+		return send_acquire(s, r);
 	case REQUEST_WAIT:
 		return send_wait(s);
 	case REQUEST_REPLICAS:
 		return send_wait_replicas(s);
 	case REQUEST_RENEW:
-		s->in_flight.leaves =
-		    s->intent->phase == PHASE_HOLD && s->queue.maybe;
-		return send_renew(s);
+		return send_renew(s, r);
 	case REQUEST_RAN:
 		return send_ran(s);
 	case REQUEST_LEAVE:

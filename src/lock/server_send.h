@@ -2,13 +2,13 @@
 #ifndef SERVER_SEND_H
 #define SERVER_SEND_H
 
-#include "lock/server_state.h"
+#include "lock/server_next.h"
 
 /*
- * Sends a request of that kind, as the lease requires now.  Returns 0, or -1 if
- * the connection is not ready or has no memory for it.
+ * Sends the request.  Returns 0, or -1 if the connection is not ready or has no
+ * memory for it.
  */
-int server_send(struct server *, enum request_kind kind);
+int server_send(struct server *, const struct next_request *);
 
 /*
  * Sends a release whose reply does not count: it ends the attempt and, if leave

@@ -204,4 +204,15 @@ server_queues(const struct server *s)
 	    (s->intent->quorum > 1 || s->intent->wait_end_ms != 0);
 }
 
+/*
+ * Whether another address releases the lock on this server.  The second release
+ * would not find the key.  Of a lock that was not held an acquire may be on its
+ * way at each of them.
+ */
+static inline bool
+server_first_releases(const struct server *s)
+{
+	return s->first != NULL && s->intent->held;
+}
+
 #endif

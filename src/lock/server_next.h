@@ -1,0 +1,53 @@
+/*
+ * The next request to a server, and when it is due.  Nothing else writes the
+ * pace, so that why a request goes out now has its answer here.
+ */
+#ifndef SERVER_NEXT_H
+#define SERVER_NEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lock/server_state.h"
+
+#define RETRY_MS  10  /* from an interrupted acquire to its retry */
+#define REOPEN_MS 200 /* between tries to connect to a server that is down */
+
+struct next_request {
+	enum request_kind kind; /* REQUEST_NONE is never due */
+	int64_t due_ms;
+	int64_t ticket; /* of an acquire */
+	int64_t fence;  /* of a renewal or a release */
+	bool heals;     /* an acquire first sent while the lock is held */
+	bool leaves;    /* a renewal that leaves the queue */
+	bool starts;    /* it carries the start of the run */
+};
+
+/* Returns the request that the intent requires, as far as it is known now. */
+struct next_request server_next_request(const struct server *, int64_t now_ms);
+
+/* It is due at once; after about ms; as soon as to connect again is worth it. */
+void server_next_now(struct server *);
+void server_next_pause(struct server *, int ms);
+void server_next_reopen(struct server *);
+
+/*
+ * A request sent at sent_ms was granted or refused; was answered with an error;
+ * was no vote, but asked for a success.
+ */
+void server_next_granted(struct server *, int64_t sent_ms);
+void server_next_refused(struct server *, int64_t sent_ms);
+void server_next_failed(struct server *, int64_t sent_ms);
+void server_next_ran(struct server *, int64_t sent_ms);
+
+/* The lock came with the wake, for length_ms. */
+void server_next_passed_on(struct server *, int64_t length_ms);
+
+/* A request was sent; there was no memory for it. */
+void server_next_sent(struct server *, enum request_kind, int64_t now_ms);
+void server_next_unsent(struct server *);
+
+/* Another attempt begins. */
+void server_next_again(struct server *);
+
+#endif
