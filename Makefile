@@ -198,6 +198,8 @@ $B/sim/%.o: tests/sim/%.c $B/flags $B/scripts.h | $B/prefix.h
 $(UNITS): %: %.o $B/unit.a
 	$(call say,link)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $B/unit.a \
 		$(LDLIBS)
+# These have the TLS module inside.
+$B/unit/tls $B/target/tls: private LDLIBS += $(call pkg,--libs $(TLS_PKGS))
 
 # A package always has TLS.
 deps deb: LIBRARIES += $(TLS_PKGS):libssl-dev

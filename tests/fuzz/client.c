@@ -244,6 +244,7 @@ choose_options(struct options *opt)
 	opt->names.n = n & 8 ? 2 : 1;
 	opt->min_hold_ms = n & 16 ? 5000 : 0;
 	world.refuses = n & 32;
+	world.pieces = n & 64;
 	opt->settings.node_timeout_ms =
 	    opt->settings.ttl_ms < 30000 ? opt->settings.ttl_ms / 10 : 3000;
 	opt->names.name = names;

@@ -1,5 +1,5 @@
 /*
- * Hostile servers for the whole client: hiredis, conn.c and the loop are real,
+ * Hostile servers for the whole client: conn.c, link.c and the loop are real,
  * but connect() leads to a socket pair, poll() to servers whose replies follow
  * from the fuzzer's input, and the clock moves only there.  A byte of input
  * chooses the next event, and the bytes after it the numbers and words of a
@@ -88,6 +88,7 @@ static struct {
 	int64_t now_ms;
 	int64_t wake_ms;
 	bool refuses; /* connections, once the input is used up */
+	bool pieces;  /* the client's sockets take and give single bytes */
 	int idle;     /* turns without input in which no time passed */
 	int turns;
 	bool stepped; /* the wall clock was set */
@@ -131,9 +132,9 @@ flush_reply(struct connection *c, int n)
 	memmove(
 	    c->requests, c->requests + n, (size_t)c->n * sizeof(*c->requests));
 	if (c->nlate > 0)
-		(void)!send(c->fd, c->late, c->nlate, MSG_NOSIGNAL);
+		(void)!sendto(c->fd, c->late, c->nlate, MSG_NOSIGNAL, NULL, 0);
 	c->nlate = 0;
-	(void)!send(c->fd, out.text, out.len, MSG_NOSIGNAL);
+	(void)!sendto(c->fd, out.text, out.len, MSG_NOSIGNAL, NULL, 0);
 	out.len = 0;
 }
 
@@ -178,7 +179,8 @@ receive(struct connection *c)
 	void *reply;
 	ssize_t n;
 
-	while ((n = recv(c->fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0) {
+	while ((n = recvfrom(
+		    c->fd, buf, sizeof(buf), MSG_DONTWAIT, NULL, NULL)) > 0) {
 		if (redisReaderFeed(c->reader, buf, (size_t)n) != REDIS_OK)
 			abort();
 		while (redisReaderGetReply(c->reader, &reply) == REDIS_OK &&
@@ -430,6 +432,40 @@ connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t len)
 		.reader = redisReaderCreate() };
 	errno = EINPROGRESS;
 	return c->connected_ms == 0 ? 0 : -1;
+}
+
+/* How many of len bytes the client's socket takes or gives; -1: none now. */
+static ssize_t
+piece(size_t len)
+{
+	const uint8_t how = world.pieces ? take() : 0;
+
+	if (how < 200)
+		return (ssize_t)len;
+	if (how < 240)
+		return len < how - 199u ? (ssize_t)len : how - 199;
+	errno = how % 2 ? EAGAIN : EINTR;
+	return -1;
+}
+
+ssize_t
+send(int fd, const void *bytes, size_t len, int flags)
+{
+	const ssize_t n = piece(len);
+
+	if (connecting(fd)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return n < 0 ? -1 : sendto(fd, bytes, (size_t)n, flags, NULL, 0);
+}
+
+ssize_t
+recv(int fd, void *buf, size_t len, int flags)
+{
+	const ssize_t n = piece(len);
+
+	return n < 0 ? -1 : recvfrom(fd, buf, (size_t)n, flags, NULL, NULL);
 }
 
 /* TCP_NODELAY and the like are not for a pair of sockets. */
