@@ -153,14 +153,6 @@ ask_replicas(struct lock *l, int64_t now)
 	}
 }
 
-/* Ends a BLPOP, so that the next request is sent at once. */
-static void
-end_wait(struct server *s, int64_t now)
-{
-	if (s->in_flight.kind == REQUEST_WAIT)
-		s->in_flight.give_up_ms = now;
-}
-
 /*
  * A success that one server names may have reached the others late.  So all of
  * them are asked, without a vote or a place, until enough name it or we can win.
@@ -172,7 +164,7 @@ update_asks_ran(struct lock *l, bool asks_ran, int64_t now)
 
 	l->intent.asks_ran = asks_ran;
 	for (int i = 0; i < l->intent.nservers && begins; i++)
-		end_wait(&l->servers[i], now);
+		server_end_wait(&l->servers[i], now);
 }
 
 /*
@@ -263,7 +255,7 @@ last_call(struct lock *l, int64_t now)
 		if (s->vote != VOTE_REFUSED)
 			continue;
 		server_ask_anew(s);
-		end_wait(s, now);
+		server_end_wait(s, now);
 	}
 }
 
@@ -287,16 +279,9 @@ begin_hold(struct lock *l, int64_t now)
 	l->intent.phase = PHASE_HOLD;
 	l->intent.held = true;
 	l->intent.waited_ms = now - l->intent.begun_ms;
-	for (int i = 0; i < l->intent.nservers; i++) {
-		struct server *s = &l->servers[i];
-
-		s->numbers.odd = NULL;
-		/* From now on a request that waits without a limit gets one. */
-		if (s->in_flight.kind != REQUEST_NONE &&
-		    s->in_flight.give_up_ms == CLOCK_NEVER)
-			s->in_flight.give_up_ms =
-			    now + l->intent.node_timeout_ms;
-	}
+	lock_trust_all(l);
+	for (int i = 0; i < l->intent.nservers; i++)
+		server_limit(&l->servers[i], now + l->intent.node_timeout_ms);
 }
 
 /* Applies the action.  Returns the outcome for the lock. */

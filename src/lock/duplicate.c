@@ -88,8 +88,7 @@ take_vote(const struct lock *l, struct server *s, int64_t now)
 	warn_once(l, s);
 	server_key_duplicate(s);
 	/* It would take wakes from the first. */
-	if (s->in_flight.kind == REQUEST_WAIT)
-		s->in_flight.give_up_ms = now;
+	server_end_wait(s, now);
 }
 
 void

@@ -106,12 +106,11 @@ lock_init(
 	l->intent.grace_ms = config->grace_ms;
 	l->intent.once_per_ms = config->once_per_ms;
 	key_names(l->intent.key, l->intent.aux, config->prefix, config->name);
-	for (int i = 0; i < l->intent.nservers; i++) {
+	for (int i = 0; i < l->intent.nservers; i++)
 		server_init(&l->servers[i], &l->intent, resolver,
-		    &config->addresses[i], refresh_cb, l);
-		if (config->answered != NULL)
-			l->servers[i].conn.answered = &config->answered[i];
-	}
+		    &config->addresses[i],
+		    config->answered == NULL ? NULL : &config->answered[i],
+		    refresh_cb, l);
 	return 0;
 }
 
@@ -382,6 +381,7 @@ lock_again(struct lock *l)
 	l->contest.changes = 0;
 	l->intent.fence = 0;
 	l->contest.alone = NULL;
+	lock_trust_all(l);
 	for (int i = 0; i < l->intent.nservers; i++)
 		server_again(&l->servers[i]);
 }

@@ -198,9 +198,11 @@ bool lock_names_server_twice(const struct lock *);
 
 /*
  * In trust.c: while the lock is being acquired, decides anew which servers'
- * numbers are implausible beside those of the others.
+ * numbers are implausible beside those of the others. lock_trust_all() forgets
+ * that.
  */
 void lock_judge_numbers(struct lock *);
+void lock_trust_all(struct lock *);
 
 /* Returns D: the lock is held if and only if clock_now_ms() is before it. */
 int64_t lock_deadline_ms(const struct lock *);

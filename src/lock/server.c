@@ -18,12 +18,122 @@
 #include "lock/server.h"
 #include "lock/server_key.h"
 #include "lock/server_next.h"
+#include "lock/server_reply.h"
 #include "lock/server_send.h"
 #include "protocol/lease.h"
+#include "redis/error.h"
+
+/* No reply is waited for any more. */
+static void
+end_request(struct server *s)
+{
+	s->in_flight.kind = REQUEST_NONE;
+	s->in_flight.give_up_ms = CLOCK_NEVER;
+}
+
+/*
+ * Whether nothing was executed and a retry will soon succeed: the server wants
+ * the text of the script, or the lock's slot is moving between two nodes of a
+ * cluster, usually for milliseconds.
+ */
+static bool
+tries_again(struct server *s, enum request_kind kind, const struct reply *a)
+{
+	bool moving = a->kind == REPLY_ERROR &&
+	    s->intent->phase != PHASE_HOLD &&
+	    strncmp(a->text, "TRYAGAIN", 8) == 0;
+	int64_t now = clock_now_ms();
+
+	if (!moving &&
+	    (!error_wants_eval(a) || s->in_flight.first_sent_ms != 0))
+		return false;
+	if (kind == REQUEST_RELEASE)
+		s->release.sent--;
+	else if (s->in_flight.starts)
+		server_key_recorded(s, false);
+	if (moving) {
+		server_key_explain(s, a->text);
+		server_next_pause(s, POLL_MS);
+		return true;
+	}
+	server_next_now(s);
+	s->in_flight.first_sent_ms = a->sent_ms;
+	s->in_flight.first_kind = kind;
+	if (!s->in_flight.extended) {
+		s->in_flight.extended = true;
+		s->in_flight.excused_ms =
+		    now + TEXT_TIMEOUTS * s->intent->node_timeout_ms;
+	}
+	return true;
+}
+
+/* The connection works: it carried a reply that is no error. */
+static void
+note_reply(struct server *s, int64_t sent_ms)
+{
+	int64_t took_ms = clock_now_ms() - sent_ms;
+
+	if (!s->link.replied)
+		info("%s: %s: connected, first reply after %" PRId64 "ms",
+		    s->intent->name, s->conn.address.text,
+		    clock_now_ms() - s->link.opened_ms);
+	s->link.reopen = s->link.replied = true;
+	if (took_ms > s->slowest_ms)
+		s->slowest_ms = took_ms;
+}
+
+/*
+ * Takes the reply to the request in flight.  An answer to a request that was
+ * repeated with its script's text counts from its first sending, as one request
+ * that took longer.
+ */
+static void
+take_reply(struct server *s, enum request_kind kind, const struct reply *a)
+{
+	struct reply answer = *a;
+
+	if (a->kind != REPLY_OK && tries_again(s, kind, a))
+		return;
+	if (s->in_flight.first_sent_ms != 0)
+		answer.sent_ms = s->in_flight.first_sent_ms;
+	s->in_flight.first_sent_ms = 0;
+	if (a->kind != REPLY_OK) {
+		server_reply_error(s, kind, a);
+		return;
+	}
+	note_reply(s, a->sent_ms);
+	server_reply_answer(s, kind, &answer);
+}
+
+/* Judges a reply, unless its request no longer matters. */
+static void
+replied_cb(void *arg, const struct reply *a)
+{
+	struct server *s = arg;
+	enum request_kind kind = s->in_flight.kind;
+
+	if (a->tag == s->in_flight.acquire)
+		s->in_flight.acquire = 0;
+	if (a->tag == s->release.first && a->kind == REPLY_OK &&
+	    s->intent->phase == PHASE_RELEASE &&
+	    s->release.vote == VOTE_PENDING) {
+		end_request(s);
+		server_reply_release(s, a);
+		return;
+	}
+	if (kind == REQUEST_NONE || a->tag != s->in_flight.sequence ||
+	    a->kind == REPLY_LOST)
+		return; /* server_down() sees to a lost connection */
+	s->refresh_cb(s->arg, s);
+	end_request(s);
+	s->sent_ms = a->sent_ms;
+	s->in_flight.excused_ms = 0;
+	take_reply(s, kind, a);
+}
 
 void
 server_init(struct server *s, const struct intent *intent,
-    struct resolver *resolver, const struct address *address,
+    struct resolver *resolver, const struct address *address, bool *answered,
     void (*refresh_cb)(void *arg, struct server *), void *arg)
 {
 	s->intent = intent;
@@ -32,7 +142,9 @@ server_init(struct server *s, const struct intent *intent,
 	s->slowest_ms = -1;
 	s->in_flight.give_up_ms = CLOCK_NEVER;
 	s->try = 1;
-	conn_init(&s->conn, resolver, address, server_reply_cb, s);
+	conn_init(&s->conn, resolver, address, replied_cb, s);
+	if (answered != NULL)
+		s->conn.answered = answered;
 	s->conn.ask_info = intent->nservers > 1 || intent->grace_ms > 0;
 }
 
@@ -41,10 +153,8 @@ static void
 give_back(struct server *s, bool leave)
 {
 	server_send_release(s, leave);
-	s->in_flight.kind = REQUEST_NONE;
+	end_request(s);
 	s->in_flight.first_sent_ms = 0;
-	s->in_flight.give_up_ms =
-	    CLOCK_NEVER; /* the next request gets its own */
 	server_key_lost(s, KEY_NONE);
 	s->try++;
 }
@@ -191,8 +301,7 @@ server_down(struct server *s, int64_t now)
 	if (l->replicas > 0 && l->phase == PHASE_ACQUIRE &&
 	    s->vote == VOTE_GRANTED)
 		server_key_pending(s);
-	s->in_flight.kind = REQUEST_NONE;
-	s->in_flight.give_up_ms = CLOCK_NEVER;
+	end_request(s);
 	/*
 	 * An acquire that was interrupted is repeated soon, unless we wait: the
 	 * server may be down for long, and we must know that we cannot win.
@@ -319,8 +428,7 @@ begin_second_release(struct server *s, int64_t now)
 	    s->intent->name, s->conn.address.text);
 	s->release.first = s->in_flight.sequence;
 	s->release.second_ms = now;
-	s->in_flight.kind = REQUEST_NONE;
-	s->in_flight.give_up_ms = CLOCK_NEVER;
+	end_request(s);
 	s->link.opened = false;
 	server_next_now(s);
 	conn_set_aside(&s->conn);
@@ -334,6 +442,48 @@ look_after_ms(const struct server *s)
 
 	return second_ms < s->in_flight.give_up_ms ? second_ms :
 						     s->in_flight.give_up_ms;
+}
+
+/* The next request is r; it may be the last one once more, with its text. */
+static void
+begin_request(struct server *s, const struct next_request *r)
+{
+	if (r->kind != s->in_flight.first_kind)
+		s->in_flight.first_sent_ms = 0;
+	s->in_flight.heals = r->heals;
+	s->in_flight.leaves = r->leaves;
+	s->in_flight.starts = r->starts;
+	if (r->kind == REQUEST_RELEASE)
+		s->release.sent++;
+	if (r->kind != REQUEST_ACQUIRE)
+		return;
+	if (s->try_over)
+		s->try++;
+	s->try_over = false;
+	s->queue.sent_ticket = r->ticket != 0;
+}
+
+/*
+ * The request is sent.  A vote that it gives back is no vote any more, even
+ * before the reply.
+ */
+static void
+note_sent(struct server *s, const struct next_request *r, int64_t now)
+{
+	s->in_flight.kind = r->kind;
+	server_next_sent(s, r->kind, now);
+	if (r->starts)
+		server_key_recorded(s, true);
+	if (r->kind == REQUEST_ACQUIRE)
+		s->in_flight.acquire = s->in_flight.sequence;
+	if (r->kind == REQUEST_LEAVE) {
+		server_key_refused(s, KEY_MAYBE);
+		s->try_over = true;
+	}
+	if (r->kind == REQUEST_WAIT)
+		s->in_flight.give_up_ms = s->pace.next_ms;
+	else if (conn_connected(&s->conn))
+		s->in_flight.give_up_ms = answer_end_ms(s, now);
 }
 
 int64_t
@@ -357,17 +507,28 @@ server_step(struct server *s, int64_t now)
 	}
 	if (s->conn.state != CONN_READY)
 		return s->in_flight.give_up_ms;
+	begin_request(s, &r);
 	if (server_send(s, &r) == -1) {
 		server_next_unsent(s);
 		return s->pace.next_ms;
 	}
-	s->in_flight.kind = r.kind;
-	server_next_sent(s, r.kind, now);
-	if (r.kind == REQUEST_WAIT)
-		s->in_flight.give_up_ms = s->pace.next_ms;
-	else if (conn_connected(&s->conn))
-		s->in_flight.give_up_ms = answer_end_ms(s, now);
+	note_sent(s, &r, now);
 	return look_after_ms(s);
+}
+
+void
+server_end_wait(struct server *s, int64_t now)
+{
+	if (s->in_flight.kind == REQUEST_WAIT)
+		s->in_flight.give_up_ms = now;
+}
+
+void
+server_limit(struct server *s, int64_t end_ms)
+{
+	if (s->in_flight.kind != REQUEST_NONE &&
+	    s->in_flight.give_up_ms == CLOCK_NEVER)
+		s->in_flight.give_up_ms = end_ms;
 }
 
 bool
@@ -382,8 +543,7 @@ server_begin_release(struct server *s)
 	    s->in_flight.kind == REQUEST_REPLICAS)
 		conn_close(&s->conn, NULL); /* the request blocks it */
 	s->release.behind_ms = conn_unanswered_ms(&s->conn);
-	s->in_flight.kind = REQUEST_NONE;
-	s->in_flight.give_up_ms = CLOCK_NEVER;
+	end_request(s);
 	server_next_now(s);
 	s->release.sent = s->release.first = 0;
 	s->release.second_ms = 0;
@@ -401,16 +561,15 @@ void
 server_again(struct server *s)
 {
 	if (s->in_flight.kind != REQUEST_NONE) {
-		s->in_flight.kind = REQUEST_NONE;
+		end_request(s);
 		conn_finish(&s->conn);
 		conn_close(&s->conn, NULL);
 	}
 	s->try++;
 	server_key_again(s);
-	s->in_flight.heals = s->queue.sent_ticket = false;
 	server_next_again(s);
-	s->release.sent = 0;
-	s->numbers.odd = NULL;
-	s->in_flight.give_up_ms = CLOCK_NEVER;
+	end_request(s);
+	s->in_flight.heals = s->queue.sent_ticket = false;
 	s->in_flight.first_sent_ms = 0;
+	s->release.sent = 0;
 }

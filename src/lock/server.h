@@ -12,13 +12,14 @@
 
 /*
  * Fills zeroed memory; the server and the lease must stay in place.
- * refresh_cb(arg, server) updates the lease and ->first; it is called
+ * *answered, unless NULL, becomes true with the first reply that counts for all
+ * locks. refresh_cb(arg, server) updates the lease and ->first; it is called
  * before a reply is judged and before a request is chosen. conn_release() frees
  * everything.
  */
 void server_init(struct server *, const struct intent *, struct resolver *,
-    const struct address *, void (*refresh_cb)(void *arg, struct server *),
-    void *arg);
+    const struct address *, bool *answered,
+    void (*refresh_cb)(void *arg, struct server *), void *arg);
 
 /* Begins a connection. */
 void server_open(struct server *, int64_t now_ms);
@@ -59,10 +60,10 @@ bool server_begin_release(struct server *);
  */
 void server_again(struct server *);
 
-/*
- * In server_reply.c. server_reply_cb() is the callback of the connection; it
- * judges a reply, unless the request no longer matters.
- */
-void server_reply_cb(void *arg, const struct reply *a);
+/* Ends a BLPOP, so that the next request is sent at once. */
+void server_end_wait(struct server *, int64_t now_ms);
+
+/* A request that waits without a limit gets one. */
+void server_limit(struct server *, int64_t end_ms);
 
 #endif

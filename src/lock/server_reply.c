@@ -1,7 +1,4 @@
-/*
- * The effect of a reply: on the vote of its server, on v_i, and on the time of
- * the next request.  Called from callbacks; sends nothing.
- */
+/* A reply, or an error, becomes one transition. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,13 +8,20 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "lock/grant.h"
-#include "lock/server.h"
-#include "lock/server_error.h"
 #include "lock/server_key.h"
 #include "lock/server_next.h"
+#include "lock/server_reply.h"
 #include "protocol/lease.h"
 #include "protocol/lock_state.h"
 #include "redis/error.h"
+
+/* A reply that cannot be right: the server has no vote for now. */
+static void
+malformed(struct server *s, const struct reply *a)
+{
+	server_key_failed(s, VOTE_UNAVAILABLE, "malformed reply");
+	server_next_failed(s, a->sent_ms);
+}
 
 static void
 server_granted(struct server *s, const struct reply *a, int64_t fence, int slot)
@@ -100,7 +104,7 @@ acquire_answered(struct server *s, const struct reply *a)
 	server_key_may_hold(s);
 	if (read_state(s, a, &st) == -1 ||
 	    (st.granted && (st.fence == 0 || !slot_fits(l, st.slot)))) {
-		server_malformed(s, a);
+		malformed(s, a);
 		return;
 	}
 	/* Our clock is the common reference for comparing server clocks. */
@@ -143,9 +147,8 @@ renew_answered(struct server *s, const struct reply *a)
 {
 	struct lock_state st;
 
-	s->in_flight.heals = false;
 	if (read_state(s, a, &st) == -1 || (st.granted && st.fence == 0))
-		server_malformed(s, a);
+		malformed(s, a);
 	else if (st.granted) {
 		if (s->in_flight.leaves)
 			server_key_unqueued(s);
@@ -173,7 +176,7 @@ ran_answered(struct server *s, const struct reply *a)
 	server_next_ran(s, a->sent_ms);
 	if (lock_state_read(&st, a) == -1 ||
 	    (!st.granted && st.reason != REASON_RAN)) {
-		server_malformed(s, a);
+		malformed(s, a);
 		return;
 	}
 	if (!st.granted && s->first == NULL)
@@ -188,7 +191,7 @@ replicas_answered(struct server *s, const struct reply *a)
 	char text[DURATION_TEXT], why[CONN_WHY];
 
 	if (reply_number(a) < 0 || reply_number(a) > INT_MAX) {
-		server_malformed(s, a);
+		malformed(s, a);
 		return;
 	}
 	server_key_replicated(s, (int)reply_number(a));
@@ -203,8 +206,8 @@ replicas_answered(struct server *s, const struct reply *a)
 	server_next_failed(s, clock_now_ms());
 }
 
-static void
-release_answered(struct server *s, const struct reply *a)
+void
+server_reply_release(struct server *s, const struct reply *a)
 {
 	struct lock_state st;
 
@@ -212,7 +215,7 @@ release_answered(struct server *s, const struct reply *a)
 	if (s->key.state == KEY_NONE || !s->intent->held)
 		server_key_released(s, VOTE_GRANTED, NULL);
 	else if (read_state(s, a, &st) == -1)
-		server_malformed(s, a);
+		malformed(s, a);
 	else if (st.granted)
 		server_key_released(s, VOTE_GRANTED, NULL);
 	else if (s->release.sent > 1)
@@ -224,22 +227,10 @@ release_answered(struct server *s, const struct reply *a)
 	server_key_gone(s);
 }
 
-/*
- * Records the answer to a request.  A request that was repeated with its
- * script's text counts from its first sending, as one request that took longer.
- */
-static void
-take_answer(struct server *s, enum request_kind kind, const struct reply *reply)
+void
+server_reply_answer(
+    struct server *s, enum request_kind kind, const struct reply *a)
 {
-	struct reply first;
-	const struct reply *a = reply;
-
-	if (s->in_flight.first_sent_ms != 0) {
-		first = *reply;
-		first.sent_ms = s->in_flight.first_sent_ms;
-		s->in_flight.first_sent_ms = 0;
-		a = &first;
-	}
 	switch (kind) {
 	case REQUEST_ACQUIRE:
 		acquire_answered(s, a);
@@ -261,7 +252,7 @@ take_answer(struct server *s, enum request_kind kind, const struct reply *reply)
 		server_key_gone(s);
 		break;
 	case REQUEST_RELEASE:
-		release_answered(s, a);
+		server_reply_release(s, a);
 		break;
 	case REQUEST_NONE:
 		break;
@@ -269,40 +260,16 @@ take_answer(struct server *s, enum request_kind kind, const struct reply *reply)
 }
 
 void
-server_reply_cb(void *arg, const struct reply *a)
+server_reply_error(
+    struct server *s, enum request_kind kind, const struct reply *a)
 {
-	struct server *s = arg;
-	enum request_kind kind = s->in_flight.kind;
-	int64_t took_ms = clock_now_ms() - a->sent_ms;
-
-	if (a->tag == s->in_flight.acquire)
-		s->in_flight.acquire = 0;
-	if (a->tag == s->release.first && a->kind == REPLY_OK &&
-	    s->intent->phase == PHASE_RELEASE &&
-	    s->release.vote == VOTE_PENDING) {
-		s->in_flight.kind = REQUEST_NONE;
-		s->in_flight.give_up_ms = CLOCK_NEVER;
-		release_answered(s, a);
-		return;
-	}
-	if (kind == REQUEST_NONE || a->tag != s->in_flight.sequence ||
-	    a->kind == REPLY_LOST)
-		return; /* server_down() sees to a lost connection */
-	s->refresh_cb(s->arg, s);
-	s->in_flight.kind = REQUEST_NONE;
-	s->sent_ms = a->sent_ms;
-	s->in_flight.excused_ms = 0;
-	s->in_flight.give_up_ms = CLOCK_NEVER;
-	if (a->kind != REPLY_OK) {
-		server_take_error(s, kind, a);
-		return;
-	}
-	if (!s->link.replied)
-		info("%s: %s: connected, first reply after %" PRId64 "ms",
-		    s->intent->name, s->conn.address.text,
-		    clock_now_ms() - s->link.opened_ms);
-	s->link.reopen = s->link.replied = true;
-	if (took_ms > s->slowest_ms)
-		s->slowest_ms = took_ms;
-	take_answer(s, kind, a);
+	server_key_failed(s,
+	    a->kind == REPLY_DENIED ? VOTE_FORBIDDEN : VOTE_UNAVAILABLE,
+	    a->text);
+	server_next_failed(s, a->sent_ms);
+	/* A script may fail after its first write. */
+	if (kind == REQUEST_ACQUIRE)
+		server_key_may_hold(s);
+	else if (kind == REQUEST_RELEASE)
+		server_key_gone(s);
 }

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "lock/grant.h"
-#include "lock/server_key.h"
 #include "lock/server_send.h"
 #include "protocol/key.h"
 #include "scripts.h"
@@ -175,11 +174,6 @@ send_acquire(struct server *s, const struct next_request *r)
 	 */
 	if (clock_wall_us() > *l->proposal_us + PROPOSAL_US)
 		*l->proposal_us = clock_wall_us();
-	s->in_flight.heals = r->heals;
-	if (s->try_over)
-		s->try++;
-	s->try_over = false;
-	s->queue.sent_ticket = r->ticket != 0;
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, *l->proposal_us);
 	snprintf(ticket, sizeof(ticket), "%" PRId64, r->ticket);
@@ -189,15 +183,9 @@ send_acquire(struct server *s, const struct next_request *r)
 	    once_per, sizeof(once_per), "%" PRId64, heals ? 0 : l->once_per_ms);
 	if (new_nonce != 0)
 		snprintf(nonce, sizeof(nonce), "%" PRId64, new_nonce);
-	s->in_flight.starts = r->starts;
-	if (r->starts) {
+	if (r->starts)
 		record(l, "", start);
-		server_key_recorded(s, true);
-	}
-	if (send_script(s, "acquire", 10, args) == -1)
-		return -1;
-	s->in_flight.acquire = s->in_flight.sequence;
-	return 0;
+	return send_script(s, "acquire", 10, args);
 }
 
 static int
@@ -221,23 +209,15 @@ send_renew(struct server *s, const struct next_request *r)
 
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, r->fence);
-	s->in_flight.starts = r->starts;
-	s->in_flight.leaves = r->leaves;
 	if (r->starts)
 		record(l, "", start);
-	if ((r->leaves ? send_script(s, "confirm", 4, args) :
-			 send_script(s, "renew", 3, args)) == -1)
-		return -1;
-	if (r->starts)
-		server_key_recorded(s, true);
-	return 0;
+	return r->leaves ? send_script(s, "confirm", 4, args) :
+			   send_script(s, "renew", 3, args);
 }
 
 int
 server_send(struct server *s, const struct next_request *r)
 {
-	if (r->kind != s->in_flight.first_kind)
-		s->in_flight.first_sent_ms = 0;
 	switch (r->kind) {
 	case REQUEST_ACQUIRE:
 		return send_acquire(s, r);
@@ -250,17 +230,7 @@ server_send(struct server *s, const struct next_request *r)
 	case REQUEST_RAN:
 		return send_ran(s);
 	case REQUEST_LEAVE:
-		if (server_send_release(s, true) == -1)
-			return -1;
-		/*
-		 * A vote that we give back is no vote any more, even before the
-		 * reply.
-		 */
-		server_key_refused(s, KEY_MAYBE);
-		s->try_over = true;
-		return 0;
 	case REQUEST_RELEASE:
-		s->release.sent++;
 		return server_send_release(s, true);
 	case REQUEST_NONE:
 		break;

@@ -101,12 +101,18 @@ judge_counters(struct lock *l, int64_t median_us)
 }
 
 void
+lock_trust_all(struct lock *l)
+{
+	for (int i = 0; i < l->intent.nservers; i++)
+		l->servers[i].numbers.odd = NULL;
+}
+
+void
 lock_judge_numbers(struct lock *l)
 {
 	int64_t ahead_us;
 
-	for (int i = 0; i < l->intent.nservers; i++)
-		l->servers[i].numbers.odd = NULL;
+	lock_trust_all(l);
 	if (l->intent.nservers == 1)
 		return;
 	ahead_us = judge_times(l);

@@ -12,7 +12,6 @@
 #include "base/log.h"
 #define warn info
 
-#include "../../src/lock/server_error.c"
 #include "../../src/lock/server_reply.c"
 #include "../../src/lock/grant.c"
 #include "../../src/lock/server_key.c"
