@@ -159,7 +159,7 @@ show_run(struct page *p, const struct lock_runs *c, const struct past_run *run,
     int64_t longest)
 {
 	const struct owner *o = &run->owner;
-	char what[OWNER_WHAT];
+	char what[OWNER_WHAT], pid[OWNER_PID];
 	struct table *t = &p->table;
 	size_t row = table_row(t);
 
@@ -170,7 +170,7 @@ show_run(struct page *p, const struct lock_runs *c, const struct past_run *run,
 			table_cell(t, row, p->first + column, "-");
 	show_when(p, row, run->since_ms);
 	table_text(t, row, p->first + HOST, o->host, strlen(o->host));
-	table_cell(t, row, p->first + PID, "%d", (int)o->pid);
+	table_cell(t, row, p->first + PID, "%s", owner_pid(pid, o));
 	owner_what(what, o);
 	table_text(t, row, p->first + COMMAND, what, strlen(what));
 	show_duration(p, row, WAITED, run->waited_ms);

@@ -1,5 +1,6 @@
 /* Members that have the same name in every document. */
 #include <stddef.h>
+#include <string.h>
 
 #include "inspect/members.h"
 
@@ -36,13 +37,20 @@ members_servers(struct json *j, const struct query *q)
 	json_end(j);
 }
 
+/* Returns NULL for a field that cannot be read. */
+static const char *
+known(const char *field)
+{
+	return field == NULL || strcmp(field, "?") == 0 ? NULL : field;
+}
+
 void
 members_owner(struct json *j, const struct owner *o)
 {
-	json_string(j, "host", o == NULL ? NULL : o->host);
-	json_number(j, "pid", o == NULL ? -1 : o->pid, 0);
-	json_string(j, "user", o == NULL ? NULL : o->user);
-	json_string(j, "command", o == NULL ? NULL : o->command);
+	json_string(j, "host", known(o == NULL ? NULL : o->host));
+	json_number(j, "pid", o == NULL ? 0 : o->pid, 1);
+	json_string(j, "user", known(o == NULL ? NULL : o->user));
+	json_string(j, "command", known(o == NULL ? NULL : o->command));
 	json_string(j, "message",
 	    o == NULL || o->message[0] == '\0' ? NULL : o->message);
 }

@@ -13,8 +13,8 @@ const char *members_server_state(enum reply_kind failure);
 void members_servers(struct json *, const struct query *);
 
 /*
- * Writes host, pid, user and command of a run; null for a foreign value, where
- * owner is NULL.
+ * Writes host, pid, user and command of a run; null for what cannot be
+ * read, and for a foreign value, where owner is NULL.
  */
 void members_owner(struct json *, const struct owner *);
 

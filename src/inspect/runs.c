@@ -142,8 +142,7 @@ runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
 		return;
 	}
 	if (event == EVENT_NONE || at_ms < 0 ||
-	    owner_parse(&owner, text, len) == -1 ||
-	    (event != EVENT_START && how == ENDED_UNKNOWN))
+	    owner_parse(&owner, text, len) == -1)
 		return;
 	run = find_or_add_run(runs, &owner);
 	before = &run->event[server];

@@ -15,6 +15,7 @@ show_holder(struct table *t, size_t row, const struct lock_info *l,
     const struct holder *h)
 {
 	char text[DURATION_TEXT], who[OWNER_WHO], what[OWNER_WHAT];
+	char pid[OWNER_PID];
 	const struct owner *o = &h->owner;
 
 	if (!h->ours) {
@@ -23,8 +24,8 @@ show_holder(struct table *t, size_t row, const struct lock_info *l,
 		if (o->in_cooldown)
 			snprintf(who, sizeof(who), "%s@%s", o->user, o->host);
 		else
-			snprintf(who, sizeof(who), "%s@%s pid %d", o->user,
-			    o->host, (int)o->pid);
+			snprintf(who, sizeof(who), "%s@%s pid %s", o->user,
+			    o->host, owner_pid(pid, o));
 		table_text(t, row, HOLDER, who, strlen(who));
 		owner_what(what, o);
 		table_text(t, row, COMMAND, what, strlen(what));

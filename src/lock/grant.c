@@ -47,33 +47,28 @@ grant_forget(struct server *s)
 	s->grant.nonce = 0;
 }
 
-/*
- * Reads one number and the character `end` behind it; if end is 0, the number
- * must be the last.
- */
+/* Reads one number, and the blank or end behind it. */
 static int
-take_number(const char **p, size_t *len, char end, int64_t max, int64_t *number)
+take_number(const char **p, size_t *len, int64_t max, int64_t *number)
 {
-	const char *blank = end != '\0' ? memchr(*p, end, *len) : *p + *len;
-	size_t n;
+	const char *blank = memchr(*p, ' ', *len);
+	size_t n = blank != NULL ? (size_t)(blank - *p) : *len;
 
-	if (blank == NULL)
-		return -1;
-	n = (size_t)(blank - *p);
 	if (number_parse(*p, n, max, number) == -1)
 		return -1;
-	*p += n + (end != '\0');
-	*len -= n + (end != '\0');
+	n += blank != NULL;
+	*p += n;
+	*len -= n;
 	return 0;
 }
 
+/* Reads a grant.  A later version may append words. */
 static int
 grant_parse(struct grant *g, const char *text, size_t len)
 {
-	return take_number(&text, &len, ' ', INT64_MAX, &g->nonce) == 0 &&
-		take_number(&text, &len, ' ', FENCE_END - 1, &g->fence) == 0 &&
-		take_number(
-		    &text, &len, '\0', DURATION_MAX_MS, &g->length_ms) == 0 &&
+	return take_number(&text, &len, INT64_MAX, &g->nonce) == 0 &&
+		take_number(&text, &len, FENCE_END - 1, &g->fence) == 0 &&
+		take_number(&text, &len, DURATION_MAX_MS, &g->length_ms) == 0 &&
 		g->fence > 0 ?
 	    0 :
 	    -1;

@@ -15,6 +15,7 @@
 #include "base/escape.h"
 #include "protocol/owner.h"
 
+static const char program[] = "redlock-run/";
 static const char version[] = "redlock-run/2 ";
 static const char cooldown[] = "cooldown ";
 
@@ -148,92 +149,103 @@ owner_details(const struct owner *o, char buf[OWNER_DETAILS])
 	return buf;
 }
 
-/*
- * Reads "name=text" and the blank or end behind it from *p, and decodes text
- * into buf.  Returns false if it is absent, too long or contains a NUL.
- */
-static bool
-take_field(
-    const char **p, const char *end, const char *name, char *buf, size_t size)
-{
-	size_t name_len = strlen(name), n = 0;
-	const char *s = *p;
-	int high, low;
+/* The text of a field. */
+struct text {
+	const char *at, *end;
+};
 
-	if ((size_t)(end - s) <= name_len || memcmp(s, name, name_len) != 0 ||
-	    s[name_len] != '=')
+/* Returns whether the field at p has that name, and stores its text. */
+static bool
+field_at(const char *p, const char *end, const char *name, struct text *t)
+{
+	size_t len = strlen(name);
+
+	if ((size_t)(end - p) <= len || memcmp(p, name, len) != 0 ||
+	    p[len] != '=')
 		return false;
-	for (s += name_len + 1; s < end && *s != ' '; s++) {
-		if (n + 1 >= size)
-			return false;
-		if (*s == '%') {
-			if (end - s < 3 || (high = number_hex(s[1])) == -1 ||
-			    (low = number_hex(s[2])) == -1)
-				return false;
-			buf[n] = (char)(high * 16 + low);
-			s += 2;
-		} else
-			buf[n] = *s;
-		if (buf[n++] == '\0')
-			return false;
-	}
-	buf[n] = '\0';
-	*p = s < end ? s + 1 : s;
+	t->at = p + len + 1;
+	t->end = memchr(t->at, ' ', (size_t)(end - t->at));
+	if (t->end == NULL)
+		t->end = end;
 	return true;
 }
 
+/* Stores the text of the first field of that name. */
 static bool
-take_number(const char **p, const char *end, const char *name, int64_t max,
-    int64_t *number)
+find_field(const char *p, const char *end, const char *name, struct text *t)
 {
-	char text[24];
-
-	return take_field(p, end, name, text, sizeof(text)) &&
-	    number_parse(text, strlen(text), max, number) == 0;
-}
-
-/* Returns the first field of that name at or after p, or end. */
-static const char *
-find_field(const char *p, const char *end, const char *name)
-{
-	size_t len = strlen(name);
 	const char *blank;
 
 	for (; p < end; p = blank + 1) {
-		if ((size_t)(end - p) > len && memcmp(p, name, len) == 0 &&
-		    p[len] == '=')
-			return p;
+		if (field_at(p, end, name, t))
+			return true;
 		blank = memchr(p, ' ', (size_t)(end - p));
 		if (blank == NULL)
 			break;
 	}
-	return end;
+	return false;
 }
 
-/* Returns the number in that field; 0 if it is absent or unreadable. */
+/*
+ * Decodes a text into buf, as much as fits.  Returns its whole length, or -1
+ * if it is malformed or contains a NUL.
+ */
+static ssize_t
+decode(struct text t, char *buf, size_t size)
+{
+	int high, low;
+	ssize_t n = 0;
+
+	for (; t.at < t.end; t.at++, n++) {
+		char c = *t.at;
+
+		if (c == '%') {
+			if (t.end - t.at < 3 ||
+			    (high = number_hex(t.at[1])) == -1 ||
+			    (low = number_hex(t.at[2])) == -1)
+				return -1;
+			c = (char)(high * 16 + low);
+			t.at += 2;
+		}
+		if (c == '\0')
+			return -1;
+		if ((size_t)n + 1 < size)
+			buf[n] = c;
+	}
+	buf[(size_t)n < size ? (size_t)n : size - 1] = '\0';
+	return n;
+}
+
+static bool
+to_number(struct text t, int64_t max, int64_t *number)
+{
+	return number_parse(t.at, (size_t)(t.end - t.at), max, number) == 0;
+}
+
+/* Reads a field wherever it is; if it cannot be read, buf becomes `none`. */
+static void
+read_text(const char *p, const char *end, const char *name, const char *none,
+    char *buf, size_t size)
+{
+	struct text t;
+
+	if (!find_field(p, end, name, &t) || decode(t, buf, size) == -1)
+		snprintf(buf, size, "%s", none);
+}
+
+/* Returns the number in a field; 0 if it is absent or unreadable. */
 static int64_t
 read_number(const char *p, const char *end, const char *name, int64_t max)
 {
+	struct text t;
 	int64_t number;
 
-	p = find_field(p, end, name);
-	return take_number(&p, end, name, max, &number) ? number : 0;
+	return find_field(p, end, name, &t) && to_number(t, max, &number) ?
+	    number :
+	    0;
 }
 
-/* Reads the optional fields, in any order, among others that we do not know. */
-static void
-take_options(struct owner *o, const char *p, const char *end)
-{
-	o->ttl_ms = read_number(p, end, "ttl", INT64_MAX);
-	o->hold_ms = read_number(p, end, "hold", INT64_MAX);
-	o->start_ticks = read_number(p, end, "start", INT64_MAX);
-	o->slots = (int)read_number(p, end, "slots", INT_MAX);
-	p = find_field(p, end, "message");
-	if (!take_field(&p, end, "message", o->message, sizeof(o->message)))
-		o->message[0] = '\0';
-}
-
-/* Skips text at *p. Returns false if something else is there. */
+/* Skips the text at *p.  Returns false if something else is there. */
 static bool
 skip(const char **p, const char *end, const char *text)
 {
@@ -245,28 +257,72 @@ skip(const char **p, const char *end, const char *text)
 	return true;
 }
 
+/* Skips a word of characters from first to last, and the blank behind it. */
+static bool
+skip_word(const char **p, const char *end, char first, char last)
+{
+	const char *q = *p;
+
+	while (q < end && *q >= first && *q <= last)
+		q++;
+	if (q == *p || q == end || *q != ' ')
+		return false;
+	*p = q + 1;
+	return true;
+}
+
+/*
+ * Reads the head, which is the same in all versions: a state, the program with
+ * any number, token, try and since.  Returns what follows it, or NULL.
+ */
+static const char *
+read_head(struct owner *o, const char *p, const char *end)
+{
+	struct text token, try, since;
+	ssize_t len;
+	int64_t n;
+
+	o->in_cooldown = skip(&p, end, cooldown);
+	if (!o->in_cooldown)
+		skip_word(&p, end, 'a', 'z');
+	if (!skip(&p, end, program) || !skip_word(&p, end, '0', '9') ||
+	    !field_at(p, end, "token", &token) || token.end == end ||
+	    !field_at(token.end + 1, end, "try", &try) || try.end == end ||
+	    !field_at(try.end + 1, end, "since", &since))
+		return NULL;
+	len = decode(token, o->token, sizeof(o->token));
+	if (len <= 0 || (size_t)len >= sizeof(o->token) ||
+	    !to_number(try, UINT_MAX, &n) ||
+	    !to_number(since, INT64_MAX, &o->since_ms))
+		return NULL;
+	return since.end;
+}
+
+/*
+ * All versions keep the head.  The fields behind it are found by their names,
+ * because other versions write them in another order, among unknown ones.
+ */
 int
 owner_parse(struct owner *o, const char *value, size_t len)
 {
-	const char *p = value, *end = value + len;
-	int64_t attempt, pid;
+	const char *end = value + len, *p;
 
 	memset(o, 0, sizeof(*o));
-	o->in_cooldown = skip(&p, end, cooldown);
-	if (skip(&p, end, version) &&
-	    take_field(&p, end, "token", o->token, sizeof(o->token)) &&
-	    take_number(&p, end, "try", UINT_MAX, &attempt) &&
-	    take_number(&p, end, "since", INT64_MAX, &o->since_ms) &&
-	    take_number(&p, end, "pid", INT_MAX, &pid) &&
-	    take_field(&p, end, "host", o->host, sizeof(o->host)) &&
-	    take_field(&p, end, "user", o->user, sizeof(o->user)) &&
-	    take_field(&p, end, "command", o->command, sizeof(o->command))) {
-		o->pid = (pid_t)pid;
-		take_options(o, p, end);
-		return 0;
+	p = read_head(o, value, end);
+	if (p == NULL) {
+		memset(o, 0, sizeof(*o));
+		return -1;
 	}
-	memset(o, 0, sizeof(*o));
-	return -1;
+	o->pid = (pid_t)read_number(p, end, "pid", INT_MAX);
+	read_text(p, end, "host", "?", o->host, sizeof(o->host));
+	read_text(p, end, "user", "?", o->user, sizeof(o->user));
+	read_text(p, end, "command", "?", o->command, sizeof(o->command));
+	o->ttl_ms = read_number(p, end, "ttl", INT64_MAX);
+	o->hold_ms = read_number(p, end, "hold", INT64_MAX);
+	o->start_ticks = read_number(p, end, "start", INT64_MAX);
+	o->slots = (int)read_number(p, end, "slots", INT_MAX);
+	read_text(p, end, "message", "", o->message, sizeof(o->message));
+	return 0;
 }
 
 bool
@@ -291,16 +347,9 @@ owner_by(const struct owner *o, char buf[OWNER_DETAILS])
 void
 owner_read_by(char buf[OWNER_BY], const char *text, size_t len)
 {
-	const char *p, *end;
-
 	buf[0] = '\0';
-	if (text == NULL)
-		return;
-	end = text + len;
-	for (p = end; p > text && p[-1] != ' ';)
-		p--;
-	if (!take_field(&p, end, "by", buf, OWNER_BY))
-		buf[0] = '\0';
+	if (text != NULL)
+		read_text(text, text + len, "by", "", buf, OWNER_BY);
 }
 
 int64_t
@@ -320,14 +369,21 @@ owner_what(char buf[OWNER_WHAT], const struct owner *o)
 }
 
 char *
+owner_pid(char buf[OWNER_PID], const struct owner *o)
+{
+	snprintf(buf, OWNER_PID, "%d", (int)o->pid);
+	return o->pid > 0 ? buf : strcpy(buf, "?");
+}
+
+char *
 owner_who(
     char buf[OWNER_WHO], const struct owner *o, const char *value, size_t len)
 {
-	char text[128], what[OWNER_WHAT];
+	char text[128], what[OWNER_WHAT], pid[OWNER_PID];
 
 	if (o->token[0] != '\0')
-		snprintf(buf, OWNER_WHO, "%s@%s pid %d (%s)", o->user, o->host,
-		    (int)o->pid, owner_what(what, o));
+		snprintf(buf, OWNER_WHO, "%s@%s pid %s (%s)", o->user, o->host,
+		    owner_pid(pid, o), owner_what(what, o));
 	else if (len > 2 && memcmp(value, "? ", 2) == 0)
 		snprintf(buf, OWNER_WHO,
 		    "another client (key is a %s, not a lock)",

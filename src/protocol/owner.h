@@ -6,11 +6,14 @@
  *
  * The id, up to and including the blank after try, identifies the attempt, and
  * the scripts compare nothing else.  The server fills in since, by its own
- * clock.  Fields are percent-encoded, so a blank always ends one; those after
- * command are found by their names.  In cooldown the value begins with
- * "cooldown ". It is readable with redis-cli GET.  Of
+ * clock.  Fields are percent-encoded, so a blank always ends one.  In cooldown
+ * the value begins with "cooldown ".  It is readable with redis-cli GET.  Of
  * COMMAND it contains only the base name of argv[0], since arguments may be
  * secrets.
+ *
+ * Other versions write another number, and perhaps another state in front, more
+ * fields, or the fields in another order.  Readers need only the head, up to
+ * since, and find the fields by name.
  */
 #ifndef OWNER_H
 #define OWNER_H
@@ -28,13 +31,14 @@
 #define OWNER_WHAT    (OWNER_FIELD + OWNER_MESSAGE + 2)
 #define OWNER_WHO     768
 #define OWNER_BY      (2 * OWNER_FIELD)
+#define OWNER_PID     12
 
 struct owner {
 	char token[OWNER_TOKEN];
-	char host[OWNER_FIELD];
+	char host[OWNER_FIELD]; /* "?": cannot be read, as in the next two */
 	char user[OWNER_FIELD];
 	char command[OWNER_FIELD];
-	pid_t pid;
+	pid_t pid;        /* 0: unknown */
 	int64_t since_ms; /* the server's wall clock; only of a parsed value */
 	bool in_cooldown;
 	int slots;           /* capacity of the lock; 0: it has no slots */
@@ -66,8 +70,8 @@ char *owner_id(const struct owner *, unsigned int attempt, char buf[OWNER_ID]);
 char *owner_details(const struct owner *, char buf[OWNER_DETAILS]);
 
 /*
- * Reads a lock's value of len bytes.  Returns 0, or -1 if another kind of
- * client wrote it; *o is then zeroed.
+ * Reads a lock's value of len bytes, of any version.  Returns 0, or -1 if another
+ * kind of client wrote it; *o is then zeroed.
  */
 int owner_parse(struct owner *o, const char *value, size_t len);
 
@@ -84,8 +88,8 @@ bool owner_is_unconfirmed(const char *value, size_t len);
 char *owner_by(const struct owner *, char buf[OWNER_DETAILS]);
 
 /*
- * Reads "by=USER@HOST" at the end of text, which may be NULL, into buf; "" if
- * it is absent.
+ * Reads the field "by=USER@HOST" of text, which may be NULL, into buf; "" if it
+ * is absent.
  */
 void owner_read_by(char buf[OWNER_BY], const char *text, size_t len);
 
@@ -97,6 +101,9 @@ int64_t owner_age_ms(const struct owner *, int64_t now_us);
 
 /* Writes "backup.sh", or with a message "backup.sh: MESSAGE".  Returns buf. */
 char *owner_what(char buf[OWNER_WHAT], const struct owner *);
+
+/* Writes the pid, or "?" if it is unknown.  Returns buf. */
+char *owner_pid(char buf[OWNER_PID], const struct owner *);
 
 /*
  * Writes "deploy@web1 pid 4242 (backup.sh)".  For the value of another kind of

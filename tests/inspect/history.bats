@@ -509,14 +509,15 @@ on_terminal() {
 	redis rpush '{redlock:c}:~runs' x
 	history
 	[ "$status" -eq 0 ]
-	[ "$(wc -l <<<"$output")" -lt 8 ]
+	[ "$(wc -l <<<"$output")" -lt 9 ]
 	clean
 	history -v
 	[ "$status" -eq 0 ]
 	history --json
 	[ "$status" -eq 0 ]
-	json '{r["token"] for r in d} >= {"v", "w", "x", "y"} and len(d) == 5'
+	json '{r["token"] for r in d} >= {"v", "w", "x", "y", "z"} and len(d) == 6'
 	json '[r["ended"] for r in d if r["token"] == "v"] == ["lost"]'
+	json '[r["ended"] for r in d if r["token"] == "z"] == [None]'
 }
 
 ## How it is written

@@ -1163,3 +1163,25 @@ gets() { [ "$(limit=64 slot=0 acquire "$1" 1 | field granted slot)" = "1 $2" ]; 
 	gets other 64
 	refused more
 }
+
+@test "a release grants to a waiter of any version that it can read, and asks any other" {
+	local entry want n=0 kind token=01234567-89ab-4cde-8f01-23456789abcd
+	while IFS='|' read -r kind _ entry want; do
+		[[ $kind == beat ]] || continue
+		redis flushall
+		acquire me 1 >/dev/null
+		redis zadd "$queue" "$(now_us)" "$token"
+		redis hset "$beat" "$token" "$(($(now_us) + 60000000)) $entry"
+		release me 1 0 1 '' '' 1000 1000 >/dev/null
+		if [[ $want == grant ]]; then
+			[[ $(redis lindex "{redlock:a}:~wake:$token" 0) == '7 '*' 5000' ]]
+			[[ $(value) == *"since="*"${entry#*try=1 } unconfirmed" ]]
+		else
+			[ "$(redis lindex "{redlock:a}:~wake:$token" 0)" = 1 ]
+			[ -z "$(value)" ]
+		fi
+		[ -n "$(redis zscore "$queue" "$token")" ]
+		((n += 1))
+	done <"$top/tests/versions/vectors"
+	((n >= 6))
+}

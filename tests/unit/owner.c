@@ -367,12 +367,31 @@ refused_with(const char *from, const char *to)
 	refused(value);
 }
 
+/* Reads the good value with its first "from" replaced by "to". */
+static struct owner
+read_with(const char *from, const char *to)
+{
+	const char *at = strstr(good, from);
+	char value[VALUE];
+	struct owner o = { 0 };
+
+	if (at == NULL) {
+		tap_fail("'%s' is not in the good value", from);
+		return o;
+	}
+	snprintf(value, sizeof(value), "%.*s%s%s", (int)(at - good), good, to,
+	    at + strlen(from));
+	if (parse(&o, value, strlen(value)) == -1)
+		tap_fail("refused: %s", value);
+	SAME_TEXT(o.token, TOKEN);
+	return o;
+}
+
 static void
-wrong_forms(void)
+wrong_heads(void)
 {
 	static const char *const fields[] = { "token=" TOKEN " ", "try=3 ",
-		"since=1763635200123 ", "pid=4242 ", "host=web1 ",
-		"user=deploy ", "command=backup.sh" };
+		"since=1763635200123 " };
 	char twice[128];
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
@@ -384,102 +403,154 @@ wrong_forms(void)
 		snprintf(twice, sizeof(twice), "X%s", fields[i]);
 		refused_with(fields[i], twice);
 	}
-	refused_with("redlock-run/2", "redlock-run/1");
-	refused_with("redlock-run/2", "redlock-run/10");
 	refused_with("redlock-run/2", "REDLOCK-RUN/1");
+	refused_with("redlock-run/2", "redlock-run/");
+	refused_with("redlock-run/2", "redlock-run/x");
+	refused_with("redlock-run/2", "redlock-run/2x");
+	refused_with("redlock-run/2", "redlock-run/-2");
 	refused_with("redlock-run/2", " redlock-run/2");
+	refused_with("redlock-run/2", "a b redlock-run/2");
+	refused_with("redlock-run/2", "a1 redlock-run/2");
 	refused_with("redlock-run/2 ", "redlock-run/2");
 	refused_with("redlock-run/2 ", "redlock-run/2  ");
 	refused_with("redlock-run/2 ", "redlock-run/2\t");
+	refused_with("token=" TOKEN, "token=");
 	refused_with("token=", "token:");
 	refused_with("token=", "token");
 	refused_with("token=", "Token=");
-	refused_with("command=", "command");
-	refused_with("host=web1 user=deploy", "user=deploy host=web1");
+	refused_with("token=", "token=x");
+	refused_with("token=", "token=%00");
+	refused_with("token=", "token=%xy");
+}
+
+static void
+other_versions(void)
+{
+	struct owner o;
+
+	SAME_TEXT(read_with("run/2", "run/1").host, "web1");
+	SAME_TEXT(read_with("run/2", "run/99999999999999999999").host, "web1");
+	CHECK(!read_with("redlock", "paused redlock").in_cooldown);
+	o = read_with("host=web1 user=deploy", "new=1 user=deploy host=web1");
+	SAME_TEXT(o.host, "web1");
+	SAME_TEXT(o.user, "deploy");
+	SAME_TEXT(read_with("host=web1", "host=a host=b").host, "a");
+	SAME_TEXT(read_with("host=web1 ", "xhost=web1 hostx=1 ").host, "?");
+	SAME_TEXT(read_with("user=deploy ", "").user, "?");
+	SAME_TEXT(read_with("command=", "command").command, "?");
+	SAME_INT(read_with("pid=4242 ", "").pid, 0);
+}
+
+/* Every version reads these in the same way. */
+static void
+vectors(void)
+{
+	char line[VALUE], path[] = __FILE__, got[VALUE], *slash, *last = NULL;
+	int lines = 0;
+	FILE *f;
+
+	for (slash = strrchr(path, '/'); *slash != '\0'; slash++)
+		*slash = '\0';
+	snprintf(got, sizeof(got), "%s/../versions/vectors", path);
+	f = fopen(got, "re");
+	if (f == NULL) {
+		tap_fail("cannot read %s", got);
+		return;
+	}
+	while (fgets(line, sizeof(line), f) != NULL) {
+		const char *kind = strtok_r(line, "|", &last), *value, *want;
+		struct owner o;
+
+		if (strcmp(kind, "value") != 0)
+			continue;
+		strtok_r(NULL, "|", &last);
+		value = strtok_r(NULL, "|", &last);
+		want = strtok_r(NULL, "\n", &last);
+		snprintf(got, sizeof(got), "foreign");
+		if (parse(&o, value, strlen(value)) == 0)
+			snprintf(got, sizeof(got), "%s %s %s %s",
+			    o.in_cooldown ? "cooldown" : "held", o.host, o.user,
+			    o.command);
+		SAME_TEXT(got, want);
+		lines++;
+	}
+	CHECK(lines >= 10);
+	fclose(f);
 }
 
 static void
 wrong_numbers(void)
 {
+	static const char *const pids[] = { "pid=", "pid=-0", "pid=-1",
+		"pid=self", "pid=2147483648", "pid=4294971538",
+		"pid=99999999999999999999999999" };
+
 	refused_with("try=3", "try=");
 	refused_with("try=3", "try=-1");
 	refused_with("try=3", "try=+3");
 	refused_with("try=3", "try=%203");
 	refused_with("try=3", "try=3%00");
-	refused_with("pid=4242", "pid=-0");
 	refused_with("try=3", "try=x");
 	refused_with("try=3", "try=3x");
 	refused_with("try=3", "try=0x3");
 	refused_with("try=3", "try=3.0");
 	refused_with("try=3", "try=4294967296");
 	refused_with("try=3", "try=99999999999999999999");
-	refused_with("try=3", "try=00000000000000000000000000000000003");
 	refused_with("since=1763635200123", "since=");
 	refused_with("since=1763635200123", "since=-1");
 	refused_with("since=1763635200123", "since=1e3");
 	refused_with("since=1763635200123", "since=9223372036854775808");
 	refused_with("since=1763635200123", "since=18446744073709551617");
-	refused_with("pid=4242", "pid=");
-	refused_with("pid=4242", "pid=-1");
-	refused_with("pid=4242", "pid=self");
-	refused_with("pid=4242", "pid=2147483648");
-	refused_with("pid=4242", "pid=4294971538");
-	refused_with("pid=4242", "pid=99999999999999999999999999");
+	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]); i++)
+		SAME_INT(read_with("pid=4242", pids[i]).pid, 0);
 }
 
 static void
 too_long(void)
 {
-	char field[600], from[64];
-	const char *const names[] = { "host=web1", "user=deploy",
-		"command=backup.sh" };
+	char field[600] = "host=", xs[OWNER_FIELD];
 
-	refused_with("token=", "token=x");
-	for (size_t i = 0; i < 3; i++) {
-		snprintf(from, sizeof(from), "%s", names[i]);
-		for (size_t n = OWNER_FIELD; n < 500; n += 100) {
-			size_t used = strcspn(from, "=") + 1;
-
-			memcpy(field, from, used);
-			memset(field + used, 'x', n);
-			field[used + n] = '\0';
-			refused_with(names[i], field);
-		}
+	memset(xs, 'x', sizeof(xs) - 1);
+	xs[sizeof(xs) - 1] = '\0';
+	for (size_t n = OWNER_FIELD - 2; n < 500; n += n < 130 ? 1 : 100) {
+		memset(field + 5, 'x', n);
+		field[5 + n] = '\0';
+		CHECK(strncmp(read_with("host=web1", field).host, xs, n) == 0);
+		SAME_TEXT(read_with("host=web1", field).user, "deploy");
 	}
 }
 
 static void
 wrong_encodings(void)
 {
-	refused_with("command=backup.sh", "command=%");
-	refused_with("command=backup.sh", "command=%4");
-	refused_with("command=backup.sh", "command=backup%");
-	refused_with("command=backup.sh", "command=backup%2");
-	refused_with("command=backup.sh", "command=%zz");
-	refused_with("command=backup.sh", "command=%g1");
-	refused_with("command=backup.sh", "command=%%41");
-	refused_with("command=backup.sh", "command=%-1");
-	refused_with("command=backup.sh", "command=%+1");
-	refused_with("command=backup.sh", "command=%0x");
-	refused_with("command=backup.sh", "command=%1z");
-	refused_with("command=backup.sh", "command=%\t1");
-	refused_with("command=backup.sh", "command=%\n\n41");
-	refused_with("command=backup.sh", "command=a%00b");
-	refused_with("token=", "token=%00");
-	refused_with("host=web1", "host=%zz");
-	refused_with("user=deploy", "user=%");
-	refused_with("token=", "token=%xy");
+	static const char *const texts[] = { "%", "%4", "backup%", "backup%2",
+		"%zz", "%g1", "%%41", "%-1", "%+1", "%0x", "%1z", "%\t1",
+		"%\n\n41", "a%00b" };
+	char field[32];
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		snprintf(field, sizeof(field), "command=%s", texts[i]);
+		SAME_TEXT(read_with("command=backup.sh", field).command, "?");
+		SAME_TEXT(read_with("command=backup.sh", field).host, "web1");
+	}
+	SAME_TEXT(read_with("host=web1", "host=%zz").host, "?");
+	SAME_TEXT(read_with("user=deploy", "user=%").user, "?");
 }
 
-/* Cut anywhere it is refused, but in COMMAND's name, which then is shorter. */
+/* Scripts cut a long value. */
 static void
 every_beginning(void)
 {
+	size_t since = (size_t)(strstr(good, "since=") - good) + 6;
 	size_t command = (size_t)(strstr(good, "command=") - good) + 8;
 	struct owner o;
 
-	for (size_t len = 0; len < command; len++)
+	for (size_t len = 0; len <= since; len++)
 		refused_bytes(good, len);
+	for (size_t len = since + 1; len < command; len++) {
+		CHECK(parse(&o, good, len) == 0);
+		SAME_TEXT(o.command, "?");
+	}
 	for (size_t len = command; len < strlen(good); len++) {
 		CHECK(parse(&o, good, len) == 0);
 		SAME_INT(strlen(o.command), (int64_t)(len - command));
@@ -489,13 +560,20 @@ every_beginning(void)
 static void
 nul_bytes(void)
 {
+	const size_t head = (size_t)(strstr(good, "pid=") - good);
 	char value[sizeof(good)];
+	struct owner o;
 
 	for (size_t at = 0; at < sizeof(good) - 1; at++) {
 		memcpy(value, good, sizeof(good));
 		value[at] = '\0';
-		refused_bytes(value, sizeof(good) - 1);
+		if (at < head)
+			refused_bytes(value, sizeof(good) - 1);
+		else
+			CHECK(parse(&o, value, sizeof(good) - 1) == 0);
 	}
+	SAME_TEXT(o.command, "?");
+	SAME_TEXT(o.user, "deploy");
 }
 
 /* Whatever becomes of it, fields end and numbers are in range. */
@@ -553,6 +631,8 @@ who(void)
 	field[sizeof(field) - 1] = '\0';
 	o = sample(field, field, field);
 	o.pid = INT_MAX;
+	who_is(
+	    "redlock-run/9 token=T try=1 since=1 host=h", 42, "?@h pid ? (?)");
 	snprintf(want, sizeof(want), "%s@%s pid 2147483647 (%s)", field, field,
 	    field);
 	who_is(value, compose(value, &o, 1), want);
@@ -608,14 +688,18 @@ static const struct tap_test tests[] = {
 	    extremes_come_back },
 	{ "a lock in cooldown is told from a held one", cooldowns },
 	{ "another client's value is none of ours", other_clients },
-	{ "a value with a missing, wrong or doubled field is none",
-	    wrong_forms },
-	{ "a value with a number out of range is none", wrong_numbers },
-	{ "a value with an over-long field is none", too_long },
-	{ "a value with a bad percent-encoding is none", wrong_encodings },
-	{ "a value that was cut is none, unless in the command's name",
+	{ "a value with a missing, wrong or doubled field in its head is none",
+	    wrong_heads },
+	{ "other versions' numbers, states, fields and orders are readable",
+	    other_versions },
+	{ "the vectors of all versions are read as they say", vectors },
+	{ "a number out of range makes the head none, and a field unknown",
+	    wrong_numbers },
+	{ "an over-long field is cut, and the others are read", too_long },
+	{ "a field with a bad percent-encoding is unknown", wrong_encodings },
+	{ "a value that was cut in its head is none; cut later, it has less",
 	    every_beginning },
-	{ "a value with a NUL in it is none", nul_bytes },
+	{ "a NUL makes the head none, and a field unknown", nul_bytes },
 	{ "no byte that is changed does harm", every_byte_changed },
 	{ "a holder is told by user, host, pid and command", who },
 	{ "another client is told by its value, escaped", who_else },

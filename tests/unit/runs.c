@@ -189,12 +189,6 @@ strangers(void)
 		"9000000000000001", "99999999999999999999999" };
 	char text[128];
 
-	add(0, "end", "");
-	add(0, "end", " ended=");
-	add(0, "end", " ended=died");
-	add(0, "end", " ended=exite");
-	add(0, "end", " ended=exitedx");
-	add(0, "lost", " ran=1");
 	add(0, "", " ended=exited");
 	add(0, "begin", "");
 	add_at(0, -1, "start", "A", "");
@@ -210,6 +204,24 @@ strangers(void)
 		SAME_INT(runs.run[0].ran_ms, -1);
 		SAME_INT(runs.run[0].status, -1);
 		SAME_TEXT(ended(1, 0), "exited");
+	}
+}
+
+/* An end without a known ending: it ended, but how is unknown. */
+static void
+unknown_ends(void)
+{
+	static const char *const ends[] = { "", " ended=", " ended=died",
+		" ended=exite", " ended=exitedx", " ended=frozen status=3" };
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		add(0, "end", ends[i]);
+		add(0, "start", " waited=1");
+		runs_judge(&runs, 1, 1, 0);
+		SAME_INT(runs.n, 1);
+		SAME_INT(runs.run[0].ending, ENDED_UNKNOWN);
+		CHECK(!runs_has_failed(&runs.run[0]));
+		runs_release(&runs);
 	}
 }
 
@@ -315,6 +327,7 @@ static const struct tap_test tests[] = {
 	{ "what a try has left is not the end of the next", tries },
 	{ "the newest comes first", order },
 	{ "what is no entry of ours is passed over", strangers },
+	{ "a run with an end of an unknown kind has ended", unknown_ends },
 	{ "a skip has its reason and who had the lock", skips },
 	{ "a skip counts if it leaves no majority", skip_votes },
 	{ "a run that started anywhere was not skipped", skip_and_start },

@@ -43,12 +43,12 @@ local function in_our_way()
 	local places
 	local shares = shared and (not value or value == SHARED)
 	for waiter, its in waiters() do
-		local its_slot = its.slots and slot_held(waiter) or slot
+		local its_slot = (its.slots or not its.known) and slot_held(waiter) or slot
 		if waiter == token then
 			return nil
 		elseif its_slot == slot and not (shares and its.shares) then
 			places = (places or free_slots() - (ours and 0 or 1)) - 1
-			if places < 0 or shares then
+			if places < 0 or shares or not its.known then
 				return waiter
 			end
 		end
@@ -164,8 +164,7 @@ end
 local function used_otherwise()
 	local wanted = mode == 'slots' and capacity or 1
 	local function differs(its)
-		return token_of(its and its:gsub('^cooldown ', '')) and
-			(tonumber(its:match(' slots=(%d+)')) or 1) ~= wanted
+		return its and token_of((without_state(its))) and (number_in(its, 'slots') or 1) ~= wanted
 	end
 	local first = slot == 1 and value or read(KEYS[1])
 	if differs(first) then
@@ -187,7 +186,7 @@ local function used_otherwise()
 		end
 	end
 	for waiter, said in waiters() do
-		if waiter ~= token then
+		if waiter ~= token and said.known then
 			if (said.slots and said.capacity or 1) ~= wanted then
 				pcall(cut_beat, waiter)
 				return value_of(said.id, said.details, call('ZSCORE', queue, waiter)), said.shares

@@ -1,10 +1,10 @@
--- break: 1 if this is the only server, and "by=USER@HOST" of the user.  Id and
--- token are those of the holder to remove, in any attempt; searches all slots.
+-- break: 1 if this is the only server, and "by=USER@HOST" of the user.  The
+-- token is that of the holder to remove, of any version and in any attempt;
+-- searches all slots.
 -- Replies with a grant up to GRANTED, or a refusal.
 local only, broken = ARGV[6] == '1', false -- the value of the victim
 local function has_it(its)
-	its = (its or ''):gsub('^cooldown ', '')
-	return its:sub(1, #id) == id
+	return its and token_of((without_state(its))) == token
 end
 survey()
 for n, its in ipairs(values) do
@@ -28,5 +28,5 @@ end
 leave(token)
 pass_on(only)
 forget_slots()
-record('broken', broken:gsub('^cooldown ', ''):gsub(MARK .. '$', ''), ' ' .. ARGV[7])
+record('broken', without_state(broken):gsub(MARK .. '$', ''), ' ' .. ARGV[7])
 return {1}

@@ -8,7 +8,8 @@
 --	beat	waiter to "DEADLINE_US MODE CAPACITY [FIELD ]... ID DETAILS"; its
 --		fields are beat=MS, for how long a beat lasts, and nonce=NONCE,
 --		which is there only if the waiter can take a grant with the wake,
---		and 0 if it takes no grant at all, but has to ask (--once-per)
+--		and 0 if it takes no grant at all, but has to ask (--once-per).  A
+--		waiter of an unknown MODE keeps its place, and has to ask
 --	wake:T	the list on which the waiter T blocks, with one element: "1", it
 --		must send an acquire, or "NONCE FENCE MS", it has the lock for MS
 --	readers	shared holder to "DEADLINE_US VALUE"
@@ -62,6 +63,10 @@ local BUSY, USED_OTHERWISE, RAN_LATELY = 0, 1, 2
 -- foreign value.  A value that a release has granted to a waiter ends with a
 -- mark until the waiter confirms it.  The mark decides which tenure begins, not
 -- the queue, because a stopped waiter may have left the queue by then.
+-- Other versions of redlock-run share the lock.  In their values the number may
+-- be another, a state other than "cooldown" may stand in front, and the details
+-- may have any order.
+local OURS = '^redlock%-run/%d+ token=(%S+)'
 local SHARED, FOREIGN, MARK = '~shared', '?', ' unconfirmed'
 -- The length of a grant, see also within_lease(); and of one that comes with the
 -- wake, under which COMMAND starts before the waiter confirms it.

@@ -21,7 +21,8 @@ for _, entry in ipairs(skips) do
 	skipped[n + 3] = (fields[4] or ''):sub(1, 1024)
 end
 local function holder(its)
-	local owner = token_of(its)
+	local rest, state = without_state(its or '')
+	local owner = state ~= 'cooldown' and token_of(rest)
 	if owner and #holders < 1000 then
 		holders[#holders + 1] = owner:sub(1, 64)
 	end

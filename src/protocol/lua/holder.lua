@@ -17,9 +17,15 @@ local function alive(entry)
 	end
 end
 
--- Returns the token in a value of redlock-run, else nil.
+-- Returns the token in a value of redlock-run, of any version, else nil.
 local function token_of(its)
-	return its and its:match('^redlock%-run/2 token=(%S+)')
+	return its and its:match(OURS)
+end
+
+-- Returns a value without the state in front of it, and that state.
+local function without_state(its)
+	local state, rest = its:match('^(%l+) (.*)$')
+	return rest or its, state
 end
 
 -- Returns the text of the first field of that name; nil if it is absent.
@@ -27,11 +33,16 @@ local function field(its, name)
 	return (' ' .. its .. ' '):match(' ' .. name .. '=(%S*) ')
 end
 
+-- Returns the number in that field; nil if it is absent or unreadable.
+local function number_in(its, name)
+	local text = field(its, name)
+	return text and text:find('^%d+$') and tonumber(text) or nil
+end
+
 -- Returns the length in ms in that field; nil if it is absent, unreadable or
 -- below 100 ms, which is less than any TTL.
 local function length_in(its, name)
-	local text = field(its, name)
-	local ms = text and text:find('^%d+$') and tonumber(text)
+	local ms = number_in(its, name)
 	return ms and ms >= 100 and ms or nil
 end
 

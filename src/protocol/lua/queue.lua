@@ -41,23 +41,28 @@ local function leave(waiter)
 	return true
 end
 
--- Returns a living waiter's beat; nil if the waiter is dead.
+-- Returns a living waiter's beat; nil if the waiter is dead.  A waiter of a kind
+-- that only another version knows counts as exclusive.  It takes no grant,
+-- because its value is unknown.
+local KINDS = {exclusive = true, shared = true, slots = true}
 local function beat_of(waiter)
 	local said = alive(call('HGET', beat, waiter))
-	local its_mode, its_capacity, fields, its_id, details = (said or ''):match(
-		'^(%l+) (%d+) (.-)(redlock%-run/2 token=%S+ try=%d+ )(.*)$')
-	if not its_mode then
+	if not said then
 		return nil
 	end
+	local its_mode, its_capacity, fields, its_id, details = said:match(
+		'^(%S+) (%d+) (.-)(redlock%-run/%d+ token=%S+ try=%d+ )(.*)$')
+	local known = KINDS[its_mode or ''] or false
 	return {
 		said = said,
+		known = known,
 		exclusive = its_mode == 'exclusive',
 		shares = its_mode == 'shared',
 		slots = its_mode == 'slots',
-		capacity = tonumber(its_capacity),
-		id = its_id,
-		details = details,
-		nonce = field(fields, 'nonce'),
+		capacity = tonumber(its_capacity) or 1,
+		id = its_id or 'redlock-run/2 token=' .. waiter .. ' try=0 ',
+		details = details or '',
+		nonce = not known and '0' or field(fields, 'nonce'),
 	}
 end
 

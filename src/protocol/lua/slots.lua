@@ -103,7 +103,7 @@ local function forget_slots()
 	end
 	survey()
 	for _, its in ipairs(values) do
-		if its and its:find('redlock-run/2 token=', 1, true) then
+		if its and token_of((without_state(its))) then
 			return
 		end
 	end

@@ -43,7 +43,7 @@ local function breaker()
 	for _, entry in ipairs(runs) do
 		local fields = entry[2]
 		if fields[1] == 'broken' and token_of(fields[2]) == token then
-			return fields[2]:match(' (by=%S+)$') or false
+			return fields[2]:match(' (by=%S+)') or false
 		end
 	end
 	return false

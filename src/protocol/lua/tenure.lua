@@ -88,9 +88,9 @@ end
 -- it ran.
 local function last_success()
 	local its = redis.pcall('GET', KEYS[2] .. 'success')
-	local since_ms = type(its) == 'string' and tonumber(its:match('^redlock%-run/2 token=%S+ try=%d+ since=(%d+) '))
+	local _, since_ms = (type(its) == 'string' and its or ''):match(OURS .. ' try=%d+ since=(%d+) ')
 	if since_ms then
-		return its, since_ms, tonumber(its:match(' ran=(%d+)$'))
+		return its, tonumber(since_ms), tonumber(its:match(' ran=(%d+)'))
 	end
 end
 

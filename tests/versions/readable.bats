@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# What other versions have written into a lock's keys.
+# shellcheck disable=SC2154
+
+load ../lib/one_redis
+
+token=01234567-89ab-4cde-8f01-23456789abcd
+runs='{redlock:a}:~runs'
+
+# vectors KIND: the vectors of that kind, each as its entry and what is expected
+# of it, between bars.
+vectors() {
+	awk -F '|' -v kind="$1" '$1 == kind { print $3 "|" $4 }' \
+	    "$top/tests/versions/vectors"
+}
+
+# shown: the state and the owner of "a", by --status.
+shown() {
+	run --separate-stderr redlock --status a --json
+	[ "$status" -eq 0 ]
+	/usr/bin/python3 -c '
+import json, sys
+lock = json.load(sys.stdin)["locks"][0]
+owner = lock["holders"][0]
+print(*[lock["state"]] + [owner[name] or "?" for name in ("host", "user", "command")]
+      if owner["token"] == sys.argv[1] else ["foreign"])' "$token" <<<"$output"
+}
+
+@test "a value of any version is shown, is busy, and can be broken by its token" {
+	local value want n=0
+	while IFS='|' read -r value want; do
+		redis set redlock:a "$value" px 60000
+		[ "$(shown)" = "$want" ] || {
+			echo "$value: $(shown)" >&2
+			return 1
+		}
+		run --separate-stderr redlock -k a -- true
+		[ "$status" -eq 75 ]
+		run --separate-stderr redlock --break a --token "$token"
+		if [[ $want == foreign ]]; then
+			[ "$status" -eq 1 ]
+			held
+		else
+			[ "$status" -eq 0 ]
+			free
+		fi
+		((n += 1))
+	done < <(vectors value)
+	((n >= 10))
+}
+
+@test "--break records a run of another version in the history" {
+	redis set redlock:a "paused redlock-run/9 token=$token try=3 since=5 new=1 host=h" px 60000
+	redlock --break a --token "$token"
+	[[ $(redis xrange "$runs" - +) == *"broken"*"redlock-run/9 token=$token try=3 since=5 new=1 host=h by="* ]]
+	[[ $(redis xrange "$runs" - +) != *paused* ]]
+}
+
+@test "--history shows the runs of other versions, and passes over unknown entries" {
+	local entry want n=0
+	while IFS='|' read -r entry want; do
+		redis del "$runs" >/dev/null
+		redis xadd "$runs" '*' noise x >/dev/null
+		redis xadd "$runs" '*' "${entry%% *}" "${entry#* }" extra 1 >/dev/null
+		run --separate-stderr redlock --history a --json
+		[ "$status" -eq 0 ] || [[ $want == none ]]
+		if [[ $want == none ]]; then
+			json 'd == []'
+		elif [[ $want == None ]]; then
+			json '[r["ended"] for r in d] == [None]'
+		else
+			json "[r['ended'] for r in d] == ['$want']"
+		fi
+		((n += 1))
+	done < <(vectors run)
+	((n >= 3))
+}
+
+@test "--once-per counts the success of another version" {
+	redis set '{redlock:a}:~success' \
+	    "redlock-run/9 token=$token try=1 since=$(redis time | head -n 1)000 new=1 host=h ran=7 more=1" >/dev/null
+	run --separate-stderr redlock -k a --once-per 1h -- touch ran
+	[ "$status" -eq 75 ]
+	[ ! -e ran ]
+}
+
+@test "a run with --slots is refused beside a value without slots of any version" {
+	redis set redlock:a "redlock-run/9 token=$token try=1 since=1 mode=weights" px 60000
+	run --separate-stderr redlock -k a --slots 3 -- true
+	[ "$status" -eq 64 ]
+	run --separate-stderr redlock -k a -- true
+	[ "$status" -eq 75 ]
+}
+
+@test "a cooldown and a lock of another version are shortened by their own fields" {
+	local state
+	for state in 'ttl=' 'cooldown hold='; do
+		redis set redlock:a "$([[ $state == c* ]] && echo 'cooldown ')redlock-run/9 token=$token try=1 since=1 new=1 ${state##* }1000" px 3600000
+		run redlock -k a -- true
+		[ "$status" -eq 75 ]
+		(($(redis pttl redlock:a) <= 1000))
+	done
+}
