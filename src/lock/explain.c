@@ -12,12 +12,12 @@
 static enum reason
 main_reason(const struct lock *l)
 {
-	int n[REASON_RAN + 1] = { 0 };
+	int n[REASON_BEHIND + 1] = { 0 };
 
 	for (int i = 0; i < l->intent.nservers; i++)
 		if (server_vote(&l->servers[i]) == VOTE_REFUSED)
 			n[l->servers[i].view.reason]++;
-	for (int reason = REASON_MODE; reason <= REASON_RAN; reason++)
+	for (int reason = REASON_MODE; reason <= REASON_BEHIND; reason++)
 		if (n[reason] > l->intent.nservers - l->intent.quorum)
 			return (enum reason)reason;
 	return REASON_BUSY;

@@ -46,8 +46,9 @@ enum state_field {
 /* The reason of a refusal. */
 enum reason {
 	REASON_BUSY,
-	REASON_MODE, /* used in another mode, by the owner of value */
-	REASON_RAN   /* --once-per: the owner of value has run lately */
+	REASON_MODE,  /* used in another mode, by the owner of value */
+	REASON_RAN,   /* --once-per: the owner of value has run lately */
+	REASON_BEHIND /* busy for a reader: value is of a writer that waits */
 };
 
 /* One server's report on a lock.  Fields beyond the end of the reply are 0. */

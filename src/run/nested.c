@@ -19,6 +19,7 @@
 #include "process/proc.h"
 #include "protocol/key.h"
 #include "protocol/owner.h"
+#include "run/exec_error.h"
 #include "run/nested.h"
 #include "run/report.h"
 
@@ -124,13 +125,13 @@ become_command(const struct options *opt, const struct signals *s)
 	snprintf(parent, sizeof(parent), "%d", (int)getppid());
 	if (setenv("REDLOCK_PID", parent, 1) == -1)
 		die(EXIT_OS,
-		    "%s: %s was not run: cannot set its "
+		    "%s: '%s' was not run: cannot set its "
 		    "environment: %s",
 		    opt->names.joined, opt->command[0], strerror(errno));
 	signals_discard_pipe();
 	signals_restore(s);
 	execvp(opt->command[0], opt->command);
-	exit(report_no_exec(opt, errno));
+	exit(exec_report(opt, errno));
 }
 
 /*

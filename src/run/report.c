@@ -20,6 +20,8 @@
 #include "redis/error.h"
 #include "run/report.h"
 
+#define CHECK_TEXT 1024
+
 static const char stood_still[] =
     "the lease ran out while redlock-run was stopped or the machine slept";
 
@@ -116,7 +118,8 @@ report_busy(const struct lock *l, int64_t waited_ms)
 {
 	const struct lock_state *v = lock_state(l);
 	char who[OWNER_WHO], held[DURATION_TEXT + 32] = "";
-	char lease[DURATION_TEXT + 16], text[DURATION_TEXT], slots[40] = "";
+	char lease[DURATION_TEXT + 16] = "", text[DURATION_TEXT],
+				   slots[40] = "";
 	const char *hint = lock_waits(l) ? "" : "; -w waits for it";
 	char waiting[32] = "", waited[DURATION_TEXT + 24] = "";
 	char what[OWNER_WHAT];
@@ -137,12 +140,20 @@ report_busy(const struct lock *l, int64_t waited_ms)
 		    duration_format(lock_once_per_ms(l), held));
 		return;
 	}
+	if (v->reason == REASON_BEHIND) {
+		notice("%s: %sa writer is waiting (%s@%s pid %d) and readers "
+		       "queue behind it%s",
+		    lock_name(l), waited, o->user, o->host, (int)o->pid,
+		    lock_waits(l) ? "" : "; -w waits too");
+		return;
+	}
 	if (v->waiting > 0)
 		snprintf(waiting, sizeof(waiting), ", %d waiting", v->waiting);
 	if (v->ttl_ms < 0)
-		snprintf(lease, sizeof(lease), "without expiry");
+		hint = "; it has no expiry; if its owner is dead, delete the "
+		       "key with redis-cli";
 	else
-		snprintf(lease, sizeof(lease), "lease %s left",
+		snprintf(lease, sizeof(lease), ", lease %s left",
 		    duration_format(v->ttl_ms, text));
 	if (o->in_cooldown) {
 		notice(
@@ -160,7 +171,7 @@ report_busy(const struct lock *l, int64_t waited_ms)
 	if (lock_mode(l) == LOCK_SLOTTED)
 		snprintf(slots, sizeof(slots), "all %d slots taken, one ",
 		    lock_capacity(l));
-	notice("%s: %s%sheld %sby %s%s%s, %s%s%s", lock_name(l), waited, slots,
+	notice("%s: %s%sheld %sby %s%s%s%s%s%s", lock_name(l), waited, slots,
 	    v->readers > 0 ? "shared " : "", which(o),
 	    owner_who(who, o, v->value, v->len), held, lease, waiting, hint);
 }
@@ -227,7 +238,7 @@ place(const struct lock_state *v, char text[48])
 	return text;
 }
 
-/* Writes "behind alice@web1 (deploy.sh) for 3m12s, last took 4m". */
+/* Writes "behind alice@web1 for 3m12s, last took 4m (deploy.sh)". */
 static void
 describe_holder(
     const struct lock_state *v, int64_t aged_ms, char *text, size_t size)
@@ -246,11 +257,12 @@ describe_holder(
 		    duration_format(v->ttl_ms - aged_ms, age), o->user, o->host,
 		    owner_what(what, o));
 	else
-		snprintf(text, size, "behind %s%s@%s (%s) for %s%s%s", which(o),
-		    o->user, o->host, owner_what(what, o),
+		snprintf(text, size, "behind %s%s@%s for %s%s%s (%s)", which(o),
+		    o->user, o->host,
 		    duration_format(owner_age_ms(o, now_us), age),
 		    v->last_ms > 0 ? ", last took " : "",
-		    v->last_ms > 0 ? duration_format(v->last_ms, last) : "");
+		    v->last_ms > 0 ? duration_format(v->last_ms, last) : "",
+		    owner_what(what, o));
 }
 
 char *
@@ -274,10 +286,26 @@ report_wait(const struct lock *l, int64_t aged_ms, int64_t left_ms,
 		else
 			snprintf(what, sizeof(what), "waiting for our turn");
 	}
-	snprintf(text, WAIT_TEXT, "%s%s%s%s%s", where,
-	    where[0] != '\0' ? ", " : "", what,
-	    limited ? "; giving up in " : "",
-	    limited ? duration_format(left_ms, left) : "");
+	snprintf(text, WAIT_TEXT, "%s%s%s%s%s%s", where,
+	    where[0] != '\0' && limited ? ", " : "",
+	    limited ? "giving up in " : "",
+	    limited ? duration_format(left_ms, left) : "",
+	    where[0] != '\0' || limited ? "; " : "", what);
+	return text;
+}
+
+/* Writes the command that tells more, with the servers of the command line. */
+static char *
+advise_check(const struct options *opt, char text[CHECK_TEXT])
+{
+	const struct servers *s = &opt->servers;
+	int n = s->place == PLACE_COMMAND_LINE ? s->n : 0;
+	size_t used = 0;
+
+	used = (size_t)snprintf(text, CHECK_TEXT, "; see redlock-run --check");
+	for (int i = 0; i < n && used < CHECK_TEXT; i++)
+		used += (size_t)snprintf(text + used, CHECK_TEXT - used,
+		    " -r %s", s->address[i].text);
 	return text;
 }
 
@@ -286,7 +314,7 @@ report_failed(const struct options *opt, const struct lock *l)
 {
 	char why[LOCK_WHY], rule[ACL_TEXT], password[ADVICE_PASSWORD];
 	const char *advice = opt->servers.hint;
-	char ttl[DURATION_TEXT];
+	char ttl[DURATION_TEXT], check[CHECK_TEXT];
 	bool left = lock_may_be_left(l);
 
 	lock_why(l, why);
@@ -298,23 +326,10 @@ report_failed(const struct options *opt, const struct lock *l)
 	advice_password(password, opt->settings.file.path, why);
 	if (advice[0] == '\0' && password[0] == '\0' && why[0] != '\0' &&
 	    !lock_was_slow(l))
-		advice = "; see redlock-run --check";
+		advice = advise_check(opt, check);
 	warn("%s: not run: %s%s%s%s%s", lock_name(l),
 	    why[0] != '\0' ? why : stood_still,
 	    left ? "; the lock may be left for up to " : "",
 	    left ? duration_format(opt->settings.ttl_ms, ttl) : "", advice,
 	    password);
-}
-
-int
-report_no_exec(const struct options *opt, int error)
-{
-	const char *command = opt->command[0];
-	bool found = error != ENOENT;
-	bool line = !found && strpbrk(command, " \t\n") != NULL;
-
-	warn("%s: %s was not run: %s%s", opt->names.joined, command,
-	    strerror(error),
-	    line ? "; use sh -c for a command line in one word" : "");
-	return found ? EXIT_CANNOT_EXEC : EXIT_NOT_FOUND;
 }

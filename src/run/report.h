@@ -24,8 +24,8 @@ void report_other_mode(const struct lock *);
 void report_waiting(const struct lock *);
 
 /*
- * Writes the state of our wait: "2nd of 3, behind alice@web1 (deploy.sh) for
- * 3m12s, last took 4m; giving up in 26m". aged_ms is the age of the server's
+ * Writes the state of our wait: "2nd of 3, giving up in 26m; behind
+ * alice@web1 for 3m12s, last took 4m (deploy.sh)". aged_ms is the age of the server's
  * reply, left_ms the rest of the wait (CLOCK_NEVER: no limit).  Returns text.
  */
 char *report_wait(const struct lock *, int64_t aged_ms, int64_t left_ms,
@@ -37,9 +37,6 @@ void report_released(const struct lock *, int64_t took_ms);
 
 /* Reports why the lock was not acquired and, where possible, what to do. */
 void report_failed(const struct options *, const struct lock *);
-
-/* Reports why COMMAND was not executed.  Returns the exit status for that. */
-int report_no_exec(const struct options *, int error);
 
 /*
  * Writes why the lock is lost, as the end of a sentence. paused_ms is for how

@@ -20,6 +20,7 @@
 #include "protocol/lease.h"
 #include "run/environment.h"
 #include "run/forward.h"
+#include "run/exec_error.h"
 #include "run/report.h"
 #include "run/run.h"
 #include "run/run_state.h"
@@ -256,7 +257,7 @@ start(struct run *run, struct exit_how *how)
 		return false;
 	}
 	if (clock_now_ms() >= run->deadline_ms - supervise_margin_ms(run)) {
-		warn("%s: %s was not run: the lease ran out while "
+		warn("%s: '%s' was not run: the lease ran out while "
 		     "redlock-run was stopped or the machine slept",
 		    opt->names.joined, run->owner.command);
 		*how = exit_with(EXIT_UNREACHABLE);
@@ -264,7 +265,7 @@ start(struct run *run, struct exit_how *how)
 	}
 	*how = exit_with(EXIT_OS);
 	if (environment_export(&run->locks, &run->owner, opt->site) == -1) {
-		warn("%s: %s was not run: cannot set its environment: %s",
+		warn("%s: '%s' was not run: cannot set its environment: %s",
 		    opt->names.joined, run->owner.command, strerror(errno));
 		return false;
 	}
@@ -275,11 +276,11 @@ start(struct run *run, struct exit_how *how)
 		    run->owner.command, (int)run->child.tree.pid);
 		return true;
 	case CHILD_NO_FORK:
-		warn("%s: %s was not run: fork: %s", opt->names.joined,
+		warn("%s: '%s' was not run: fork: %s", opt->names.joined,
 		    opt->command[0], strerror(errno));
 		break;
 	case CHILD_NO_EXEC:
-		*how = exit_with(report_no_exec(opt, errno));
+		*how = exit_with(exec_report(opt, errno));
 		break;
 	}
 	return false;
@@ -320,7 +321,7 @@ released(struct run *run, enum lock_release_result result, struct exit_how how)
 			break;
 		run->lost = true;
 		report_loss(l, 0, why, sizeof(why));
-		warn("%s: lock lost before %s ended: %s", lock_name(l),
+		warn("%s: lock lost before '%s' ended: %s", lock_name(l),
 		    run->owner.command, why);
 		return run->opt->warn_on_loss ? how : exit_with(EXIT_LOST);
 	case RELEASE_UNANSWERED:
@@ -330,13 +331,13 @@ released(struct run *run, enum lock_release_result result, struct exit_how how)
 		     "lease, in at most %s%s",
 		    lock_name(l), lock_why(l, why),
 		    duration_format(run->opt->settings.ttl_ms, text),
-		    exit_is_success(how) ?
+		    run->opt->once_per_ms > 0 && exit_is_success(how) ?
 			"; --once-per may forget this success" :
 			"");
 		break;
 	}
 	if (run->lost && run->opt->warn_on_loss)
-		warn("%s: %s has ended; the lock was lost while it ran",
+		warn("%s: '%s' has ended; the lock was lost while it ran",
 		    run->opt->names.joined, run->owner.command);
 	return how;
 }

@@ -77,12 +77,12 @@ lose(struct run *run, int64_t kill_ms)
 	run->lost = true;
 	report_loss(l, paused ? run->paused_ms : 0, text, sizeof(text));
 	if (run->opt->warn_on_loss) {
-		warn("%s: lock lost: %s; %s runs on without it (--on-loss "
+		warn("%s: lock lost: %s; '%s' runs on without it (--on-loss "
 		     "warn)",
 		    lock_name(l), text, run->owner.command);
 		return;
 	}
-	warn("%s: lock lost: %s; stopping %s", lock_name(l), text,
+	warn("%s: lock lost: %s; stopping '%s'", lock_name(l), text,
 	    run->owner.command);
 	child_stop(&run->child, kill_ms);
 }
@@ -135,7 +135,7 @@ outage_step(struct run *run, int64_t now)
 		return CLOCK_NEVER;
 	if (l == NULL) {
 		if (run->outage_reported)
-			notice("%s: renewed again after %s; %s runs on",
+			notice("%s: renewed again after %s; '%s' runs on",
 			    run->opt->names.joined,
 			    duration_format(now - run->outage_ms, left),
 			    run->owner.command);
@@ -155,12 +155,14 @@ outage_step(struct run *run, int64_t now)
 	lock_why(l, why);
 	duration_format(left_ms, left);
 	if (run->opt->warn_on_loss)
-		warn("%s: cannot renew the lock: %s; %s runs on without it in "
-		     "%s unless a renewal succeeds",
+		warn(
+		    "%s: cannot renew the lock: %s; '%s' runs on without it in "
+		    "%s unless a renewal succeeds",
 		    lock_name(l), why, run->owner.command, left);
 	else
-		warn("%s: cannot renew the lock: %s; stopping %s in %s unless "
-		     "a renewal succeeds",
+		warn(
+		    "%s: cannot renew the lock: %s; stopping '%s' in %s unless "
+		    "a renewal succeeds",
 		    lock_name(l), why, run->owner.command, left);
 	return CLOCK_NEVER;
 }
@@ -178,7 +180,7 @@ max_run_step(struct run *run, int64_t now)
 		return end_ms;
 	run->timed_out = true;
 	if (!run->lost)
-		warn("%s: %s has run for %s (--max-run); stopping it",
+		warn("%s: '%s' has run for %s (--max-run); stopping it",
 		    run->opt->names.joined, run->owner.command,
 		    duration_format(run->opt->max_run_ms, text));
 	child_stop(&run->child, now + run->opt->settings.kill_after_ms);
@@ -225,7 +227,7 @@ guard_step(struct run *run, int64_t now)
 		return CLOCK_NEVER;
 	if (!run->guard_reported)
 		warn("%s: cannot start the guard: %s: %s; until a retry "
-		     "succeeds, processes of %s run on if redlock-run is "
+		     "succeeds, processes of '%s' run on if redlock-run is "
 		     "killed",
 		    run->opt->names.joined, g->call, strerror(errno),
 		    run->owner.command);
@@ -244,21 +246,21 @@ report_end(struct run *run)
 		run->exit_reported = true;
 		duration_format(c->exited_ms - run->acquired_ms, ran);
 		if (c->wait_error != 0)
-			warn("%s: cannot find out how %s ended: waitid: %s",
+			warn("%s: cannot find out how '%s' ended: waitid: %s",
 			    run->opt->names.joined, run->owner.command,
 			    strerror(c->wait_error));
 		else if (!c->how.signalled)
-			info("%s: %s ended with status %d after %s",
+			info("%s: '%s' ended with status %d after %s",
 			    run->opt->names.joined, run->owner.command,
 			    c->how.number, ran);
 		else
-			info("%s: %s was killed by signal %d (%s) after %s",
+			info("%s: '%s' was killed by signal %d (%s) after %s",
 			    run->opt->names.joined, run->owner.command,
 			    c->how.number, strsignal(c->how.number), ran);
 	}
 	if (c->lingers && !run->survivors_reported) {
 		run->survivors_reported = true;
-		warn("%s: still held: %s has ended, but its processes live "
+		warn("%s: still held: '%s' has ended, but its processes live "
 		     "on: %s; the lock is released when they end (use -o "
 		     "not to wait for them)",
 		    run->opt->names.joined, run->owner.command,
@@ -280,7 +282,7 @@ stop_step(struct run *run)
 	run->child.stopped_by = 0;
 	if (!run->child.terminal || run->child.stopping)
 		return;
-	warn("%s: stopped; the lock is lost unless %s continues within %s",
+	warn("%s: stopped; the lock is lost unless '%s' continues within %s",
 	    run->opt->names.joined, run->owner.command,
 	    duration_format(
 		run->deadline_ms - supervise_margin_ms(run) - clock_now_ms(),

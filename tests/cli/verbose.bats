@@ -41,7 +41,7 @@ told() {
 		redlock-run: a: unix://DIR/redis.sock: connected, first reply after TIME
 		redlock-run: a: acquired in TIME, fence N, from unix://DIR/redis.sock
 		redlock-run: a: sh started, pid N
-		redlock-run: a: sh ended with status 3 after TIME
+		redlock-run: a: 'sh' ended with status 3 after TIME
 		redlock-run: a: released in TIME, on unix://DIR/redis.sock
 	END
 }
@@ -64,7 +64,7 @@ told() {
 	kill -USR1 "$bg_pid"
 	redlock_ended 138
 	told 1 'a: signal 10 (User defined signal 1) passed on to sleep'
-	told 1 'a: sleep was killed by signal 10 (User defined signal 1) after'
+	told 1 "a: 'sleep' was killed by signal 10 (User defined signal 1) after"
 }
 
 @test "an outage is reported once while there is time to act, and so is its end" {
@@ -72,9 +72,9 @@ told() {
 	    sh -c 'until [ -e enough ]; do sleep 0.02; done'
 	eventually held a
 	redis_freeze
-	eventually told 1 "a: cannot renew the lock: $server: no answer within 2s; stopping sh in [0-9.m]*s unless a renewal succeeds"
+	eventually told 1 "a: cannot renew the lock: $server: no answer within 2s; stopping 'sh' in [0-9.m]*s unless a renewal succeeds"
 	redis_thaw
-	eventually told 1 'a: renewed again after .*; sh runs on'
+	eventually told 1 "a: renewed again after .*; 'sh' runs on"
 	touch enough
 	redlock_ended 0
 	[[ $(wc -l <"$bg_err") == 2 ]]
@@ -85,7 +85,7 @@ told() {
 	    sh -c 'until [ -e enough ]; do sleep 0.02; done'
 	eventually held a
 	redis_kill
-	eventually told 1 "a: cannot renew the lock: $server: .*; sh runs on without it in [0-9.m]*s unless a renewal succeeds"
+	eventually told 1 "a: cannot renew the lock: $server: .*; 'sh' runs on without it in [0-9.m]*s unless a renewal succeeds"
 	eventually told 1 'a: lock lost: '
 	touch enough
 	redlock_ended 0
@@ -135,7 +135,7 @@ renewed_since() {
 @test "after a while a message names the processes that keep a lock" {
 	redlock_bg -k a -- sh -c 'sleep 1000 & echo $! >pid'
 	eventually test -s pid
-	eventually told 1 "a: still held: sh has ended, but its processes live on: sleep (pid $(<pid))"
+	eventually told 1 "a: still held: 'sh' has ended, but its processes live on: sleep (pid $(<pid))"
 	kill "$(<pid)"
 	redlock_ended 0
 	[[ $(wc -l <"$bg_err") == 1 ]]

@@ -356,6 +356,9 @@ untouched() {
 	untouched a
 	redis set redlock:b ''
 	untouched b
+	run -75 --separate-stderr redlock -k a -- true
+	says 'a: held by another client (0b6f); it has no expiry; '
+	[[ $stderr != *-w* ]]
 }
 
 @test "a key of another type makes the lock busy" {

@@ -242,6 +242,18 @@ reader_renewed() {
 	all_over
 }
 
+@test "a reader behind a waiting writer is refused with 75, and the message names the writer" {
+	reader 1 -w 0
+	clients_started 1
+	redlock_bg -k a -w 1m -- true
+	eventually queue_is 1
+	run -75 --separate-stderr redlock -k a -s -- touch started
+	says "a: a writer is waiting ($(id -un)@$(hostname) pid $bg_pid) and readers queue behind it; -w waits too"
+	clients_leave 1
+	redlock_ended 0
+	[[ ! -e started ]]
+}
+
 @test "a waiting writer starts when the last reader before it ends" {
 	reader 1
 	reader 2

@@ -77,7 +77,7 @@ teardown_file() { redis_stop_all; }
 	run -69 --separate-stderr redlock -k a -r "127.0.0.1:$redis_port" -- \
 	    touch started
 	says "127.0.0.1:$redis_port" \
-	    '; see redlock-run --check'
+	    "; see redlock-run --check -r redis://127.0.0.1:$redis_port"
 	[ ! -e started ]
 }
 
@@ -304,9 +304,25 @@ teardown_file() { redis_stop_all; }
 	free a
 }
 
+@test "the message about a COMMAND that cannot be executed says why" {
+	run -127 --separate-stderr env PATH=/nowhere "$REDLOCK_RUN" -k a -- ./none 3>&- 4>&-
+	says "'./none' was not run: No such file or directory"
+	run -127 --separate-stderr env PATH=/nowhere:/none "$REDLOCK_RUN" -k a -- true 3>&- 4>&-
+	says "'true' was not run: not found in PATH=/nowhere:/none"
+	printf '#!/bin/sh\r\ntrue\n' >script
+	chmod +x script
+	run -127 --separate-stderr redlock -k a -- ./script
+	says "'./script' was not run: its interpreter '/bin/sh\\x0d' does not exist"
+	run -127 --separate-stderr env PATH="$PWD" "$REDLOCK_RUN" -k a -- script 3>&- 4>&-
+	says "its interpreter '/bin/sh\\x0d' does not exist"
+	mkdir directory
+	run -126 --separate-stderr redlock -k a -- ./directory
+	says "'./directory' was not run: Is a directory"
+}
+
 @test "127: the message about a command line in one word mentions sh -c" {
 	run -127 --separate-stderr redlock -k a -- 'echo hi'
-	says 'echo hi was not run' '; use sh -c for a command line in one word'
+	says "'echo hi' was not run" '; use sh -c for a command line in one word'
 	run -127 --separate-stderr redlock -k a -- \
 	    "$REDLOCK_RUN" -k a -- 'echo hi'
 	says '; use sh -c for a command line in one word'

@@ -42,9 +42,9 @@ progress_dialogue() {
 @test "a wait at a terminal is one line, drawn anew each second and erased at the end" {
 	progress_dialogue <<-'END'
 		type $wait 5m -- echo inside
-		shows ^a: 1st of 1, behind [^ ]+@[^ ]+ \(sh\) for \d+s; giving up in 4m5\ds$
-		shows giving up in 4m5[0-7]s$
-		shows giving up in 4m5[0-5]s$
+		shows ^a: 1st of 1, giving up in 4m5\ds; behind [^ ]+@[^ ]+ for \d+s \(sh\)$
+		shows giving up in 4m5[0-7]s;
+		shows giving up in 4m5[0-5]s;
 		check touch over
 		see inside
 		hides behind
@@ -71,7 +71,7 @@ progress_dialogue() {
 	export preload
 	progress_dialogue <<-'END'
 		type LD_PRELOAD=$preload $wait inf -t 1s -- env -u LD_PRELOAD echo inside
-		shows ^a: 1st of 1, behind
+		shows ^a: 1st of 1; behind
 		check touch over
 		see Stopped
 		see @@
@@ -86,7 +86,7 @@ progress_dialogue() {
 @test "the line is gone before the first byte of COMMAND" {
 	progress_dialogue <<-'END'
 		type $wait inf -- printf %s first
-		shows ^a: 1st of 1, behind
+		shows ^a: 1st of 1; behind
 		unseen giving up
 		check touch over
 		see acquired after \d+s\r\nfirst
@@ -104,7 +104,7 @@ progress_dialogue() {
 	eventually eval '[ "$(redis zcard "{redlock:b}:~queue")" = 1 ]'
 	progress_dialogue <<-'END'
 		type TERM=xterm redlock-run -k b -w inf -- echo inside
-		shows ^b: 2nd of 2, behind [^ ]+@[^ ]+ \(sh\) for \d+s, last took [4-9]\d\dms$
+		shows ^b: 2nd of 2; behind [^ ]+@[^ ]+ for \d+s, last took [4-9]\d\dms \(sh\)$
 		check touch over
 		see inside
 	END
@@ -119,19 +119,19 @@ progress_dialogue() {
 	eventually eval '[ "$(redis zcard "{redlock:a}:~queue")" = 2 ]'
 	progress_dialogue <<-'END'
 		type TERM=xterm redlock-run -k b -w inf -- true
-		shows ^b: 1st of 1, behind another client \(some\\x1bbody\)$
+		shows ^b: 1st of 1; behind another client \(some\\x1bbody\)$
 		press ^C
 		see @@
 		type TERM=xterm redlock-run -k c -w inf -- true
-		shows ^c: 1st of 1, in cooldown for another 9m\d+s \(--min-hold\) after [^ ]+@[^ ]+ \(true\)$
+		shows ^c: 1st of 1; in cooldown for another 9m\d+s \(--min-hold\) after [^ ]+@[^ ]+ \(true\)$
 		press ^C
 		see @@
 		type TERM=xterm redlock-run -r unix:///nowhere -k d -w 5m -- true
-		shows ^d: waiting for the servers: unix:///nowhere: No such file or directory; giving up in 4m\d+s$
+		shows ^d: giving up in 4m\d+s; waiting for the servers: unix:///nowhere: No such file or directory$
 		press ^C
 		see @@
 		type $wait inf -- echo inside
-		shows ^a: 3rd of 3, behind [^ ]+@[^ ]+ \(sh\) for \d+s
+		shows ^a: 3rd of 3; behind [^ ]+@[^ ]+ for \d+s \(sh\)
 		check touch over
 		see inside
 	END
@@ -147,7 +147,7 @@ progress_dialogue() {
 	redis del redlock:b
 	first=$bg_pid progress_dialogue <<-'END'
 		type TERM=xterm redlock-run -k b -w inf -- echo inside
-		shows ^b: 2nd of 2, waiting for our turn$
+		shows ^b: 2nd of 2; waiting for our turn$
 		check kill -CONT $first
 		see inside
 	END
@@ -160,7 +160,7 @@ progress_dialogue() {
 	eventually held b
 	progress_dialogue <<-'END'
 		type TERM=xterm redlock-run -k b -w inf -- echo inside
-		shows ^b: 1st of 1, behind [^ ]+@[^ ]+ \(sh\) for \d+s$
+		shows ^b: 1st of 1; behind [^ ]+@[^ ]+ for \d+s \(sh\)$
 		check touch over
 		see inside
 	END
@@ -179,7 +179,7 @@ progress_dialogue() {
 	eventually held b
 	urls=$urls progress_dialogue <<-'END'
 		type TERM=xterm redlock-run $urls --restart-grace 0 -k b -w inf -- echo inside
-		shows ^b: 1st of 1, behind [^ ]+@[^ ]+ \(sh\) for \d+s, last took [4-9]\d\dms$
+		shows ^b: 1st of 1; behind [^ ]+@[^ ]+ for \d+s, last took [4-9]\d\dms \(sh\)$
 		check touch over
 		see inside
 	END
@@ -194,7 +194,7 @@ progress_dialogue() {
 	eventually held b
 	progress_dialogue <<-'END'
 		type TERM=xterm redlock-run -k b -w inf -- echo inside
-		shows ^b: 1st of 1, behind [^ ]+@[^ ]+ \(sh: see\\x1b\[31m #12\) for \d+s$
+		shows ^b: 1st of 1; behind [^ ]+@[^ ]+ for \d+s \(sh: see\\x1b\[31m #12\)$
 		check touch over
 		see inside
 	END
@@ -206,11 +206,11 @@ progress_dialogue() {
 	progress_dialogue <<-'END'
 		resize 24 40
 		type sh it
-		shows ^a: 1st of 1, behind .{18}>$
+		shows ^a: 1st of 1; behind .{18}>$
 		resize 24 200
-		shows ^a: 1st of 1, behind [^ ]+@[^ ]+ \(sh\) for \d+s$
+		shows ^a: 1st of 1; behind [^ ]+@[^ ]+ for \d+s \(sh\)$
 		resize 24 40
-		shows ^a: 1st of 1, behind .{18}>$
+		shows ^a: 1st of 1; behind .{18}>$
 		check touch over
 		see inside
 		see @@
@@ -221,7 +221,7 @@ progress_dialogue() {
 @test "^C while waiting erases the line and leaves nothing behind" {
 	progress_dialogue <<-'END'
 		type $wait inf -- touch started
-		shows ^a: 1st of 1, behind
+		shows ^a: 1st of 1; behind
 		press ^C
 		see @@
 		hides behind
@@ -235,12 +235,12 @@ progress_dialogue() {
 @test "^Z while waiting stops us without the line; fg draws it again" {
 	progress_dialogue <<-'END'
 		type $wait inf -- echo inside
-		shows ^a: 1st of 1, behind
+		shows ^a: 1st of 1; behind
 		press ^Z
 		see Stopped
 		hides behind
 		type fg
-		shows ^a: 1st of 1, behind
+		shows ^a: 1st of 1; behind
 		check touch over
 		see inside
 		hides behind
@@ -261,7 +261,7 @@ progress_dialogue() {
 @test "with standard output elsewhere the line is drawn on standard error" {
 	progress_dialogue <<-'END'
 		type $wait inf -- echo inside >out
-		shows ^a: 1st of 1, behind
+		shows ^a: 1st of 1; behind
 		check touch over
 		until grep -qx inside out
 		see acquired after
@@ -289,7 +289,7 @@ progress_dialogue() {
 @test "NO_COLOR changes nothing: the line has no colours" {
 	progress_dialogue <<-'END'
 		type NO_COLOR=1 $wait inf -- echo inside
-		shows ^a: 1st of 1, behind
+		shows ^a: 1st of 1; behind
 		check touch over
 		see inside
 		see @@
@@ -300,7 +300,7 @@ progress_dialogue() {
 @test "a terminal that takes nothing (^S) delays no run" {
 	progress_dialogue <<-'END'
 		type $wait inf -- touch inside
-		shows ^a: 1st of 1, behind
+		shows ^a: 1st of 1; behind
 		press ^S
 		check touch over
 		until test -e inside

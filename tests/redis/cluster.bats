@@ -166,7 +166,7 @@ taken_over() {
 	cluster_move_keys
 	cluster_move_ends
 	overseen_ends 79
-	grep -q '^redlock-run: a: lock lost before sh ended: ' "$bg_err"
+	grep -q "^redlock-run: a: lock lost before 'sh' ended: " "$bg_err"
 	cluster_left
 }
 

@@ -177,7 +177,7 @@ no_views(void)
 		{ FIELD_BEST_PTTL, PTTL_FREE, INT64_MAX },
 		{ FIELD_WAITING, 0, INT_MAX },
 		{ FIELD_TICKET, 0, FENCE_END - 1 }, { FIELD_PLACE, 0, INT_MAX },
-		{ FIELD_REASON, REASON_BUSY, REASON_RAN } };
+		{ FIELD_REASON, REASON_BUSY, REASON_BEHIND } };
 	struct lock_state v;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -288,7 +288,12 @@ if refused then
 	reply[PLACE], reply[REASON] = place, BUSY
 	reply[LAST_RAN] = newcomer and select(3, last_success()) or nil
 	pass_on_left()
-	return over and reply or skipped(reply, 'busy')
+	reply = over and reply or skipped(reply, 'busy')
+	local writer = heartbeat == 0 and first and shared and value == SHARED and beat_of(first)
+	if writer then
+		reply[VALUE], reply[REASON] = value_of(writer.id, writer.details), BEHIND_WRITER
+	end
+	return reply
 end
 if only then
 	leave(token)

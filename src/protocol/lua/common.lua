@@ -43,8 +43,8 @@ local shared, call = mode == 'shared', redis.call
 --	TICKET		ours, or the one that we would get
 --	PLACE		our place in the queue, from 1; 0: unknown
 --	REASON		of the refusal: BUSY, USED_OTHERWISE (VALUE is then of a
---			run in another mode) or RAN_LATELY (VALUE is then the
---			last success)
+--			run in another mode), RAN_LATELY (VALUE is then the
+--			last success) or BEHIND_WRITER (VALUE is then a waiter's)
 --	LAST_RAN	how long the last run that succeeded ran, in ms; only in
 --			the refusal that gives a ticket
 --	BROKEN		of a lost lock: "by=USER@HOST", if --break took it
@@ -54,7 +54,7 @@ local FENCE, AHEAD, VALUE, READERS = 2, 3, 6, 8
 local QUEUED, WAITING, TICKET, PLACE, REASON = 11, 12, 13, 14, 15
 local LAST_RAN, BROKEN, WAITERS, HOLDERS = 16, 17, 18, 19
 local PTTL_NONE, PTTL_FREE = -1, -2
-local BUSY, USED_OTHERWISE, RAN_LATELY = 0, 1, 2
+local BUSY, USED_OTHERWISE, RAN_LATELY, BEHIND_WRITER = 0, 1, 2, 3
 
 -- A value is the id of its owner ("redlock-run/2 token=UUID try=N "), the
 -- server's time when the owner got it, and the owner's details.  Scripts
