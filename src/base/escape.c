@@ -2,9 +2,11 @@
  * Other programs can write lock values, key names and server errors.  None of
  * them may move a cursor, set a title or end a JSON string.
  */
+#include <locale.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "base/escape.h"
 
@@ -115,14 +117,46 @@ escape_text(char *dst, size_t size, const char *src, size_t len)
 	return dst;
 }
 
+/*
+ * Returns the columns of a character.  wcwidth(3) needs a locale with UTF-8, and
+ * ours is "C", whatever the user's is.
+ */
+static int
+columns_of(uint32_t cp)
+{
+	static locale_t utf8;
+	locale_t before;
+	int width;
+
+	if (cp < 0x300)
+		return 1;
+	if (utf8 == (locale_t)0)
+		utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	if (utf8 == (locale_t)0)
+		return 1;
+	before = uselocale(utf8);
+	width = wcwidth((wchar_t)cp);
+	uselocale(before);
+	return width < 0 ? 1 : width;
+}
+
+size_t
+escape_step(const char *text, int *width)
+{
+	uint32_t cp;
+	size_t n = utf8_decode(text, strnlen(text, 4), &cp);
+
+	*width = n > 0 ? columns_of(cp) : 1;
+	return n > 0 ? n : 1;
+}
+
 int
 escape_width(const char *text)
 {
-	int width = 0;
+	int width = 0, columns;
 
-	for (; *text != '\0'; text++)
-		if (((unsigned char)*text & 0xc0) != 0x80)
-			width++;
+	for (; *text != '\0'; width += columns)
+		text += escape_step(text, &columns);
 	return width;
 }
 

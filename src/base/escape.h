@@ -17,8 +17,12 @@ char *escape_text(char *dst, size_t size, const char *src, size_t len);
 /* Whether text has a control character or an invisible one. */
 bool escape_invisible(const char *text);
 
-/* Returns how many terminal columns UTF-8 text takes, one per character. */
+/*
+ * escape_width() returns how many terminal columns UTF-8 text takes;
+ * escape_step() the bytes of its first character, with its columns in *width.
+ */
 int escape_width(const char *text);
+size_t escape_step(const char *text, int *width);
 
 /*
  * Prints len bytes of src as a JSON string with its quotes, or null if src is

@@ -78,15 +78,14 @@ static void
 cut(char *text, int width)
 {
 	char *end = text;
-	int used = 0;
+	int used = 0, columns;
+	size_t n;
 
 	if (escape_width(text) <= width)
 		return;
-	while (*end != '\0' && used < width - 1) {
-		do
-			end++;
-		while (((unsigned char)*end & 0xc0) == 0x80);
-		used++;
+	while (n = escape_step(end, &columns), used + columns < width) {
+		end += n;
+		used += columns;
 	}
 	end[0] = '>';
 	end[1] = '\0';

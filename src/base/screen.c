@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/die.h"
+#include "base/escape.h"
 #include "base/exit.h"
 #include "base/screen.h"
 #include "base/table.h"
@@ -170,29 +171,30 @@ screen_give_back(struct screen *s)
 	tcsetattr(STDIN_FILENO, TCSANOW, &s->before);
 }
 
-/* Returns the bytes of the character or colour sequence at text. */
+/*
+ * Returns the bytes of the character or colour sequence at text, and its columns
+ * in *width.
+ */
 static size_t
-step(const char *text, size_t len)
+step(const char *text, size_t len, int *width)
 {
 	size_t n = 1;
 
-	if (*text == '\033') {
-		while (n < len && text[n - 1] != 'm')
-			n++;
-		return n;
-	}
-	while (n < len && ((unsigned char)text[n] & 0xc0) == 0x80)
+	if (*text != '\033')
+		return escape_step(text, width);
+	while (n < len && text[n - 1] != 'm')
 		n++;
+	*width = 0;
 	return n;
 }
 
 static int
 width_of(const char *line, size_t len)
 {
-	int width = 0;
+	int width = 0, columns;
 
-	for (size_t i = 0; i < len; i += step(line + i, len - i))
-		width += line[i] != '\033';
+	for (size_t i = 0; i < len; width += columns)
+		i += step(line + i, len - i, &columns);
 	return width;
 }
 
@@ -211,15 +213,16 @@ struct canvas {
 static void
 draw_line(struct canvas *c, const char *line, size_t len, bool dim)
 {
-	int full = width_of(line, len), width = 0;
+	int full = width_of(line, len), width = 0, columns;
 	int room = full > c->columns ? c->columns - 1 : c->columns;
 	size_t n;
 
 	fputs(c->row++ > 0 ? "\r\n" : "", c->out);
 	fputs(dim ? "\033[2m" : "", c->out);
 	for (size_t i = 0; i < len; i += n) {
-		n = step(line + i, len - i);
-		if (line[i] == '\033' ? !dim : width++ < room)
+		n = step(line + i, len - i, &columns);
+		width += columns;
+		if (line[i] == '\033' ? !dim : width <= room)
 			fwrite(line + i, 1, n, c->out);
 	}
 	fputs(full > c->columns ? ">" : "", c->out);

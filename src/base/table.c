@@ -2,9 +2,11 @@
  * Tables of --status, --history and --check.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/die.h"
@@ -25,6 +27,17 @@ table_wants_colours(void)
 	    (term == NULL || strcmp(term, "dumb") != 0);
 }
 
+/* Returns the columns of the terminal on standard output; 0: no limit. */
+static int
+terminal_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == -1)
+		return 0;
+	return size.ws_col;
+}
+
 void
 table_init(
     struct table *t, bool colours, int columns, const char *const titles[])
@@ -32,6 +45,7 @@ table_init(
 	memset(t, 0, sizeof(*t));
 	t->columns = columns;
 	t->colours = colours;
+	t->limit = terminal_width();
 	table_row(t);
 	for (int c = 0; c < columns; c++) {
 		table_cell(t, 0, c, "%s", titles[c]);
@@ -95,25 +109,62 @@ table_style(struct table *t, size_t row, int column, enum style style)
 	t->rows[row].style[column] = style;
 }
 
-/* Prints a row without trailing blanks. */
+/* Prints a cell, cut to so many columns.  Returns how many it takes. */
+static int
+print_cell(FILE *out, const char *text, const char *colour, int room)
+{
+	int used = 0, columns;
+	size_t n;
+
+	if (colour[0] != '\0')
+		fprintf(out, "\033[%sm", colour);
+	for (; *text != '\0'; text += n, used += columns) {
+		n = escape_step(text, &columns);
+		if (used + columns > room)
+			break;
+		fwrite(text, 1, n, out);
+	}
+	if (colour[0] != '\0')
+		fputs("\033[0m", out);
+	return used;
+}
+
+/* Returns the columns of a row, without trailing blanks. */
+static int
+row_width(const struct table *t, const struct row *row, int last)
+{
+	int width = escape_width(row->text[last]);
+
+	for (int c = 0; c < last; c++)
+		width += t->width[c] > 0 ? t->width[c] + 2 : 0;
+	return width;
+}
+
+/*
+ * Prints a row without trailing blanks and empty columns.  On a terminal, a row
+ * that is too long is cut and ends in ">".
+ */
 static void
 print_row(FILE *out, const struct table *t, const struct row *row)
 {
-	int last = t->columns - 1;
+	int last = t->columns - 1, room = INT_MAX, used = 0, end;
+	bool cut;
 
 	while (last > 0 && row->text[last][0] == '\0')
 		last--;
-	for (int c = 0; c <= last; c++) {
-		if (t->colours && row->style[c] != STYLE_PLAIN)
-			fprintf(out, "\033[%sm%s\033[0m", sgr[row->style[c]],
-			    row->text[c]);
-		else
-			fputs(row->text[c], out);
-		if (c < last)
-			fprintf(out, "%*s",
-			    t->width[c] + 2 - escape_width(row->text[c]), "");
+	cut = t->limit > 0 && row_width(t, row, last) > t->limit;
+	if (cut)
+		room = t->limit - 1;
+	for (int c = 0; c <= last && used < room; c++) {
+		if (t->width[c] == 0)
+			continue;
+		end = used + t->width[c] + 2;
+		used += print_cell(out, row->text[c],
+		    t->colours ? sgr[row->style[c]] : "", room - used);
+		for (; c < last && used < end && used < room; used++)
+			putc(' ', out);
 	}
-	putc('\n', out);
+	fputs(cut ? ">\n" : "\n", out);
 }
 
 void

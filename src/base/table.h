@@ -20,6 +20,7 @@ enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_GOOD, STYLE_BAD };
 struct table {
 	int columns;
 	bool colours;
+	int limit; /* columns of the terminal; 0: no limit */
 	int width[TABLE_COLUMNS];
 	size_t nrows; /* the first holds the titles */
 	struct row {
@@ -52,7 +53,8 @@ void table_style(struct table *, size_t row, int column, enum style);
 /*
  * Prints the rows from `from` (0 is the titles) up to but not including `to`.
  * Call it when all rows are in place, since any row may widen a column.
- * ferror() reports a failed write.
+ * Rows are cut at the terminal's width and then end in ">".  ferror() reports a
+ * failed write.
  */
 void table_print(FILE *, const struct table *, size_t from, size_t to);
 

@@ -239,7 +239,8 @@ judge_uptime(
 		add(v, LEVEL_BAD,
 		    "it started %s ago and has no vote until it has been "
 		    "up for %s (--restart-grace); wait another %s",
-		    duration_format(p->uptime_ms, up),
+		    p->uptime_ms < 1000 ? "<1s" :
+					  duration_format(p->uptime_ms, up),
 		    duration_format(need_ms, grace),
 		    duration_format(need_ms - p->uptime_ms, left));
 }

@@ -41,6 +41,8 @@ print_list(struct history *h)
 	result = report_servers(&h->query, true, &failures);
 	if (opt->json)
 		history_json(stdout, h, &list);
+	else if (list.n == 0 && result != 0)
+		puts("unknown");
 	else if (failures < h->query.nservers) /* a minority may have runs */
 		history_table(stdout, h, &list);
 	run_list_release(&list);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/duration.h"
 #include "base/escape.h"
@@ -22,6 +23,7 @@ enum { WHEN, HOST, PID, COMMAND, WAITED, RAN, BAR, ENDED, COLUMNS };
 struct page {
 	struct table table;
 	int first;   /* the index of WHEN */
+	bool bars;   /* for people: standard output is a terminal */
 	bool blocks; /* the locale has block characters */
 };
 
@@ -98,7 +100,7 @@ show_bar(struct page *p, size_t row, int64_t ms, int64_t longest)
 	size_t used = 0;
 	int n;
 
-	if (ms <= 0)
+	if (ms <= 0 || !p->bars)
 		return;
 	n = (int)(8.0 * WIDEST * (double)ms / (double)longest + 0.5);
 	if (!p->blocks)
@@ -118,8 +120,9 @@ show_ending(struct page *p, size_t row, const struct past_run *run)
 	const int n = sizeof(signal_names) / sizeof(signal_names[0]);
 	const char *name = ending_names[run->ending];
 	int column = p->first + ENDED;
-	bool good = run->ending == ENDED_RUNNING ||
-	    (run->ending == ENDED_EXITED && run->status == 0);
+	bool running = run->ending == ENDED_RUNNING;
+	bool good =
+	    running || (run->ending == ENDED_EXITED && run->status == 0);
 
 	if (run->ending == ENDED_KILLED && run->signal < n && run->signal > 0 &&
 	    signal_names[run->signal] != NULL)
@@ -131,7 +134,10 @@ show_ending(struct page *p, size_t row, const struct past_run *run)
 		table_cell(&p->table, row, column, "%" PRId64, run->status);
 	else if (name != NULL)
 		table_cell(&p->table, row, column, "%s", name);
-	table_style(&p->table, row, column, good ? STYLE_GOOD : STYLE_BAD);
+	table_style(&p->table, row, column,
+	    running  ? STYLE_GOOD :
+		good ? STYLE_PLAIN :
+		       STYLE_BAD);
 }
 
 /* Writes why the run was skipped, and the holder at that time. */
@@ -240,7 +246,9 @@ history_table(FILE *out, const struct history *h, const struct run_list *list)
 	static const char *const titles[COLUMNS + 1] = { "LOCK", "WHEN", "HOST",
 		"PID", "COMMAND", "WAITED", "RAN", "", "ENDED" };
 	const struct options *opt = h->query.opt;
-	struct page p = { .first = opt->names.n != 1, .blocks = utf8_locale() };
+	struct page p = { .first = opt->names.n != 1,
+		.bars = isatty(STDOUT_FILENO),
+		.blocks = utf8_locale() };
 	int64_t *longest = find_longest(h, list);
 
 	table_init(&p.table, table_wants_colours(), p.first + COLUMNS,

@@ -251,6 +251,27 @@ drop_failed(struct query *q)
 	q->nlocks = n;
 }
 
+/*
+ * Without locks no script is sent, and a user without EVAL would seem to see all.
+ */
+static int
+send_eval(struct query_server *s, size_t i)
+{
+	char key[LOCK_KEY], aux[LOCK_KEY];
+	const char *const argv[] = { "EVAL", "return 0", "1", key };
+
+	key_names(key, aux, s->query->opt->settings.prefix, "none");
+	return conn_command(&s->conn, (int)i, 4, argv);
+}
+
+static bool
+eval_replied(struct query_server *s, size_t i, const struct reply *a)
+{
+	(void)i;
+	query_server_error(s, a);
+	return false;
+}
+
 void
 scan_locks(struct query *q, const char *const wanted[])
 {
@@ -275,4 +296,6 @@ scan_locks(struct query *q, const char *const wanted[])
 	query_send(q, 1, send_scan, scan_replied);
 	drop_failed(q);
 	merge_locks(q, false);
+	if (q->nlocks == 0)
+		query_send(q, 1, send_eval, eval_replied);
 }

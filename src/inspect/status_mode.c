@@ -20,6 +20,8 @@ status_run(const struct options *opt)
 	result = report_servers(&st.query, true, &failures);
 	if (opt->json)
 		status_json(stdout, &st);
+	else if (!opt->quiet && st.nlocks == 0 && result != 0)
+		puts("unknown");
 	else if (!opt->quiet &&
 	    failures < st.query.nservers) /* a minority still shows its view */
 		status_table(stdout, &st);

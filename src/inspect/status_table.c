@@ -19,7 +19,8 @@ show_holder(struct table *t, size_t row, const struct lock_info *l,
 	const struct owner *o = &h->owner;
 
 	if (!h->ours) {
-		table_text(t, row, HOLDER, h->value, h->len < 75 ? h->len : 75);
+		owner_who(who, o, h->value, h->len < 75 ? h->len : 75);
+		table_text(t, row, HOLDER, who, strlen(who));
 	} else {
 		if (o->in_cooldown)
 			snprintf(who, sizeof(who), "%s@%s", o->user, o->host);
@@ -108,12 +109,16 @@ show_views(FILE *out, const struct query *q, const struct lock_info *l)
 {
 	char text[DURATION_TEXT], who[OWNER_WHO], safe[2 * OWNER_WHO];
 
-	for (size_t i = 0; i < l->nholders; i++)
-		if (l->holders[i].ours)
-			fprintf(out, "  token %s\n",
-			    escape_text(safe, sizeof(safe),
-				l->holders[i].owner.token,
-				strlen(l->holders[i].owner.token)));
+	for (size_t i = 0; i < l->nholders; i++) {
+		const struct owner *o = &l->holders[i].owner;
+
+		if (!l->holders[i].ours)
+			continue;
+		snprintf(who, sizeof(who), "%s  %s@%s pid %d", o->token,
+		    o->user, o->host, (int)o->pid);
+		fprintf(out, "  token %s\n",
+		    escape_text(safe, sizeof(safe), who, strlen(who)));
+	}
 	for (int i = 0; i < q->nservers; i++) {
 		const struct server_view *o = &l->views[i];
 		const char *server = q->servers[i].conn.address.text;

@@ -138,12 +138,11 @@ set_title(struct watch *w, const char *clock)
 
 	free(w->title);
 	out = text_open(&w->title, &len);
-	fprintf(out, "%s  ", clock);
+	fprintf(out, "%s  (q quits)  ", clock);
 	if (w->stale) {
 		fprintf(out, "too few servers answer");
 		if (w->known)
 			fprintf(out, "; this was so at %s", w->table_clock);
-		fprintf(out, "  (q quits)");
 		text_close(out);
 		return;
 	}
@@ -165,7 +164,6 @@ set_title(struct watch *w, const char *clock)
 	else
 		fprintf(out, "%d of %d servers", query_working(&st->query),
 		    opt->servers.n);
-	fprintf(out, "  (q quits)");
 	text_close(out);
 }
 

@@ -60,7 +60,7 @@ reject_young_vote(struct server *s)
 	snprintf(why, sizeof(why),
 	    "started %s ago and may have forgotten locks; no vote for "
 	    "another %s (--restart-grace)",
-	    duration_format(age_ms, age),
+	    age_ms < 1000 ? "<1s" : duration_format(age_ms, age),
 	    duration_format(s->intent->grace_ms + 1000 - age_ms, left));
 	server_key_failed(s, VOTE_UNAVAILABLE, why);
 }

@@ -244,6 +244,12 @@ owner='redlock-run/2 token=x try=1 since=1 pid=1 host=h user=u command=c'
 	json 'd == []'
 }
 
+# on_terminal [ARG...]: the output of --history at a terminal.
+on_terminal() {
+	TERM=xterm /usr/bin/python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' \
+	    "$REDLOCK_RUN" --history "$@" </dev/null 3>&- 4>&- | tr -d '\r'
+}
+
 # past LOCK MS SECONDS STATUS: LOCK has run for MS that many SECONDS ago.
 past() {
 	redis xadd "{redlock:$1}:~runs" "$((($(date +%s) - $3) * 1000 + $2))-0" \
@@ -256,8 +262,10 @@ past() {
 	past a 4000 300 0
 	history
 	[ "$(sed 1d <<<"$output" | awk '{ print $1 }' | xargs)" = 'a b a' ]
-	[ "$(sed 1d <<<"$output" | grep -oE '#+|[█▏▎▍▌▋▊▉]+' | awk '{ print length }' | xargs)" = \
+	[ "$(NO_COLOR=1 on_terminal | sed 1d | grep -oE '#+' | awk '{ print length }' | xargs)" = \
 	    '10 20 20' ]
+	# Elsewhere there are no bars.
+	not grep '#' <<<"$output"
 	history -k a -k b
 	[ "$(sed 1d <<<"$output" | awk '{ print $1 }' | xargs)" = 'a b a' ]
 }
@@ -425,15 +433,14 @@ nagios() {
 	for ms in 4000 1000 100 0; do
 		entry end "${owner/=x/=$ms} waited=0 ran=$ms ended=exited status=0"
 	done
-	history -k a
-	[ "$(sed 1d <<<"$output" | awk '{ print $7, $8 }' | sort -n | tr -s '\n' ,)" = \
+	[ "$(NO_COLOR=1 on_terminal -k a | sed 1d | awk '{ print $7, $8 }' | sort -n | tr -s '\n' ,)" = \
 	    '0ms 0,1s #####,4s ####################,100ms #,' ]
 	# and in eighths where there are characters for that
-	LC_ALL=C.UTF-8 history -k a
+	output=$(NO_COLOR=1 LC_ALL=C.UTF-8 on_terminal -k a)
 	[[ $output == *' 4s     ████████████████████  0'* ]]
 	[[ $output == *' 1s     █████                 0'* ]]
 	[[ $output == *' 100ms  ▌                     0'* ]]
-	LC_ALL=no_such_language.UTF-8 history -k a
+	output=$(NO_COLOR=1 LC_ALL=no_such_language.UTF-8 on_terminal -k a 2>/dev/null)
 	[[ $output == *' 1s     #####                 0'* ]]
 }
 
@@ -465,23 +472,45 @@ nagios() {
 	[ "$(endings --rows 1000 | wc -w)" = 151 ]
 }
 
-# on_terminal: the output of a command at a terminal.
-on_terminal() {
-	TERM=xterm /usr/bin/python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' \
-	    "$REDLOCK_RUN" --history -k a </dev/null 3>&- 4>&-
-}
-
 @test "--history shows ends in colours at a terminal, unless NO_COLOR is set" {
 	redlock -k a -- sh -c 'exit 3' || true
 	redlock -k a -- true
-	on_terminal >seen
+	on_terminal -k a >seen
 	grep -q $'\e\\[1;31m3\e\\[0m' seen
-	grep -q $'\e\\[32m0\e\\[0m' seen
-	NO_COLOR=1 on_terminal >seen
+	# A success does not stand out.
+	grep -q ' 0$' seen
+	NO_COLOR=1 on_terminal -k a >seen
 	grep -q ' 3' seen
 	not grep -q $'\e' seen
 	redlock --history -k a >seen
 	not grep -q $'\e' seen
+}
+
+@test "--status and --history are cut at the width of a terminal, wide characters too" {
+	redlock -k 部署 -m "$(printf 'long %.0s' {1..30})" -- true
+	redlock -k b --min-hold 1h -m "$(printf '部署%.0s' {1..20})" -- true
+	for mode in --status --history; do
+		TERM=xterm NO_COLOR=1 /usr/bin/python3 -c '
+import fcntl, os, pty, struct, sys, termios
+def size(fd):
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 61, 0, 0))
+pid, fd = pty.fork()
+if pid == 0:
+    size(1)
+    os.execv(sys.argv[1], sys.argv[1:])
+out = b""
+try:
+    while data := os.read(fd, 4096):
+        out += data
+except OSError:
+    pass
+os.waitpid(pid, 0)
+import unicodedata
+for line in out.decode().splitlines():
+    width = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+    assert 59 < width < 62 and line[-1] == ">", (width, line)
+' "$REDLOCK_RUN" "$mode" 3>&- 4>&-
+	done
 }
 
 @test "--history -v adds the tokens" {

@@ -419,6 +419,23 @@ sys.exit(status)' "$@"
 	[[ $(line a) == 'a held '*0b6f-1234* ]]
 }
 
+@test "--status names another client as the holder, with its value" {
+	redis set redlock:a ''
+	redis set redlock:b abc
+	run -0 redlock --status
+	grep -qE '^a +held +another client \(\) +- +- +- +0$' <<<"$output"
+	grep -qE '^b +held +another client \(abc\) +- +- +- +0$' <<<"$output"
+}
+
+@test "--status -v prints each token beside its holder" {
+	redlock_bg -k a -s -- sleep 1000
+	eventually held a
+	run -0 redlock --status -v -k a
+	grep -qE "^  token [0-9a-f-]{36}  $(id -un)@$(hostname) pid $bg_pid\$" <<<"$output"
+	kill "$bg_pid"
+	wait "$bg_pid" || true
+}
+
 @test "--status shows a key of another type, or without expiry, as held" {
 	redis hset redlock:a 0b6f:1 1
 	redis set redlock:b somebody

@@ -80,7 +80,7 @@ watch_over() {
 		type echo here
 		see @@
 		type $watch
-		shows ^..:..:..  2 locks under redlock:\*, 2 taken, 0 waiting, at unix:.*redis.sock
+		shows ^..:..:..  \(q quits\)  2 locks under redlock:\*, 2 taken, 0 waiting, at unix:.*redis.sock
 		shows ^LOCK +STATE +HOLDER
 		shows ^a +cooldown
 		shows ^b +cooldown
@@ -103,9 +103,9 @@ watch_over() {
 		hides ^b
 		shows ^a
 		check redis set redlock:c somebody-with-a-long-name
-		shows ^c +held +somebody-with-a-long-name +- +- +- +0$
+		shows ^c +held +another client \(somebody-with-a-long-name\) +- +- +- +0$
 		check redis set redlock:c me
-		shows ^c +held +me +- +- +- +0$
+		shows ^c +held +another client \(me\) +- +- +- +0$
 		see \x1b\[H
 		see \x1b\[H
 		hides (?s)^LOCK.*^LOCK
@@ -136,7 +136,7 @@ watch_over() {
 		see @@
 		type $watch -k free -k z -k d
 		shows (?s)^LOCK.*^d .*^z .*^free +free
-		shows ^..:..:..  3 locks, 2 taken, 0
+		shows ^..:..:..  \(q quits\)  3 locks, 2 taken, 0
 		press q
 		see @@
 	END
@@ -233,7 +233,7 @@ watch_over() {
 	redis set $'redlock:a\e[2J\tb\r' $'\e]0;x\a\e[5;5Hvalue'
 	watch_dialogue <<-'END'
 		type $watch
-		shows ^a\\x1b\[2J\\x09b\\x0d +held +\\x1b\]0;x\\x07\\x1b\[5;5Hvalue
+		shows ^a\\x1b\[2J\\x09b\\x0d +held +another client \(\\x1b\]0;x\\x07\\x1b\[5;5Hvalue
 		press q
 		see @@
 	END
@@ -308,7 +308,7 @@ scans_on() {
 	redis_kill
 	watch_dialogue <<-'END'
 		type $watch -k a
-		shows too few servers answer  \(q quits\)
+		shows \(q quits\)  too few servers answer
 		hides this was so
 		shows redis.sock: [A-Z]
 		check restart
@@ -388,13 +388,13 @@ scans_on() {
 	watch_dialogue <<-'END'
 		type $watch
 		resize 300 200
-		shows ^job200 +held +its200 
+		shows ^job200 +held +another client \(its200\) 
 		check redis acl setuser default -eval
 		shows redis.sock: NOPERM
 		shows this was so at
 		check redis acl setuser default +eval
 		hides NOPERM
-		shows (?s)^job1 +held +its1 .*^job200 +held +its200 .*^job99 +held +its99 
+		shows (?s)^job1 +held +another client \(its1\) .*^job200 +held +another client \(its200\) .*^job99 +held +another client \(its99\) 
 		press q
 		see @@
 	END

@@ -353,6 +353,16 @@ asks() {
 	redis acl deluser monitor
 }
 
+@test "--status and --history of a user without EVAL fail, also where there is no lock" {
+	redis acl setuser monitor reset on nopass '~*' +@all -eval
+	for mode in --status --history; do
+		run -77 --separate-stderr monitor "$mode"
+		[[ $output == unknown ]]
+		says NOPERM 'the user needs +eval'
+	done
+	redis acl deluser monitor
+}
+
 @test "the user that only asks can take and break no lock" {
 	local rule token
 

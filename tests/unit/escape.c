@@ -318,7 +318,10 @@ widths(void)
 	SAME_INT(escape_width("\xe2\x82\xac"
 			      "5"),
 	    2);
-	SAME_INT(escape_width("\xf0\x9f\x94\x92"), 1);
+	SAME_INT(escape_width("\xf0\x9f\x94\x92"), 2); /* a lock */
+	SAME_INT(escape_width("\xe9\x83\xa8\xe7\xbd\xb2"), 4);
+	SAME_INT(escape_width("e\xcc\x81"), 1); /* a combining accent */
+	SAME_INT(escape_width("\xff"), 1);
 }
 
 static void
@@ -380,7 +383,7 @@ static const struct tap_test tests[] = {
 	{ "text is ended within every size, with the beginning kept",
 	    every_size },
 	{ "what was escaped once stays as it is", idempotent },
-	{ "a character is a column wide", widths },
+	{ "a character is as many columns wide as a terminal has for it", widths },
 	{ "a JSON string has quotes, and nothing is null", json_strings },
 	{ "JSON has its controls, quotes and backslashes escaped",
 	    json_controls },

@@ -2040,7 +2040,7 @@ graces(void)
 		    "server0: started 10s ago and may have forgotten "
 		    "locks; no vote for another 1s (--restart-grace)" },
 		{ 1, 10000, 0, NULL, LOCK_UNREACHABLE,
-		    "server0: started 0ms ago and may have forgotten "
+		    "server0: started <1s ago and may have forgotten "
 		    "locks; no vote for another 11s (--restart-grace)" },
 		{ 1, 10000, 20000, "NOPERM info", LOCK_DENIED,
 		    "server0: INFO: NOPERM info" },
