@@ -250,6 +250,26 @@ section() {
 	    <(redlock --status -v | sed -n 1p | tr -s ' ' '\n')
 }
 
+@test "the picture has the headings and states of the program's tables" {
+	local text
+	redlock -k nightly -- true
+	redlock -k nightly -- false || true
+	redlock_bg -k encode --slots 3 -- sleep 1000
+	eventually held encode
+	text=$(sed -n "s/<[^>]*>//gp" "$top/man/redlock-run.svg" | tr -s ' ')
+	grep -qxF "$(redlock --status | sed -n 1p | tr -s ' ')" <<<"$text"
+	grep -qxF "$(redlock --history nightly | sed -n 1p | tr -s ' ')" <<<"$text"
+	grep -qE '^nightly held deploy@web1 pid [0-9]+ backup.sh ' <<<"$text"
+	grep -qE '^tables shared deploy@web2 ' <<<"$text"
+	grep -qE '^encode 2/3 slots deploy@web1 ' <<<"$text"
+	redlock --status encode | grep -qE '^encode +1/3 slots '
+	# Failures stand out, successes do not.
+	grep -qE "font-weight='bold'>1</tspan></text>" "$top/man/redlock-run.svg"
+	not grep -qE '<tspan [^>]*(fill|weight)[^>]*>0</tspan></text>' "$top/man/redlock-run.svg"
+	kill "$bg_pid"
+	wait "$bg_pid" || true
+}
+
 @test "README's table of past runs has the columns of the program's" {
 	redlock -k nightly -- true
 	diff <(readme_block '$ redlock-run --history' | sed -n 2p | tr -s ' ') \
