@@ -389,12 +389,18 @@ check_graces(const struct options *opt)
 	settings_check_grace(s, "--min-hold", opt->min_hold_ms);
 }
 
+static bool
+is_option_name(const char *word)
+{
+	return option_of_word(word, strlen(word)) != NULL;
+}
+
 static void
 read_settings(struct options *opt)
 {
 	int n;
 
-	settings_load(&opt->settings);
+	settings_load(&opt->settings, is_option_name);
 	servers_read(&opt->servers, &opt->settings);
 	credentials_fill(&opt->servers, &opt->settings);
 	settings_forget_secrets(&opt->settings);

@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "config/names.h"
-#include "config/option_table.h"
 #include "config/quotable.h"
 #include "config/settings.h"
 #include "config/suggest.h"
@@ -218,7 +217,7 @@ advise_form(const struct conffile *c, int i)
  * may be.
  */
 static _Noreturn void
-refuse_line(const struct conffile *c, int i)
+refuse_line(const struct conffile *c, int i, settings_is_option *is_option)
 {
 	const char *name = c->settings[i].name, *nearest;
 	const char *lines[SETTING_KEYS];
@@ -226,7 +225,7 @@ refuse_line(const struct conffile *c, int i)
 
 	advise_form(c, i);
 	if (name[word_len(name)] == '\0' && c->settings[i].value[0] != '\0') {
-		if (option_of_word(name, strlen(name)) != NULL)
+		if (is_option(name))
 			die_usage("%s:%d: '%.64s' is an option, not a setting",
 			    c->path, c->settings[i].line, name);
 		for (int key = 0; key < SETTING_KEYS; key++)
@@ -246,7 +245,7 @@ refuse_line(const struct conffile *c, int i)
 
 /* Checks each line of the file, even if it is not used. */
 static void
-check_lines(const struct conffile *c)
+check_lines(const struct conffile *c, settings_is_option *is_option)
 {
 	bool seen[SETTING_KEYS] = { false };
 
@@ -255,7 +254,7 @@ check_lines(const struct conffile *c)
 		const char *where = c->settings[i].where;
 
 		if (key == SETTING_KEYS)
-			refuse_line(c, i);
+			refuse_line(c, i, is_option);
 		if (c->settings[i].value[0] == '\0' && key != SETTING_PREFIX)
 			die_usage("%s has no value", where);
 		if (seen[key] && key != SETTING_REDIS)
@@ -269,7 +268,7 @@ check_lines(const struct conffile *c)
 }
 
 void
-settings_load(struct settings *s)
+settings_load(struct settings *s, settings_is_option *is_option)
 {
 	struct setting file = settings_above_file(s, SETTING_CONFIG);
 	bool named = file.value != NULL;
@@ -277,7 +276,7 @@ settings_load(struct settings *s)
 	use_log(settings_above_file(s, SETTING_LOG));
 	s->file.path = named ? file.value : CONFFILE_DEFAULT;
 	conffile_load(&s->file, named ? file.name : NULL);
-	check_lines(&s->file);
+	check_lines(&s->file, is_option);
 	use_log(settings_find(s, SETTING_LOG));
 }
 

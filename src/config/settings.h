@@ -53,11 +53,14 @@ struct settings {
  */
 void settings_set(struct settings *, enum setting_key, const char *value);
 
+/* Whether a word is the name of an option, without its "--". */
+typedef bool settings_is_option(const char *word);
+
 /*
  * Reads the configuration file and applies its log setting.  Exits for any
- * mistake in the file.
+ * mistake in the file; a setting that is an option is reported as one.
  */
-void settings_load(struct settings *);
+void settings_load(struct settings *, settings_is_option *);
 
 /*
  * Fills in prefix and durations for this number of servers.  Exits for any

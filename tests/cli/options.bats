@@ -150,6 +150,11 @@ password() {
 	usage_error '' -k a --
 }
 
+@test "the last one of an option given twice wins, and long options may be abbreviated" {
+	[ "$(redlock -k a -t 5s --tt 7s -- sh -c "$(cli pttl redlock:a)")" -gt 5000 ]
+	[ "$(redlock -k a --tt 90s --ttl 7s -- sh -c "$(cli pttl redlock:a)")" -le 7000 ]
+}
+
 @test "a word that begins the command too early is named, with what was meant" {
 	usage_error "'./backup.sh' begins the command, so the -k behind it is not an option of redlock-run; put -k first" \
 	    ./backup.sh -k nightly
