@@ -62,7 +62,7 @@ report_unreachable(struct query *q, const char *name)
 	query_server_why(&q->servers[i], why);
 	if (error_denies(why))
 		snprintf(text, sizeof(text), "%s; the user needs %s", why,
-		    probe_missing(q, i, rule));
+		    probe_missing(q, i, acl_asking(RIGHTS_ALL), rule));
 	else
 		snprintf(text, sizeof(text), "%s", why);
 	printf("%s: too few servers answer: %s\n", name,

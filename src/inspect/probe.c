@@ -262,9 +262,9 @@ probe_servers(struct probe *probes, struct query *q)
 	}
 }
 
-/* Repeats the rights that only ask on server i, and leaves the others alone. */
+/* Tries rights on server i, and leaves the others alone. */
 static void
-try_asking(struct query *q, int i, struct probe *probes)
+try_rights(struct query *q, int i, struct probe *probes)
 {
 	enum reply_kind failures[LOCK_SERVERS] = { REPLY_OK };
 	char why[CONN_WHY];
@@ -287,18 +287,17 @@ try_asking(struct query *q, int i, struct probe *probes)
 }
 
 char *
-probe_missing(struct query *q, int i, char rule[ACL_TEXT])
+probe_missing(struct query *q, int i, uint32_t commands, char rule[ACL_TEXT])
 {
-	const uint32_t asking = acl_asking(RIGHTS_ALL);
 	struct probe probes[LOCK_SERVERS] = { 0 };
 	struct probe *p = &probes[i];
 	const char *prefix = q->opt->settings.prefix;
 	int patterns;
 
-	p->tries = asking & ~acl_idle(asking);
-	try_asking(q, i, probes);
+	p->tries = commands & ~acl_idle(commands);
+	try_rights(q, i, probes);
 	patterns = p->tried_patterns ? p->denied_patterns : PATTERN_ALL;
 	if (p->failure != REPLY_OK || (p->denied == 0 && patterns == 0))
-		return acl_part(rule, prefix, PATTERN_ALL, asking);
+		return acl_part(rule, prefix, PATTERN_ALL, commands);
 	return acl_part(rule, prefix, patterns, p->denied);
 }

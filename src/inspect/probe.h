@@ -65,10 +65,11 @@ void probe_tried(
     struct probe *, int i, int pattern, enum reply_kind, const char *error);
 
 /*
- * Writes what the user of server i lacks of the key patterns and commands that
- * modes need which only ask, as words for ACL SETUSER; all of them if that
- * cannot be found out.  Sends requests.  Returns rule.
+ * Writes what the user of server i lacks of the key patterns and of these
+ * commands, as words for ACL SETUSER; all of them if that cannot be found out.
+ * Sends requests.  Returns rule.
  */
-char *probe_missing(struct query *, int i, char rule[ACL_TEXT]);
+char *probe_missing(
+    struct query *, int i, uint32_t commands, char rule[ACL_TEXT]);
 
 #endif

@@ -20,7 +20,8 @@ report_server(struct query_server *s, bool asks)
 	    advice_password(password, q->opt->settings.file.path, s->why));
 	if (error_denies(s->why))
 		warn("%s: the user needs %s", s->conn.address.text,
-		    asks ? probe_missing(q, (int)(s - q->servers), rule) :
+		    asks ? probe_missing(q, (int)(s - q->servers),
+			       acl_asking(RIGHTS_ALL), rule) :
 			   acl_text(rule, q->opt->settings.prefix));
 }
 

@@ -13,6 +13,7 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "config/advice.h"
+#include "inspect/probe.h"
 #include "inspect/status.h"
 #include "protocol/acl.h"
 #include "protocol/owner.h"
@@ -309,18 +310,37 @@ advise_check(const struct options *opt, char text[CHECK_TEXT])
 	return text;
 }
 
+/* Reports what the user of the first server that denies something lacks. */
+static void
+report_denied(const struct options *opt, const struct lock *l, const char *why)
+{
+	char rule[ACL_TEXT], its[LOCK_WHY];
+	const char *user;
+	struct query q;
+	int i = 0;
+
+	while (i < lock_servers(l) - 1 &&
+	    !error_denies(lock_server_why(l, i, its)))
+		i++;
+	user = opt->servers.address[i].user;
+	query_init(&q, opt);
+	probe_missing(&q, i, acl_needed(RIGHTS_ALL), rule);
+	query_release(&q);
+	warn("%s: not run: %s; allow it with: ACL SETUSER %s %s", lock_name(l),
+	    why, user[0] != '\0' ? user : "default", rule);
+}
+
 void
 report_failed(const struct options *opt, const struct lock *l)
 {
-	char why[LOCK_WHY], rule[ACL_TEXT], password[ADVICE_PASSWORD];
+	char why[LOCK_WHY], password[ADVICE_PASSWORD];
 	const char *advice = opt->servers.hint;
 	char ttl[DURATION_TEXT], check[CHECK_TEXT];
 	bool left = lock_may_be_left(l);
 
 	lock_why(l, why);
 	if (error_denies(why)) {
-		warn("%s: not run: %s; the user needs %s", lock_name(l), why,
-		    acl_text(rule, opt->settings.prefix));
+		report_denied(opt, l, why);
 		return;
 	}
 	advice_password(password, opt->settings.file.path, why);

@@ -54,19 +54,25 @@ teardown_file() { redis_stop_all; }
 	redis acl deluser redlock
 }
 
-@test "a message about a missing permission has the whole rule, for the prefix in use" {
+@test "a message about missing permissions has them, for the prefix in use, and no others" {
 	local prefix
 
 	redis acl setuser default -@all
 	for prefix in redlock: jobs/ ''; do
 		run -77 --separate-stderr redlock --prefix "$prefix" -k a -- true
-		[[ $stderr == *"; the user needs $(permissions "$prefix")" ]]
+		says '; allow it with: ACL SETUSER default ~' ' +eval +info '
+		for word in ${stderr#*SETUSER default }; do
+			[[ " $(permissions "$prefix") " == *" $word "* ]]
+		done
 	done
+	redis acl setuser default +@all -pexpire
+	run -77 --separate-stderr redlock -k a -- true
+	[[ $stderr == *'; allow it with: ACL SETUSER default +pexpire' ]]
 	# The rule can be pasted, and is enough.
 	for prefix in redlock: jobs/ '' '[a-z]*?:'; do
 		redis acl setuser default reset on nopass
 		run -77 --separate-stderr redlock --prefix "$prefix" -k a -- true
-		echo "acl setuser default ${stderr#*user needs }" | redis
+		echo "acl setuser default ${stderr#*SETUSER default }" | redis
 		redlock --prefix "$prefix" -k a -- true
 	done
 }
@@ -161,7 +167,7 @@ denied() {
 		[ "$(denied)" = "${word#+}" ]
 		# A run goes on without a history, with whole scripts, without the
 		# type of a key, and if a run that gives up cannot leave the queue.
-		[[ $word == +type || $word == +xadd || $word == +xdel || $word == +evalsha || $word == +zrem ]] || grep -q 'the user needs \|cannot release' said
+		[[ $word == +type || $word == +xadd || $word == +xdel || $word == +evalsha || $word == +zrem ]] || grep -q 'ACL SETUSER \|the user needs \|cannot release' said
 	done
 }
 
@@ -198,7 +204,7 @@ nobody_kept_out() {
 	for how in '' -s '--slots 2'; do
 		# shellcheck disable=SC2086
 		run -77 --separate-stderr redlock -k a $how -- touch started
-		says "; the user needs $(permissions redlock:)"
+		says '; allow it with: ACL SETUSER default ' +pexpire
 		eventually nobody_kept_out
 	done
 	[ ! -e started ]
@@ -217,7 +223,7 @@ nobody_kept_out() {
 			# shellcheck disable=SC2086
 			REDISCLI_AUTH=x run -77 --separate-stderr redlock \
 			    -r "redis://other@$tcp" -k a -w 1m $how -- touch started
-			says 'the user needs ~'
+			says "allow it with: ACL SETUSER other +$word"
 			let_go
 			redis acl setuser other "+$word"
 		done
@@ -235,7 +241,7 @@ nobody_kept_out() {
 		hold a -s
 		REDISCLI_AUTH=x run -77 --separate-stderr redlock \
 		    -r "redis://other@$tcp" -k a -s -- touch started
-		says 'the user needs ~'
+		says "allow it with: ACL SETUSER other +$word"
 		redlock --status --json -k a >json
 		grep -q '"holders":' json
 		[ "$(grep -c '"pid"' json)" -eq 1 ]
@@ -258,7 +264,7 @@ nobody_kept_out() {
 	    -r "unix://$BATS_FILE_TMPDIR/redis.sock" \
 	    -r "unix://$BATS_FILE_TMPDIR/other.sock" -k a -- touch started
 	redis_at other acl setuser default +pexpire
-	says 'the user needs ~'
+	says 'allow it with: ACL SETUSER default +pexpire'
 	[ ! -e started ]
 }
 
@@ -369,7 +375,7 @@ asks() {
 	read -ra rule <<<"$(asking)"
 	redis acl setuser monitor reset on nopass "${rule[@]}"
 	run -77 --separate-stderr monitor -k a -- touch started
-	says "the user needs $(permissions redlock:)"
+	says 'allow it with: ACL SETUSER monitor ' +set
 	hold a
 	token=$(redis get redlock:a | grep -o 'token=[^ ]*')
 	run -77 monitor --break -k a --token "${token#*=}"
