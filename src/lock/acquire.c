@@ -1,36 +1,25 @@
 /*
- * Acquires a lock: votes.c counts the votes and decides, this file applies the
- * decision.
+ * What an acquisition requests from the servers. votes.c counts the votes and
+ * decides, lock.c changes the intent, and this file applies the decision.
  */
 #include "base/clock.h"
+#include "lock/acquire.h"
 #include "lock/server_next.h"
-#include "lock/votes.h"
 #include "protocol/lock_state.h"
 
 /*
- * Takes a ticket after a split vote: the latest that the servers that refused
- * us would give us.  Presented to all servers, it makes them agree on one
- * order.
+ * A split vote has given us a ticket.  A single server has us in its queue with
+ * that ticket already.
  */
 static void
-take_ticket(struct lock *l, int64_t now)
+present_ticket(struct lock *l, int64_t now)
 {
 	if (now >= l->intent.wait_end_ms)
 		l->phase_end_ms =
 		    now + CONTEST_TIMEOUTS * l->intent.node_timeout_ms;
-	l->intent.ticket = 1;
-	for (int i = 0; i < l->intent.nservers; i++) {
-		struct server *s = &l->servers[i];
-
-		if (server_vote(s) == VOTE_REFUSED &&
-		    s->view.ticket_us > l->intent.ticket)
-			l->intent.ticket = s->view.ticket_us;
-		/*
-		 * A single server has us in its queue with that ticket already.
-		 */
-		if (l->intent.quorum > 1 && server_has_voted(s))
-			server_next_now(s);
-	}
+	for (int i = 0; i < l->intent.nservers && l->intent.quorum > 1; i++)
+		if (server_has_voted(&l->servers[i]))
+			server_next_now(&l->servers[i]);
 }
 
 /* Only s reports what we are about to follow. */
@@ -104,7 +93,6 @@ change_slot(struct lock *l, const struct tally *t, int64_t now)
 	if (t->lone_slot != NULL)
 		note_alone(l, t->lone_slot, now);
 	l->contest.changes += !t->waits;
-	l->intent.slot = t->free_slot;
 	extend(l, now);
 	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
@@ -142,7 +130,7 @@ ask_replicas(struct lock *l, int64_t now)
 {
 	if (!l->contest.extended)
 		extend(l, now);
-	l->intent.replicating = l->contest.extended = true;
+	l->contest.extended = true;
 	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 
@@ -154,39 +142,32 @@ ask_replicas(struct lock *l, int64_t now)
 }
 
 /*
- * A success that one server names may have reached the others late.  So all of
- * them are asked, without a vote or a place, until enough name it or we can win.
- */
-static void
-update_asks_ran(struct lock *l, bool asks_ran, int64_t now)
-{
-	bool begins = asks_ran && !l->intent.asks_ran;
-
-	l->intent.asks_ran = asks_ran;
-	for (int i = 0; i < l->intent.nservers && begins; i++)
-		server_end_wait(&l->servers[i], now);
-}
-
-/*
  * The earliest waiter in the queue never yields.  While it reaches too few
  * servers to win, others might win.  So it leaves the queue and keeps its
- * ticket until it can win.
+ * ticket until it can win.  A vote that comes meanwhile goes back at once.
  */
-static void
-update_no_quorum(struct lock *l, bool no_quorum)
+void
+acquire_without_quorum(struct lock *l, bool changed)
 {
-	bool changed = no_quorum != l->intent.no_quorum;
-
-	l->intent.no_quorum = no_quorum;
 	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 
-		/* A vote that comes while we cannot win goes back at once. */
 		if ((changed && server_has_voted(s)) ||
-		    (no_quorum && s->vote == VOTE_GRANTED &&
+		    (l->intent.no_quorum && s->vote == VOTE_GRANTED &&
 			s->conn.state == CONN_READY))
 			server_next_now(s);
 	}
+}
+
+/*
+ * A success that one server names may have reached the others late.  So all of
+ * them are asked, without a vote or a place, until enough name it or we can win.
+ */
+void
+acquire_ask_ran(struct lock *l, int64_t now)
+{
+	for (int i = 0; i < l->intent.nservers; i++)
+		server_end_wait(&l->servers[i], now);
 }
 
 /*
@@ -200,7 +181,6 @@ ask_again(struct lock *l, const struct tally *t, int64_t now)
 		l->contest.extended = true;
 		l->phase_end_ms = now + l->intent.node_timeout_ms;
 	}
-	l->intent.replicating = false;
 	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 
@@ -213,38 +193,12 @@ ask_again(struct lock *l, const struct tally *t, int64_t now)
 	}
 }
 
-void
-lock_begin(struct lock *l, const struct owner *owner, int64_t wait_end_ms)
-{
-	l->intent.owner = owner;
-	l->intent.begun = true;
-	l->intent.wait_end_ms = wait_end_ms;
-	if (l->intent.begun_ms == 0)
-		l->intent.begun_ms = clock_now_ms();
-	owner_details(owner, l->intent.details);
-	l->proposal_us = clock_wall_us();
-	/*
-	 * One server chooses among all slots; several must be given the same
-	 * one.
-	 */
-	l->intent.slot = l->intent.mode != LOCK_SLOTTED ?
-	    1 :
-	    l->intent.nservers == 1 ?
-	    0 :
-	    1 + (int)(l->proposal_us % l->intent.capacity);
-	l->intent.phase = PHASE_ACQUIRE;
-	l->phase_end_ms =
-	    clock_now_ms() + PHASE_TIMEOUTS * l->intent.node_timeout_ms;
-	if (l->phase_end_ms < wait_end_ms)
-		l->phase_end_ms = wait_end_ms;
-}
-
 /*
  * The wait is over.  Servers may have refused long ago, so those that did are
  * asked a last time.
  */
-static void
-last_call(struct lock *l, int64_t now)
+void
+acquire_last_call(struct lock *l, int64_t now)
 {
 	l->contest.last_called = true;
 	l->contest.extended = false;
@@ -273,20 +227,9 @@ note_duplicates(struct lock *l)
 	}
 }
 
-static void
-begin_hold(struct lock *l, int64_t now)
-{
-	l->intent.phase = PHASE_HOLD;
-	l->intent.held = true;
-	l->intent.waited_ms = now - l->intent.begun_ms;
-	lock_trust_all(l);
-	for (int i = 0; i < l->intent.nservers; i++)
-		server_limit(&l->servers[i], now + l->intent.node_timeout_ms);
-}
-
-/* Applies the action.  Returns the outcome for the lock. */
-static enum lock_outcome
-apply(struct lock *l, enum action action, const struct tally *t, int64_t now)
+enum lock_outcome
+acquire_apply(
+    struct lock *l, enum action action, const struct tally *t, int64_t now)
 {
 	switch (action) {
 	case AWAIT_REPLIES:
@@ -306,14 +249,18 @@ apply(struct lock *l, enum action action, const struct tally *t, int64_t now)
 		change_slot(l, t, now);
 		break;
 	case TAKE_TICKET:
-		take_ticket(l, now);
+		present_ticket(l, now);
 		break;
 	case YIELD_VOTES:
 		yield_to_earlier(l, now);
 		break;
 	case HOLD_LOCK:
 		write_fence(l);
-		begin_hold(l, now);
+		lock_trust_all(l);
+		/* From now on a request without a limit gets one. */
+		for (int i = 0; i < l->intent.nservers; i++)
+			server_limit(
+			    &l->servers[i], now + l->intent.node_timeout_ms);
 		return LOCK_HELD;
 	case END_BUSY:
 		return LOCK_BUSY;
@@ -333,27 +280,4 @@ apply(struct lock *l, enum action action, const struct tally *t, int64_t now)
 		return LOCK_CANCELLED;
 	}
 	return LOCK_UNDECIDED;
-}
-
-enum lock_outcome
-lock_outcome(struct lock *l)
-{
-	int64_t now = clock_now_ms();
-	struct tally t;
-
-	if (l->intent.wait_end_ms != 0 && now >= l->intent.wait_end_ms &&
-	    !l->contest.last_called)
-		last_call(l, now);
-	lock_judge_numbers(l);
-	t = votes_count(l, now);
-	if (t.granted >= t.quorum)
-		l->intent.fence = t.fence;
-	else {
-		l->intent.replicating = false;
-		l->intent.contest = t.contested;
-		/* A success may count for hours yet. */
-		update_no_quorum(l, t.waits && t.unusable + t.ran > t.minority);
-		update_asks_ran(l, l->intent.no_quorum && t.ran > 0, now);
-	}
-	return apply(l, votes_decide(&t), &t, now);
 }

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "lock/lock.h"
+#include "lock/lock_inside.h"
 #include "lock/server_key.h"
 #include "protocol/lease.h"
 

@@ -4,6 +4,7 @@
 
 #include "base/duration.h"
 #include "lock/lock.h"
+#include "lock/lock_inside.h"
 
 #define COMPLAINT (CONN_WHY + OWNER_WHO)
 #define AND_MORE  24

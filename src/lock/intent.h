@@ -1,6 +1,6 @@
 /*
- * The intent: what the run wants from every server. lock.c and acquire.c write
- * it; server.c and server_reply.c read it, and nothing else of the lock.
+ * The intent: what the run wants from every server. lock.c alone writes it.  The
+ * files of a server read it, and nothing else of the lock.
  */
 #ifndef INTENT_H
 #define INTENT_H
@@ -8,11 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lock/outcome.h"
 #include "protocol/key.h"
 #include "protocol/mode.h"
 #include "protocol/owner.h"
-
-#define LOCK_END 64
 
 struct intent {
 	/* Fixed by lock_init(). */
@@ -34,11 +33,6 @@ struct intent {
 	char details[OWNER_DETAILS];
 	int64_t begun_ms;
 	int64_t wait_end_ms; /* when we leave the queue */
-	/*
-	 * The fence that we propose to all servers: our wall clock.  It is read
-	 * again before an acquire when it has become old.
-	 */
-	int64_t *proposal_us;
 
 	bool begun;
 	bool last;  /* the last lock that the run needs to start */

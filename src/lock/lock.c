@@ -1,5 +1,6 @@
 /*
- * The deadline, the renewals and the release of a lock. acquire.c acquires it.
+ * The course of a lock: begin, hold, release, again.  Only this file changes the
+ * intent, which all servers follow.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -7,13 +8,15 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "lock/acquire.h"
 #include "lock/lock.h"
+#include "lock/lock_inside.h"
 #include "lock/server_key.h"
 #include "lock/server_next.h"
 #include "protocol/quorum.h"
 
-#define STRAGGLE_MS 50  /* extra time for a release on a server that replied */
-#define CANCEL_MS   500 /* to reach the servers after a signal */
+#define PROPOSAL_US 1000000 /* a proposed fence is renewed after that time */
+#define CANCEL_MS   500     /* to reach the servers after a signal */
 
 int64_t
 lock_deadline_ms(const struct lock *l)
@@ -85,6 +88,17 @@ lock_step(struct lock *l)
 	return wake;
 }
 
+/* After a long wait an old proposal may be less than a counter that was lost. */
+static int64_t
+propose_cb(void *arg)
+{
+	struct lock *l = arg;
+
+	if (clock_wall_us() > l->proposal_us + PROPOSAL_US)
+		l->proposal_us = clock_wall_us();
+	return l->proposal_us;
+}
+
 int
 lock_init(
     struct lock *l, struct resolver *resolver, const struct lock_config *config)
@@ -95,7 +109,7 @@ lock_init(
 	if (l->servers == NULL)
 		return -1;
 	l->loop = resolver->loop;
-	l->intent.proposal_us = &l->proposal_us;
+	l->asks = (struct server_asks){ refresh_cb, propose_cb, l };
 	l->intent.name = config->name;
 	l->intent.quorum = quorum_of(l->intent.nservers);
 	l->intent.mode = config->mode;
@@ -107,10 +121,9 @@ lock_init(
 	l->intent.once_per_ms = config->once_per_ms;
 	key_names(l->intent.key, l->intent.aux, config->prefix, config->name);
 	for (int i = 0; i < l->intent.nservers; i++)
-		server_init(&l->servers[i], &l->intent, resolver,
+		server_init(&l->servers[i], &l->intent, &l->asks, resolver,
 		    &config->addresses[i],
-		    config->answered == NULL ? NULL : &config->answered[i],
-		    refresh_cb, l);
+		    config->answered == NULL ? NULL : &config->answered[i]);
 	return 0;
 }
 
@@ -197,6 +210,97 @@ lock_connect(struct lock *l)
 }
 
 void
+lock_begin(struct lock *l, const struct owner *owner, int64_t wait_end_ms,
+    bool first, bool last)
+{
+	l->intent.last = last;
+	if (!first) {
+		l->intent.voted = true;
+		lock_connect(l);
+	}
+	l->intent.owner = owner;
+	l->intent.begun = true;
+	l->intent.wait_end_ms = wait_end_ms;
+	if (l->intent.begun_ms == 0)
+		l->intent.begun_ms = clock_now_ms();
+	owner_details(owner, l->intent.details);
+	l->proposal_us = clock_wall_us();
+	/*
+	 * One server chooses among all slots; several must be given the same
+	 * one.
+	 */
+	l->intent.slot = l->intent.mode != LOCK_SLOTTED ?
+	    1 :
+	    l->intent.nservers == 1 ?
+	    0 :
+	    1 + (int)(l->proposal_us % l->intent.capacity);
+	l->intent.phase = PHASE_ACQUIRE;
+	l->phase_end_ms =
+	    clock_now_ms() + PHASE_TIMEOUTS * l->intent.node_timeout_ms;
+	if (l->phase_end_ms < wait_end_ms)
+		l->phase_end_ms = wait_end_ms;
+}
+
+/* What the votes mean for the requests to all servers. */
+static void
+follow(struct lock *l, enum action action, const struct tally *t, int64_t now)
+{
+	struct intent *w = &l->intent;
+
+	if (action == TAKE_TICKET)
+		w->ticket = votes_ticket(l);
+	else if (action == CHANGE_SLOT)
+		w->slot = t->free_slot;
+	else if (action == ASK_REPLICAS)
+		w->replicating = true;
+	else if (action == ASK_AGAIN)
+		w->replicating = false;
+	else if (action == HOLD_LOCK) {
+		w->phase = PHASE_HOLD;
+		w->held = true;
+		w->waited_ms = now - w->begun_ms;
+	}
+}
+
+/* There is no majority, so far. */
+static void
+note_minority(struct lock *l, const struct tally *t, int64_t now)
+{
+	struct intent *w = &l->intent;
+	bool had_no_quorum = w->no_quorum, asked_ran = w->asks_ran;
+
+	w->replicating = false;
+	w->contest = t->contested;
+	/* A success may count for hours yet. */
+	w->no_quorum = t->waits && t->unusable + t->ran > t->minority;
+	w->asks_ran = w->no_quorum && t->ran > 0;
+	acquire_without_quorum(l, w->no_quorum != had_no_quorum);
+	if (w->asks_ran && !asked_ran)
+		acquire_ask_ran(l, now);
+}
+
+enum lock_outcome
+lock_outcome(struct lock *l)
+{
+	int64_t now = clock_now_ms();
+	enum action action;
+	struct tally t;
+
+	if (l->intent.wait_end_ms != 0 && now >= l->intent.wait_end_ms &&
+	    !l->contest.last_called)
+		acquire_last_call(l, now);
+	lock_judge_numbers(l);
+	t = votes_count(l, now);
+	if (t.granted >= t.quorum)
+		l->intent.fence = t.fence;
+	else
+		note_minority(l, &t, now);
+	action = votes_decide(&t);
+	follow(l, action, &t, now);
+	return acquire_apply(l, action, &t, now);
+}
+
+void
 lock_same_server(const struct lock *l, const char *urls[2])
 {
 	urls[0] = l->same[0];
@@ -222,66 +326,30 @@ lock_start(struct lock *l)
 }
 
 void
+lock_unstart(struct lock *l)
+{
+	l->intent.started = false;
+}
+
+void
+lock_skip(struct lock *l, enum lock_outcome outcome)
+{
+	if (outcome == LOCK_OTHER_MODE)
+		l->intent.skipped = "mode";
+	else if (outcome == LOCK_BUSY)
+		l->intent.skipped = lock_waits(l) ? "waited" : "busy";
+}
+
+void
+lock_start_over(struct lock *l)
+{
+	l->intent.again = true;
+}
+
+void
 lock_cancel(struct lock *l)
 {
 	l->cancelled = true;
-}
-
-/*
- * Whether the release was sent to the server itself, not to a node on the way.
- */
-static bool
-release_sent(const struct server *s)
-{
-	return s->release.sent > 0 && s->conn.state == CONN_READY &&
-	    conn_connected(&s->conn);
-}
-
-static bool
-all_releases_sent(const struct lock *l)
-{
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
-
-		if (server_may_have_ours(s) && !release_sent(s))
-			return false;
-	}
-	return true;
-}
-
-/*
- * Returns when to stop waiting for the servers without a reply, once enough
- * have replied.  The kernel delivers the rest.  But a server that is running
- * may still lose its release: it drops our remaining requests when it cannot
- * write a reply, and after a broken connection the release must be sent again.
- */
-static int64_t
-stragglers_end_ms(const struct lock *l)
-{
-	int64_t end_ms = 0, slowest_ms = -1, t;
-
-	for (int i = 0; i < l->intent.nservers; i++)
-		if (l->servers[i].slowest_ms > slowest_ms)
-			slowest_ms = l->servers[i].slowest_ms;
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
-
-		if (s->release.vote != VOTE_PENDING || !server_may_have_ours(s))
-			continue;
-		if (!release_sent(s))
-			t = l->release.begun_ms + STRAGGLE_MS;
-		else if (s->release.behind_ms == CLOCK_NEVER)
-			continue;
-		else if (s->link.replied)
-			t = s->release.behind_ms + STRAGGLE_MS;
-		else if (slowest_ms >= 0)
-			t = s->link.opened_ms + 4 * slowest_ms + 2;
-		else
-			t = s->link.opened_ms + STRAGGLE_MS;
-		if (t > end_ms)
-			end_ms = t;
-	}
-	return end_ms < l->phase_end_ms ? end_ms : l->phase_end_ms;
 }
 
 void
@@ -311,62 +379,6 @@ lock_begin_release(struct lock *l, int64_t cooldown_ms, const char *end_record)
 		    (l->intent.held || s->link.replied))
 			l->release.expected++;
 	}
-}
-
-/*
- * Returns the present result; *decided is whether it is final.  Whether we had
- * the lock until the release follows from the one rule, with v_i = 0 for
- * servers that refused the release.
- */
-static enum lock_release_result
-release_result(const struct lock *l, bool *decided)
-{
-	int yes = 0, counted = 0, answered = 0, needed = l->release.expected;
-
-	if (needed > l->intent.quorum)
-		needed = l->intent.quorum;
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
-
-		if (s->release.sent == 0 || s->release.vote == VOTE_PENDING)
-			continue;
-		answered++;
-		if (s->release.vote == VOTE_GRANTED) {
-			yes++;
-			counted += !l->intent.held || s->valid_ms > 0;
-		}
-	}
-	*decided = true;
-	if (l->intent.held && lock_deadline_ms(l) <= l->release.begun_ms)
-		return RELEASE_NOT_OURS;
-	*decided = counted >= needed || answered >= l->release.expected;
-	return yes >= needed ? RELEASE_DONE : RELEASE_UNANSWERED;
-}
-
-enum lock_release_result
-lock_release_result(const struct lock *l)
-{
-	bool decided;
-
-	return release_result(l, &decided);
-}
-
-int64_t
-lock_release_end_ms(const struct lock *l)
-{
-	int64_t soon_ms = l->release.begun_ms + STRAGGLE_MS, end_ms;
-	bool decided;
-
-	release_result(l, &decided);
-	end_ms = decided ? stragglers_end_ms(l) : l->phase_end_ms;
-	if (!l->cancelled)
-		return end_ms;
-	/*
-	 * After a signal we wait until the releases are sent, not for replies.
-	 */
-	if (!all_releases_sent(l))
-		return l->phase_end_ms;
-	return end_ms < soon_ms ? end_ms : soon_ms;
 }
 
 void

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "lock/lock_inside.h"
 #include "lock/locks.h"
 
 int
@@ -106,7 +107,7 @@ start_over(struct locks *ls)
 	const char *name = ls->about->intent.name;
 
 	for (int i = 0; i < ls->n; i++)
-		ls->lock[i].intent.again = true;
+		lock_start_over(&ls->lock[i]);
 	locks_release(ls, 0, "");
 	notice("%s: lost while waiting for another lock; starting over", name);
 	for (int i = 0; i < ls->n; i++)
@@ -122,11 +123,8 @@ acquire_next(struct locks *ls, const struct owner *owner)
 	enum lock_outcome outcome;
 	int64_t wake, t;
 
-	l->intent.last = ls->begun + 1 == ls->n;
-	l->intent.voted = l->intent.voted || ls->begun > 0;
-	if (ls->begun > 0)
-		lock_connect(l);
-	lock_begin(l, owner, ls->wait_end_ms);
+	lock_begin(
+	    l, owner, ls->wait_end_ms, ls->begun == 0, ls->begun + 1 == ls->n);
 	for (;;) {
 		locks_step(ls);
 		if (clock_now_ms() >= locks_deadline_ms(ls))
@@ -153,16 +151,6 @@ acquire_next(struct locks *ls, const struct owner *owner)
 	return outcome;
 }
 
-/* The history of the lock that was refused gets the reason. */
-static void
-note_skip(struct lock *l, enum lock_outcome outcome)
-{
-	if (outcome == LOCK_OTHER_MODE)
-		l->intent.skipped = "mode";
-	else if (outcome == LOCK_BUSY)
-		l->intent.skipped = lock_waits(l) ? "waited" : "busy";
-}
-
 enum lock_outcome
 locks_acquire(struct locks *ls, const struct owner *owner, int64_t wait_end_ms,
     locks_waiting_cb *waiting_cb, void *waiting_arg)
@@ -184,7 +172,7 @@ locks_acquire(struct locks *ls, const struct owner *owner, int64_t wait_end_ms,
 		lock_start(&ls->lock[i]);
 	if (outcome != LOCK_HELD) {
 		about = ls->about;
-		note_skip(&ls->lock[about - ls->lock], outcome);
+		lock_skip(&ls->lock[about - ls->lock], outcome);
 		locks_release(ls, 0, "");
 		ls->about = about;
 	}
@@ -204,7 +192,7 @@ locks_drop_grant(struct locks *ls)
 	lock_drop_grant(&ls->lock[ls->n - 1]);
 	ls->begun = ls->n - 1;
 	for (int i = 0; i < ls->n; i++)
-		ls->lock[i].intent.started = false;
+		lock_unstart(&ls->lock[i]);
 }
 
 void

@@ -124,7 +124,7 @@ replied_cb(void *arg, const struct reply *a)
 	if (kind == REQUEST_NONE || a->tag != s->in_flight.sequence ||
 	    a->kind == REPLY_LOST)
 		return; /* server_down() sees to a lost connection */
-	s->refresh_cb(s->arg, s);
+	s->asks->refresh_cb(s->asks->arg, s);
 	end_request(s);
 	s->sent_ms = a->sent_ms;
 	s->in_flight.excused_ms = 0;
@@ -133,12 +133,11 @@ replied_cb(void *arg, const struct reply *a)
 
 void
 server_init(struct server *s, const struct intent *intent,
-    struct resolver *resolver, const struct address *address, bool *answered,
-    void (*refresh_cb)(void *arg, struct server *), void *arg)
+    const struct server_asks *asks, struct resolver *resolver,
+    const struct address *address, bool *answered)
 {
 	s->intent = intent;
-	s->refresh_cb = refresh_cb;
-	s->arg = arg;
+	s->asks = asks;
 	s->slowest_ms = -1;
 	s->in_flight.give_up_ms = CLOCK_NEVER;
 	s->try = 1;
@@ -446,7 +445,7 @@ look_after_ms(const struct server *s)
 
 /* The next request is r; it may be the last one once more, with its text. */
 static void
-begin_request(struct server *s, const struct next_request *r)
+begin_request(struct server *s, struct next_request *r)
 {
 	if (r->kind != s->in_flight.first_kind)
 		s->in_flight.first_sent_ms = 0;
@@ -457,6 +456,7 @@ begin_request(struct server *s, const struct next_request *r)
 		s->release.sent++;
 	if (r->kind != REQUEST_ACQUIRE)
 		return;
+	r->fence = s->asks->propose_cb(s->asks->arg);
 	if (s->try_over)
 		s->try++;
 	s->try_over = false;
@@ -494,7 +494,7 @@ server_step(struct server *s, int64_t now)
 	if (loop_seen_ms(s->conn.link->loop) >= second_release_ms(s))
 		begin_second_release(s, now);
 	check_connection(s, now);
-	s->refresh_cb(s->arg, s);
+	s->asks->refresh_cb(s->asks->arg, s);
 	r = server_next_request(s, now);
 	if (s->in_flight.kind != REQUEST_NONE || r.kind == REQUEST_NONE)
 		return s->link.opened ? look_after_ms(s) : CLOCK_NEVER;

@@ -11,15 +11,13 @@
 #include "lock/server_state.h"
 
 /*
- * Fills zeroed memory; the server and the lease must stay in place.
- * *answered, unless NULL, becomes true with the first reply that counts for all
- * locks. refresh_cb(arg, server) updates the lease and ->first; it is called
- * before a reply is judged and before a request is chosen. conn_release() frees
- * everything.
+ * Fills zeroed memory; the server, the intent and what it asks must stay in
+ * place. *answered, unless NULL, becomes true with the first reply, for all
+ * locks of the run. conn_release() frees everything.
  */
-void server_init(struct server *, const struct intent *, struct resolver *,
-    const struct address *, bool *answered,
-    void (*refresh_cb)(void *arg, struct server *), void *arg);
+void
+server_init(struct server *, const struct intent *, const struct server_asks *,
+    struct resolver *, const struct address *, bool *answered);
 
 /* Begins a connection. */
 void server_open(struct server *, int64_t now_ms);

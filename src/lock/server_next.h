@@ -17,7 +17,7 @@ struct next_request {
 	enum request_kind kind; /* REQUEST_NONE is never due */
 	int64_t due_ms;
 	int64_t ticket; /* of an acquire */
-	int64_t fence;  /* of a renewal or a release */
+	int64_t fence;  /* of a renewal or a release; an acquire proposes one */
 	bool heals;     /* an acquire first sent while the lock is held */
 	bool leaves;    /* a renewal that leaves the queue */
 	bool starts;    /* it carries the start of the run */

@@ -11,8 +11,7 @@
 #include "protocol/key.h"
 #include "scripts.h"
 
-#define RECORD      (LOCK_END + 32)
-#define PROPOSAL_US 1000000 /* a proposed fence is renewed after that time */
+#define RECORD (LOCK_END + 32)
 
 /*
  * Sends a part of the script, with the arguments that all parts have and n
@@ -168,14 +167,8 @@ send_acquire(struct server *s, const struct next_request *r)
 	    HEARTBEAT_MS :
 	    BEAT_TIMEOUTS * l->node_timeout_ms;
 
-	/*
-	 * After a long wait an old proposal may be less than a counter that was
-	 * lost.
-	 */
-	if (clock_wall_us() > *l->proposal_us + PROPOSAL_US)
-		*l->proposal_us = clock_wall_us();
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
-	snprintf(fence, sizeof(fence), "%" PRId64, *l->proposal_us);
+	snprintf(fence, sizeof(fence), "%" PRId64, r->fence);
 	snprintf(ticket, sizeof(ticket), "%" PRId64, r->ticket);
 	snprintf(heartbeat, sizeof(heartbeat), "%" PRId64,
 	    server_queues(s) ? beat_ms : 0);

@@ -48,12 +48,24 @@ enum key_state {
 	KEY_OURS   /* the last reply granted it */
 };
 
+struct server;
+
+/* What a server asks of its lock, with arg. */
+struct server_asks {
+	/*
+	 * Updates the intent and ->first, before a reply is judged and before a
+	 * request is chosen.
+	 */
+	void (*refresh_cb)(void *arg, struct server *);
+	/* Returns the fence that an acquire proposes. */
+	int64_t (*propose_cb)(void *arg);
+	void *arg;
+};
+
 /* A server and its part in the lock. */
 struct server {
 	const struct intent *intent;
-	/* Updates *lease and ->first. */
-	void (*refresh_cb)(void *arg, struct server *);
-	void *arg;
+	const struct server_asks *asks;
 	struct conn conn;
 	struct {
 		bool opened;   /* and not yet found closed */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "lock/lock.h"
+#include "lock/lock_inside.h"
 #include "protocol/quorum.h"
 
 #define DAY_US INT64_C(86400000000)

@@ -120,6 +120,21 @@ grant_is_stale(const struct lock *l, int64_t now)
 	return false;
 }
 
+int64_t
+votes_ticket(const struct lock *l)
+{
+	int64_t ticket = 1;
+
+	for (int i = 0; i < l->intent.nservers; i++) {
+		const struct server *s = &l->servers[i];
+
+		if (server_vote(s) == VOTE_REFUSED &&
+		    s->view.ticket_us > ticket)
+			ticket = s->view.ticket_us;
+	}
+	return ticket;
+}
+
 static void
 count_grants(const struct lock *l, struct tally *t)
 {

@@ -1,6 +1,6 @@
 /*
  * Counts the servers' votes and decides what to do.  Nothing here changes a
- * lock; acquire.c applies the decision.
+ * lock; lock.c and acquire.c apply the decision.
  */
 #ifndef VOTES_H
 #define VOTES_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lock/lock.h"
+#include "lock/lock_inside.h"
 
 /* The state of an acquisition. */
 struct tally {
@@ -62,6 +62,13 @@ enum action {
  * server can cost only time.
  */
 bool votes_believe(const struct lock *, const struct server *s, int64_t now_ms);
+
+/*
+ * Returns the ticket to take after a split vote: the latest that the servers that
+ * refused us would give us, at least 1.  Presented to all servers, it makes them
+ * agree on one order.
+ */
+int64_t votes_ticket(const struct lock *);
 
 /* Counts the present votes. */
 struct tally votes_count(const struct lock *, int64_t now_ms);

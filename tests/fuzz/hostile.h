@@ -62,6 +62,7 @@ static ssize_t made_up_write(int, const char *text, size_t len);
 #undef getaddrinfo
 
 #include "lock/lock.h"
+#include "lock/lock_inside.h"
 #include "replies.h"
 
 #define START       INT64_C(1000000)

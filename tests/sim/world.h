@@ -22,6 +22,7 @@
 #include "../../src/lock/explain.c"
 #include "../../src/lock/votes.c"
 #include "../../src/lock/acquire.c"
+#include "../../src/lock/release.c"
 #include "../../src/lock/trust.c"
 #include "../../src/lock/duplicate.c"
 #include "../../src/lock/locks.c"
