@@ -153,7 +153,7 @@ acquire_without_quorum(struct lock *l, bool changed)
 		struct server *s = &l->servers[i];
 
 		if ((changed && server_has_voted(s)) ||
-		    (l->intent.no_quorum && s->vote == VOTE_GRANTED &&
+		    (l->intent.votes.no_quorum && s->vote == VOTE_GRANTED &&
 			s->conn.state == CONN_READY))
 			server_next_now(s);
 	}

@@ -67,13 +67,46 @@ lock_broken_by(const struct lock *l)
 	return broken > l->intent.nservers - l->intent.quorum ? by : NULL;
 }
 
+/* Returns what is missing although the server has granted the lock, or "". */
+static const char *
+missing(const struct lock *l, const struct server *s, bool ending)
+{
+	if (!l->intent.held && s->fence < l->intent.fence)
+		return "has not confirmed the fence";
+	if (!ending && s->key.untrusted_since_ms != 0)
+		return "lost the lock before; its vote does not count yet";
+	if (l->intent.votes.replicating && s->replicas < l->intent.replicas)
+		return "replicas have not confirmed the lock yet";
+	return "";
+}
+
+/* Writes why the server refused. */
+static void
+explain_refusal(
+    const struct lock *l, const struct server *s, char text[COMPLAINT])
+{
+	const struct lock_state *v = &s->view;
+	char who[OWNER_WHO], ago[DURATION_TEXT];
+
+	if (v->reason == REASON_RAN)
+		snprintf(text, COMPLAINT, "ran %s ago on %s (--once-per)",
+		    duration_format(owner_age_ms(&v->owner, v->now_us), ago),
+		    v->owner.host);
+	else if (v->taken)
+		snprintf(text, COMPLAINT, "held by %s",
+		    owner_who(who, &v->owner, v->value, v->len));
+	else /* only a held lock can lose its key */
+		snprintf(text, COMPLAINT, "%s",
+		    l->intent.held ? "the lock's key is gone" : s->why);
+}
+
 /* Writes what is wrong with a server, or "".  Returns text. */
 static char *
 complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 {
-	char who[OWNER_WHO], ago[DURATION_TEXT];
 	bool ending = l->intent.held && l->intent.phase == PHASE_RELEASE &&
 	    (s->release.sent > 0 || s->key.state != KEY_NONE);
+	enum vote vote = ending ? s->release.vote : s->vote;
 	const char *why = s->why;
 
 	if (s->first != NULL) {
@@ -81,53 +114,17 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 		    s->first->conn.address.text);
 		return text;
 	}
-	if (s->numbers.odd != NULL && !ending) {
-		snprintf(text, COMPLAINT, "%s", s->numbers.odd);
+	if (s->numbers.odd != NULL && !ending)
+		why = s->numbers.odd;
+	else if (vote == VOTE_GRANTED)
+		why = missing(l, s, ending);
+	else if (vote == VOTE_REFUSED) {
+		explain_refusal(l, s, text);
 		return text;
-	}
-	switch (ending ? s->release.vote : s->vote) {
-	case VOTE_GRANTED:
-		if (!l->intent.held && s->fence < l->intent.fence)
-			why = "has not confirmed the fence";
-		else if (!ending && s->key.untrusted_since_ms != 0)
-			why = "lost the lock before; its vote does not "
-			      "count yet";
-		else if (l->intent.replicating &&
-		    s->replicas < l->intent.replicas)
-			why = "replicas have not confirmed the lock yet";
-		else
-			why = "";
-		break;
-	case VOTE_REFUSED:
-		if (s->view.reason == REASON_RAN) {
-			snprintf(text, COMPLAINT,
-			    "ran %s ago on %s (--once-per)",
-			    duration_format(
-				owner_age_ms(&s->view.owner, s->view.now_us),
-				ago),
-			    s->view.owner.host);
-			return text;
-		}
-		if (s->view.taken) {
-			snprintf(text, COMPLAINT, "held by %s",
-			    owner_who(who, &s->view.owner, s->view.value,
-				s->view.len));
-			return text;
-		}
-		/* Only a held lock can lose its key. */
-		if (l->intent.held)
-			why = "the lock's key is gone";
-		break;
-	case VOTE_PENDING:
-		/* A failure before the release is no longer relevant. */
-		if (ending && s->in_flight.kind == REQUEST_RELEASE &&
-		    s->in_flight.give_up_ms != CLOCK_NEVER)
-			why = "no answer yet";
-		break;
-	case VOTE_UNAVAILABLE:
-	case VOTE_FORBIDDEN:
-		break;
-	}
+	} else if (vote == VOTE_PENDING && ending &&
+	    s->in_flight.kind == REQUEST_RELEASE &&
+	    s->in_flight.give_up_ms != CLOCK_NEVER)
+		why = "no answer yet"; /* rather than an earlier failure */
 	snprintf(text, COMPLAINT, "%s", why);
 	return text;
 }

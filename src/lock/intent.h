@@ -13,6 +13,23 @@
 #include "protocol/mode.h"
 #include "protocol/owner.h"
 
+/* What the votes allow, so far. */
+struct intent_votes {
+	bool contest;     /* several candidates split the votes */
+	bool no_quorum;   /* too few servers can be reached */
+	bool asks_ran;    /* and one of them names a success */
+	bool replicating; /* only the replicas' votes are missing */
+};
+
+/* The release, and the end of the run for the history. */
+struct intent_ending {
+	bool again;                /* it ends only this attempt */
+	bool insists;              /* if it is not answered, it goes twice */
+	int64_t cooldown_end_ms;   /* keep the lock until then */
+	char end_record[LOCK_END]; /* how the run ended; empty: not yet */
+	const char *skipped; /* why the run was refused; NULL: it was not */
+};
+
 struct intent {
 	/* Fixed by lock_init(). */
 	const char *name;
@@ -40,21 +57,14 @@ struct intent {
 
 	/* The present wish. */
 	enum { PHASE_ACQUIRE, PHASE_HOLD, PHASE_RELEASE } phase;
-	int slot;                /* 0: any */
-	int64_t ticket;          /* our place in the queue; 0: none yet */
-	int64_t fence;           /* of this tenure; 0: none yet */
-	bool contest;            /* several candidates split the votes */
-	bool no_quorum;          /* too few servers can be reached */
-	bool asks_ran;           /* and one of them names a success */
-	bool replicating;        /* only the replicas' votes are missing */
-	bool held;               /* the outcome was LOCK_HELD */
-	bool started;            /* the run has all its locks */
-	bool again;              /* the release ends only this attempt */
-	bool insists;            /* a release that is not answered goes twice */
-	int64_t waited_ms;       /* until the outcome */
-	int64_t cooldown_end_ms; /* release: keep the lock until then */
-	char end_record[LOCK_END]; /* how the run ended; empty: not yet */
-	const char *skipped; /* why the run was refused; NULL: it was not */
+	int slot;       /* 0: any */
+	int64_t ticket; /* our place in the queue; 0: none yet */
+	int64_t fence;  /* of this tenure; 0: none yet */
+	bool held;      /* the outcome was LOCK_HELD */
+	struct intent_votes votes;
+	struct intent_ending ending;
+	bool started;      /* the run has all its locks */
+	int64_t waited_ms; /* until the outcome */
 
 	/*
 	 * Order statistics of the servers' replies. deadline_ms is D, the q-th

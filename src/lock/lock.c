@@ -187,7 +187,7 @@ lock_waits(const struct lock *l)
 bool
 lock_lacks_quorum(const struct lock *l)
 {
-	return l->intent.no_quorum;
+	return l->intent.votes.no_quorum;
 }
 
 bool
@@ -252,9 +252,9 @@ follow(struct lock *l, enum action action, const struct tally *t, int64_t now)
 	else if (action == CHANGE_SLOT)
 		w->slot = t->free_slot;
 	else if (action == ASK_REPLICAS)
-		w->replicating = true;
+		w->votes.replicating = true;
 	else if (action == ASK_AGAIN)
-		w->replicating = false;
+		w->votes.replicating = false;
 	else if (action == HOLD_LOCK) {
 		w->phase = PHASE_HOLD;
 		w->held = true;
@@ -267,15 +267,15 @@ static void
 note_minority(struct lock *l, const struct tally *t, int64_t now)
 {
 	struct intent *w = &l->intent;
-	bool had_no_quorum = w->no_quorum, asked_ran = w->asks_ran;
+	bool had_no_quorum = w->votes.no_quorum, asked_ran = w->votes.asks_ran;
 
-	w->replicating = false;
-	w->contest = t->contested;
+	w->votes.replicating = false;
+	w->votes.contest = t->contested;
 	/* A success may count for hours yet. */
-	w->no_quorum = t->waits && t->unusable + t->ran > t->minority;
-	w->asks_ran = w->no_quorum && t->ran > 0;
-	acquire_without_quorum(l, w->no_quorum != had_no_quorum);
-	if (w->asks_ran && !asked_ran)
+	w->votes.no_quorum = t->waits && t->unusable + t->ran > t->minority;
+	w->votes.asks_ran = w->votes.no_quorum && t->ran > 0;
+	acquire_without_quorum(l, w->votes.no_quorum != had_no_quorum);
+	if (w->votes.asks_ran && !asked_ran)
 		acquire_ask_ran(l, now);
 }
 
@@ -335,15 +335,15 @@ void
 lock_skip(struct lock *l, enum lock_outcome outcome)
 {
 	if (outcome == LOCK_OTHER_MODE)
-		l->intent.skipped = "mode";
+		l->intent.ending.skipped = "mode";
 	else if (outcome == LOCK_BUSY)
-		l->intent.skipped = lock_waits(l) ? "waited" : "busy";
+		l->intent.ending.skipped = lock_waits(l) ? "waited" : "busy";
 }
 
 void
 lock_start_over(struct lock *l)
 {
-	l->intent.again = true;
+	l->intent.ending.again = true;
 }
 
 void
@@ -358,16 +358,17 @@ lock_begin_release(struct lock *l, int64_t cooldown_ms, const char *end_record)
 	int64_t now = clock_now_ms();
 
 	l->intent.phase = PHASE_RELEASE;
-	l->intent.insists = l->intent.held && !l->intent.again && !l->cancelled;
-	l->intent.cooldown_end_ms = now + cooldown_ms;
+	l->intent.ending.insists =
+	    l->intent.held && !l->intent.ending.again && !l->cancelled;
+	l->intent.ending.cooldown_end_ms = now + cooldown_ms;
 	l->release.begun_ms = now;
 	l->phase_end_ms = now + l->intent.node_timeout_ms;
 	if (l->cancelled && l->intent.node_timeout_ms > CANCEL_MS)
 		l->phase_end_ms = now + CANCEL_MS;
 	l->release.expected = 0;
 	if (l->intent.started)
-		snprintf(l->intent.end_record, sizeof(l->intent.end_record),
-		    "%s", end_record);
+		snprintf(l->intent.ending.end_record,
+		    sizeof(l->intent.ending.end_record), "%s", end_record);
 	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 
@@ -386,10 +387,10 @@ lock_again(struct lock *l)
 {
 	l->intent.phase = PHASE_ACQUIRE;
 	l->intent.begun = false;
-	l->intent.again = l->intent.held = l->slow = l->intent.replicating =
-	    false;
-	l->contest.last_called = l->contest.extended = l->intent.contest =
-	    l->intent.no_quorum = l->intent.asks_ran = false;
+	l->intent.ending.again = l->intent.held = l->slow =
+	    l->intent.votes.replicating = false;
+	l->contest.last_called = l->contest.extended = l->intent.votes.contest =
+	    l->intent.votes.no_quorum = l->intent.votes.asks_ran = false;
 	l->contest.changes = 0;
 	l->intent.fence = 0;
 	l->contest.alone = NULL;

@@ -412,7 +412,7 @@ check_connection(struct server *s, int64_t now)
 static int64_t
 second_release_ms(const struct server *s)
 {
-	return s->intent->insists && s->release.second_ms == 0 &&
+	return s->intent->ending.insists && s->release.second_ms == 0 &&
 		s->in_flight.kind == REQUEST_RELEASE &&
 		s->in_flight.acquire == 0 && conn_connected(&s->conn) ?
 	    s->in_flight.give_up_ms - s->intent->node_timeout_ms / 2 :

@@ -34,14 +34,14 @@ wanted_kind(const struct server *s, int64_t now)
 		/* The connection must be in use, to show when it breaks. */
 		if (s->first != NULL)
 			return REQUEST_RAN;
-		if (l->no_quorum && answered && !server_names_success(s))
+		if (l->votes.no_quorum && answered && !server_names_success(s))
 			return server_may_have_ours(s) ? REQUEST_LEAVE :
-			    l->asks_ran                ? REQUEST_RAN :
+			    l->votes.asks_ran          ? REQUEST_RAN :
 							 REQUEST_NONE;
 		/* A renewal raises the server's counter to our fence. */
 		if (s->vote == VOTE_GRANTED && s->fence < l->fence)
 			return REQUEST_RENEW;
-		if (s->vote == VOTE_GRANTED && l->replicating)
+		if (s->vote == VOTE_GRANTED && l->votes.replicating)
 			return s->replicas < l->replicas ? REQUEST_REPLICAS :
 							   REQUEST_NONE;
 		return s->vote == VOTE_PENDING ||
@@ -194,7 +194,7 @@ server_next_granted(struct server *s, int64_t sent_ms)
 {
 	const struct intent *l = s->intent;
 
-	if (l->phase == PHASE_ACQUIRE && l->contest)
+	if (l->phase == PHASE_ACQUIRE && l->votes.contest)
 		server_next_pause(s, POLL_MS);
 	else
 		s->pace.next_ms = sent_ms +

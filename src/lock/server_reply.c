@@ -169,7 +169,8 @@ ran_answered(struct server *s, const struct reply *a)
 	const struct intent *l = s->intent;
 	struct lock_state st;
 
-	if (l->phase != PHASE_ACQUIRE || (!l->asks_ran && s->first == NULL)) {
+	if (l->phase != PHASE_ACQUIRE ||
+	    (!l->votes.asks_ran && s->first == NULL)) {
 		server_next_now(s);
 		return;
 	}

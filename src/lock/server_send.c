@@ -26,7 +26,8 @@ send_script(struct server *s, const char *part, int n, const char *const args[])
 		[LOCK_SLOTTED] = "slots" };
 	const struct intent *l = s->intent;
 	char id[OWNER_ID], capacity[12], slot[12];
-	unsigned int try = l->phase == PHASE_RELEASE && !l->again ? 0 : s->try;
+	unsigned int try =
+	    l->phase == PHASE_RELEASE && !l->ending.again ? 0 : s->try;
 	const char *argv[CONN_ARGS] = { l->key, l->aux,
 		owner_id(l->owner, try, id), l->owner->token, modes[l->mode],
 		capacity, slot };
@@ -66,7 +67,7 @@ record_skip(
 	const struct lock_state *v = &s->view;
 	char why[LOCK_END];
 
-	snprintf(why, sizeof(why), " skipped=%s", s->intent->skipped);
+	snprintf(why, sizeof(why), " skipped=%s", s->intent->ending.skipped);
 	record(s->intent, why, text);
 	if (v->taken)
 		snprintf(holder, LOCK_VALUE + 1, "%.*s", (int)v->len, v->value);
@@ -78,7 +79,9 @@ cooldown_ms(const struct intent *l)
 {
 	int64_t now = clock_now_ms();
 
-	return l->cooldown_end_ms > now ? l->cooldown_end_ms - now : 0;
+	return l->ending.cooldown_end_ms > now ?
+	    l->ending.cooldown_end_ms - now :
+	    0;
 }
 
 /*
@@ -89,9 +92,9 @@ int
 server_send_release(struct server *s, bool leave)
 {
 	const struct intent *l = s->intent;
-	bool skipped = l->skipped != NULL && s->vote == VOTE_REFUSED &&
+	bool skipped = l->ending.skipped != NULL && s->vote == VOTE_REFUSED &&
 	    !server_names_success(s); /* the success explains it */
-	bool starts = l->end_record[0] != '\0' && !s->recorded &&
+	bool starts = l->ending.end_record[0] != '\0' && !s->recorded &&
 	    s->first == NULL; /* a short run ends before its first renewal */
 	char rest[24], fence[24], proposal[24], end[RECORD] = "";
 	char holder[LOCK_VALUE + 1] = "";
@@ -102,8 +105,8 @@ server_send_release(struct server *s, bool leave)
 	snprintf(rest, sizeof(rest), "%" PRId64, cooldown_ms(l));
 	snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
 	snprintf(proposal, sizeof(proposal), "%" PRId64, clock_wall_us());
-	if (l->end_record[0] != '\0')
-		record(l, l->end_record, end);
+	if (l->ending.end_record[0] != '\0')
+		record(l, l->ending.end_record, end);
 	else if (skipped)
 		record_skip(s, end, holder);
 	/*

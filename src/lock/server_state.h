@@ -62,98 +62,124 @@ struct server_asks {
 	void *arg;
 };
 
+/* The connection. */
+struct server_link {
+	bool opened;   /* and not yet found closed */
+	bool looks_up; /* it waits for a lookup */
+	bool accepted; /* by the server, which was noticed */
+	bool replied;  /* it has carried a reply */
+	bool reopen;   /* one has worked: reopen at once */
+	bool at_start; /* it was opened before any server had voted */
+	int64_t opened_ms;
+};
+
+/* The request in flight. */
+struct server_in_flight {
+	enum request_kind kind;
+	int sequence;       /* the number of the last request */
+	int acquire;        /* of an acquire without a reply; 0: none */
+	int64_t give_up_ms; /* when it counts as unanswered */
+	/*
+	 * Its later limit, after a pause of this process; 0: no such
+	 * pause.
+	 */
+	int64_t excused_ms;
+	/*
+	 * When a request was first sent that is now repeated with its
+	 * script's text; 0: it is not repeated.
+	 */
+	int64_t first_sent_ms;
+	enum request_kind first_kind; /* which that was */
+	bool extended; /* its repetition has had more time, once */
+	bool starts;   /* it carries the start of the run */
+	bool heals;    /* an acquire first sent while held */
+	bool leaves;   /* a renewal that leaves the queue */
+};
+
+/* When requests are due. */
+struct server_pace {
+	int64_t next_ms;  /* when the next request is due */
+	int64_t paced_ms; /* end of their budget, PACE_MS each */
+	int64_t block_ms; /* when BLPOP must end, in the queue */
+	int64_t poll_ms;  /* interval under a holder that wakes nobody */
+};
+
+/* Our key on the server. */
+struct server_key {
+	enum key_state state;
+	int64_t granted_ms;         /* when the key became ours */
+	int64_t confirmed_ms;       /* sending of the last grant */
+	int64_t untrusted_since_ms; /* but our key is there; 0: trusted */
+	int64_t barred_ms;          /* not counted before, see duplicate.c */
+	/* The length of a grant with the wake; 0: it is confirmed. */
+	int64_t unconfirmed_ms;
+	char run_id[INFO_RUN_ID]; /* of the server that granted v_i */
+	int64_t born_ms;          /* when that had started */
+};
+
+/* Which server is there. */
+struct server_identity {
+	char run_id[INFO_RUN_ID]; /* of the server there; empty: none */
+	int64_t since_ms;         /* the first connection that found it */
+	bool at_start;            /* the only one, and found at the start */
+	bool warned;
+};
+
+/* Our place in its queue. */
+struct server_queue {
+	bool maybe;        /* we may be in the queue */
+	bool sent_ticket;  /* the last acquire carried our ticket */
+	bool waiter_ahead; /* a living waiter has an earlier ticket */
+};
+
+/* Its clock beside ours. */
+struct server_numbers {
+	int64_t ahead_us; /* its clock at an acquire, less ours */
+	const char *odd;  /* why they are implausible, or NULL */
+};
+
+/* A grant that comes with the wake, see grant.h. */
+struct server_grant {
+	int64_t sent_nonce; /* in the last acquire; nonces only grow */
+	int64_t nonce;      /* in our beat; 0: used up */
+	int64_t sent_ms;    /* when the acquire with the nonce was sent */
+};
+
+/* The release. */
+struct server_release {
+	enum vote vote;
+	int sent;          /* how many times */
+	int first;         /* its number on the connection set aside; or 0 */
+	int64_t second_ms; /* when that was set aside; 0: not yet */
+	int64_t behind_ms; /* when the request before it was sent */
+};
+
 /* A server and its part in the lock. */
 struct server {
 	const struct intent *intent;
 	const struct server_asks *asks;
 	struct conn conn;
-	struct {
-		bool opened;   /* and not yet found closed */
-		bool looks_up; /* it waits for a lookup */
-		bool accepted; /* by the server, which was noticed */
-		bool replied;  /* it has carried a reply */
-		bool reopen;   /* one has worked: reopen at once */
-		bool at_start; /* it was opened before any server had voted */
-		int64_t opened_ms;
-	} link; /* the connection */
-	struct {
-		enum request_kind kind;
-		int sequence;       /* the number of the last request */
-		int acquire;        /* of an acquire without a reply; 0: none */
-		int64_t give_up_ms; /* when it counts as unanswered */
-		/*
-		 * Its later limit, after a pause of this process; 0: no such
-		 * pause.
-		 */
-		int64_t excused_ms;
-		/*
-		 * When a request was first sent that is now repeated with its
-		 * script's text; 0: it is not repeated.
-		 */
-		int64_t first_sent_ms;
-		enum request_kind first_kind; /* which that was */
-		bool extended; /* its repetition has had more time, once */
-		bool starts;   /* it carries the start of the run */
-		bool heals;    /* an acquire first sent while held */
-		bool leaves;   /* a renewal that leaves the queue */
-	} in_flight;
-	struct {
-		int64_t next_ms;  /* when the next request is due */
-		int64_t paced_ms; /* end of their budget, PACE_MS each */
-		int64_t block_ms; /* when BLPOP must end, in the queue */
-		int64_t poll_ms; /* interval under a holder that wakes nobody */
-	} pace;
+	struct server_link link;
+	struct server_in_flight in_flight;
+	struct server_pace pace;
 	unsigned int try; /* the attempt of our value here */
 	bool try_over; /* its release is sent: the next acquire has the next */
-	struct {
-		enum key_state state;
-		int64_t granted_ms;   /* when the key became ours */
-		int64_t confirmed_ms; /* sending of the last grant */
-		int64_t
-		    untrusted_since_ms; /* but our key is there; 0: trusted */
-		int64_t barred_ms; /* not counted before, see duplicate.c */
-		/* The length of a grant with the wake; 0: it is confirmed. */
-		int64_t unconfirmed_ms;
-		char run_id[INFO_RUN_ID]; /* of the server that granted v_i */
-		int64_t born_ms;          /* when that had started */
-	} key;
-	struct {
-		char run_id[INFO_RUN_ID]; /* of the server there; empty: none */
-		int64_t since_ms; /* the first connection that found it */
-		bool at_start;    /* the only one, and found at the start */
-		bool warned;
-	} identity;
+	struct server_key key;
+	struct server_identity identity;
 	int64_t valid_ms; /* v_i */
 	int64_t fence;    /* the server's counter, while the key is ours */
 	int slot;         /* the slot granted; 0: none */
 	int replicas;     /* how many have the key, at least */
 	bool recorded;    /* it was sent the start of the run */
-	struct {
-		bool maybe;        /* we may be in the queue */
-		bool sent_ticket;  /* the last acquire carried our ticket */
-		bool waiter_ahead; /* a living waiter has an earlier ticket */
-	} queue;
-	struct {
-		int64_t ahead_us; /* its clock at an acquire, less ours */
-		const char *odd;  /* why they are implausible, or NULL */
-	} numbers;
-	struct {
-		int64_t sent_nonce; /* in the last acquire; nonces only grow */
-		int64_t nonce;      /* in our beat; 0: used up */
-		int64_t sent_ms; /* when the acquire with the nonce was sent */
-	} grant;                 /* see grant.h */
+	struct server_queue queue;
+	struct server_numbers numbers;
+	struct server_grant grant;
 	/* The address of the same server that has its vote; NULL: this one. */
 	const struct server *first;
 	int64_t sent_ms;    /* when the last answered request was sent */
 	int64_t slowest_ms; /* slowest reply so far; -1: none */
 	enum vote vote;     /* on acquire or renewal */
-	struct {
-		enum vote vote;
-		int sent;  /* how many times */
-		int first; /* its number on the connection set aside; or 0 */
-		int64_t second_ms; /* when that was set aside; 0: not yet */
-		int64_t behind_ms; /* when the request before it was sent */
-	} release;
+	struct server_release release;
 	char why[CONN_WHY];     /* of the last failure */
 	struct lock_state view; /* from the last refusal */
 };
