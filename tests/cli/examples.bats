@@ -69,7 +69,7 @@ runs_ended() {
 ## systemd
 
 # unit NAME: the file of that name, and in $start its command.
-# shellcheck disable=SC2206
+# shellcheck disable=SC2206,SC2207
 unit() {
 	readme_block "/$1" >"$1"
 	sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' "$1" >joined
