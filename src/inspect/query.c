@@ -15,6 +15,7 @@
 #include "inspect/query.h"
 #include "protocol/lease.h"
 #include "protocol/quorum.h"
+#include "redis/error.h"
 
 /*
  * A server may be faulty or hostile, so its replies of one round are limited.
@@ -52,6 +53,22 @@ begin_time(struct query_server *s, int untried)
 	    clock_now_ms() + s->query->opt->settings.node_timeout_ms / untried;
 }
 
+/*
+ * Whether the server needs the text of a script that it got by its digest; if
+ * so, sends this request and those behind it again.  A server that needs it
+ * although it has got it has failed.
+ */
+static bool
+wants_text(struct query_server *s, const struct reply *a)
+{
+	if (!error_wants_eval(a) || s->repeats)
+		return false;
+	s->stale = s->sent - s->replied - 1;
+	s->sent = s->replied;
+	s->repeats = true;
+	return true;
+}
+
 static void
 request_replied_cb(void *arg, const struct reply *a)
 {
@@ -61,6 +78,13 @@ request_replied_cb(void *arg, const struct reply *a)
 	begin_time(s, 1);
 	if (a->kind == REPLY_LOST || s->failure != REPLY_OK)
 		return; /* query_server_step() handles it */
+	if (s->stale > 0) {
+		s->stale--;
+		return;
+	}
+	if (wants_text(s, a))
+		return;
+	s->repeats = false;
 	s->bytes += a->size;
 	if (s->bytes > BYTES_MAX)
 		query_server_fail(s, REPLY_ERROR,
@@ -109,6 +133,7 @@ query_server_step(struct query_server *s)
 			return true;
 		}
 		s->sent = s->replied;
+		s->stale = 0;
 		begin_time(s, s->conn.topology.untried);
 		s->accepted = false;
 		conn_open(&s->conn);
@@ -142,6 +167,7 @@ query_send(
 		struct query_server *s = &q->servers[i];
 
 		s->sent = s->replied = 0;
+		s->repeats = false;
 		begin_time(s, 1);
 	}
 	for (;;) {
@@ -237,11 +263,7 @@ query_init(struct query *q, const struct options *opt)
 		s->failure = REPLY_OK;
 		conn_init(&s->conn, &q->resolver, &opt->servers.address[i],
 		    request_replied_cb, s);
-		/*
-		 * A NOSCRIPT error would arrive after other requests have
-		 * been sent, too late to repeat the request in order.
-		 */
-		s->conn.no_evalsha = true;
+		s->conn.text_first = true;
 	}
 }
 

@@ -33,9 +33,11 @@ struct query_server {
 	struct conn conn;
 	size_t sent; /* requests of this round */
 	size_t replied;
-	bool looks_up;           /* its connection waits for a lookup */
-	bool accepted;           /* the server has accepted the connection */
-	int64_t end_ms;          /* it fails if it is silent until then */
+	size_t stale;   /* replies to come to requests that were sent again */
+	bool repeats;   /* the next reply is to such a request */
+	bool looks_up;  /* its connection waits for a lookup */
+	bool accepted;  /* the server has accepted the connection */
+	int64_t end_ms; /* it fails if it is silent until then */
 	enum reply_kind failure; /* REPLY_OK: no failure yet */
 	char why[CONN_WHY];      /* why it has failed */
 	size_t bytes;            /* of its replies in this round */

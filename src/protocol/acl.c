@@ -36,7 +36,7 @@ static const char unknown_digest[] = "0000000000000000000000000000000000000000";
 const struct right rights[RIGHTS] = {
 	[RIGHT_EVAL] = { "eval", { "EVAL", "return 0", "1", "KEY" }, NULL,
 	    true },
-	{ "evalsha", { "EVALSHA", unknown_digest, "?" }, no_digest, false },
+	{ "evalsha", { "EVALSHA", unknown_digest, "?" }, no_digest, true },
 	{ "info", { "INFO", "server" }, NULL, false },
 	{ "scan", { "SCAN", "?" }, no_list, true },
 	{ "select", { "SELECT", "?" }, no_need, true },

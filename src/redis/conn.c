@@ -279,6 +279,7 @@ conn_open(struct conn *c)
 
 	c->why[0] = '\0';
 	c->again = c->established = c->good = c->no_script = false;
+	c->sent = NULL;
 	begin_handshake(c, c->address.kind == ADDRESS_SENTINEL);
 	if (known) {
 		follow_redirect(c);
@@ -457,6 +458,7 @@ conn_sweep(struct conn *c)
 	c->redirect.due = false;
 	link_close(c->link, NULL);
 	c->established = c->no_script = false;
+	c->sent = NULL;
 	begin_handshake(c, false);
 	follow_redirect(c);
 }
@@ -497,7 +499,8 @@ int
 conn_eval(struct conn *c, int tag, const struct script *script, int nkeys,
     int argc, const char *const argv[])
 {
-	bool whole = c->no_script || c->no_evalsha;
+	bool whole = c->no_script || c->no_evalsha ||
+	    (c->text_first && c->sent != script);
 	const char *words[3 + CONN_ARGS];
 	char keys[16];
 
@@ -511,5 +514,7 @@ conn_eval(struct conn *c, int tag, const struct script *script, int nkeys,
 	if (conn_command(c, tag, 3 + argc, words) == -1)
 		return -1;
 	c->no_script = false;
+	if (whole)
+		c->sent = script;
 	return 0;
 }

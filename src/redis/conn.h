@@ -60,7 +60,10 @@ struct conn {
 	struct handshake handshake;
 	struct server_info info;
 	bool no_script;  /* the server has forgotten the script */
-	bool no_evalsha; /* it denies EVALSHA, or the owner does not want it */
+	bool no_evalsha; /* it denies EVALSHA */
+	bool text_first; /* the owner wants a script's text sent once on each
+			    connection, without waiting for NOSCRIPT */
+	const struct script *sent; /* then: the last whose text was sent */
 };
 
 /*
@@ -138,8 +141,7 @@ void conn_release(struct conn *);
  * no reply.
  *
  * If error_wants_eval() holds for the reply, nothing was executed and the next
- * call sends EVAL, so the owner sends the request again.  An owner that cannot
- * send it again sets no_evalsha after conn_init().
+ * call sends EVAL, so the owner sends the request again.
  *
  * EVALSHA not only saves bytes.  Redis reads 16 kB at a time.  If it cannot
  * write the replies to the first requests, because we have exited, it drops the

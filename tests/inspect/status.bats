@@ -289,7 +289,7 @@ def serve(c):
     while data := c.recv(65536):
         for i in range(data.count(b"\r\nSCAN\r\n")):
             c.sendall(scan())
-        for i in range(data.count(b"\r\nEVAL\r\n")):
+        for i in range(data.count(b"\r\nEVAL\r\n") + data.count(b"\r\nEVALSHA\r\n")):
             c.sendall(many)
 rude_server.run(serve, "broken")
 ' "$1" 3>&- 4>&- &
@@ -351,6 +351,56 @@ sys.exit(status)' "$@"
 	[[ $(line a) == "a held "* ]]
 	kill "$broken_pid"
 	redis_kill second
+}
+
+# read_bytes ARG...: how much redlock-run ARG... sends.
+read_bytes() {
+	local before
+	before=$(redis info stats | sed -n 's/^total_net_input_bytes:\([0-9]*\).*/\1/p')
+	redlock "$@" >/dev/null
+	redis info stats | tr -d '\r' |
+		awk -F: -v "before=$before" '/^total_net_input_bytes:/ { print $2 - before }'
+}
+
+@test "--status, --history and --metrics send the text of a script once, not once for each lock" {
+	seq -f 'SET redlock:n%.0f x' 1 1000 | redis-cli -s "$BATS_FILE_TMPDIR/redis.sock" >/dev/null
+	# A request by digest has less than 200 bytes.
+	(($(read_bytes --status) < 250000))
+	(($(read_bytes --history) < 250000))
+	(($(read_bytes --metrics) < 500000))
+}
+
+# refused_digests N: the server has refused so many digests.
+refused_digests() {
+	local n
+	n=$(redis info errorstats | sed -n 's/^errorstat_NOSCRIPT:count=\([0-9]*\).*/\1/p')
+	echo "$n refused"
+	((n >= $1))
+}
+
+# all_in_order: --status shows each of the locks n1000 to n1999 once.
+all_in_order() {
+	run -0 --separate-stderr redlock --status
+	[ -z "$stderr" ]
+	[ "$(awk 'NR > 1 { print $1, $3 }' <<<"$output")" = "$(seq 1000 1999 | sed 's/.*/n& v&/')" ]
+}
+
+@test "--status shows all locks of a server that forgets its scripts meanwhile" {
+	local pid try
+	seq 1000 1999 | sed 's/.*/SET redlock:n& v&/' |
+		redis-cli -s "$BATS_FILE_TMPDIR/redis.sock" >/dev/null
+	redis config resetstat
+	redis-cli --user admin --pass x --no-auth-warning -r -1 \
+	    -s "$BATS_FILE_TMPDIR/redis.sock" script flush >/dev/null 3>&- &
+	pid=$!
+	for try in {1..100}; do
+		all_in_order || break
+		refused_digests 100 && break
+	done
+	kill "$pid"
+	wait "$pid" || true
+	refused_digests 100
+	all_in_order
 }
 
 @test "--status changes nothing" {

@@ -248,12 +248,12 @@ watch_over() {
 		type $watch
 		shows 1000 locks under
 		shows ^\.\.\. and 954 more lines
-		until (($(redis_calls eval) >= 2000))
+		until (($(redis_calls evalsha) >= 2000))
 		press q
 		see @@
 	END
 	scans=$(redis_calls scan)
-	reads=$(redis_calls eval)
+	reads=$(redis_calls evalsha)
 	((scans <= 2 * (reads / 1000 + 1)))
 }
 
@@ -389,10 +389,10 @@ scans_on() {
 		type $watch
 		resize 300 200
 		shows ^job200 +held +another client \(its200\) 
-		check redis acl setuser default -eval
+		check redis acl setuser default -eval -evalsha
 		shows redis.sock: NOPERM
 		shows this was so at
-		check redis acl setuser default +eval
+		check redis acl setuser default +eval +evalsha
 		hides NOPERM
 		shows (?s)^job1 +held +another client \(its1\) .*^job200 +held +another client \(its200\) .*^job99 +held +another client \(its99\) 
 		press q

@@ -337,7 +337,7 @@ asks() {
 		cat said
 		[ "$(denied)" = "${word#+}" ]
 		# The message has what is missing, and no more.
-		[[ $word != +type ]] || continue
+		[[ $word != +type && $word != +evalsha ]] || continue
 		grep -q "the user needs $word\$" said
 		grep 'the user needs ' said >needs
 		not grep -v " needs $word\$" needs
