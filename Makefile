@@ -147,8 +147,11 @@ LOCK_PARTS = common renew_quick tenure acquire_quick release_quick holder \
 	slots state queue renew confirm ran acquire release
 strip_lua = sed -e 's/^[[:space:]]*//' -e '/^--/d' \
 	-e "s/[[:space:]]*--[^\"']*$$//" -e '/^$$/d'
-$B/lua/%.lua: $(PREAMBLE:%=$(LUA)/%.lua) $(LUA)/%.lua $B/flags Makefile
-	$(call say,make)cat $(filter %.lua,$^) | $(strip_lua) >$@
+quick = $(patsubst $(LUA)/%.lua,%,$(wildcard $(LUA)/$1_quick.lua))
+parts = common $(call quick,$1) $(filter-out common,$(PREAMBLE)) $1
+$B/lua/%.lua: $(wildcard $(LUA)/*.lua) $B/flags Makefile
+	$(call say,make)cat $(patsubst %,$(LUA)/%.lua,$(call parts,$*)) | \
+		$(strip_lua) >$@
 
 $B/lua/lock.lua: $(LOCK_PARTS:%=$(LUA)/%.lua) $B/flags Makefile
 	$(call say,make){ for s in $(LOCK_PARTS); do \
