@@ -1,7 +1,6 @@
 /*
  * Tables of --status, --history and --check.
  */
-#include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -9,10 +8,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/die.h"
 #include "base/escape.h"
-#include "base/exit.h"
 #include "base/table.h"
+#include "base/xalloc.h"
 
 /* "Select graphic rendition" of ECMA-48. */
 static const char *const sgr[] = { "", "1", "2", "32", "1;31" };
@@ -56,6 +54,9 @@ table_init(
 void
 table_release(struct table *t)
 {
+	for (size_t r = 0; r < t->nrows; r++)
+		for (int c = 0; c < t->columns; c++)
+			free(t->rows[r].text[c]);
 	free(t->rows);
 	t->rows = NULL;
 	t->nrows = 0;
@@ -67,19 +68,19 @@ table_row(struct table *t)
 	/* Doubles when the number of rows reaches a power of two. */
 	if ((t->nrows & (t->nrows - 1)) == 0)
 		t->rows =
-		    realloc(t->rows, (2 * t->nrows + 1) * sizeof(*t->rows));
-	if (t->rows == NULL)
-		die(EXIT_OS, "%s", strerror(errno));
+		    xreallocarray(t->rows, 2 * t->nrows + 1, sizeof(*t->rows));
 	memset(&t->rows[t->nrows], 0, sizeof(*t->rows));
 	return t->nrows++;
 }
 
-/* Widens the column of a cell that has been written. */
+/* Sets a cell and widens its column. */
 static void
-widen(struct table *t, size_t row, int column)
+set_text(struct table *t, size_t row, int column, const char *text)
 {
-	int width = escape_width(t->rows[row].text[column]);
+	int width = escape_width(text);
 
+	free(t->rows[row].text[column]);
+	t->rows[row].text[column] = xstrdup(text);
 	if (width > t->width[column])
 		t->width[column] = width;
 }
@@ -87,26 +88,34 @@ widen(struct table *t, size_t row, int column)
 void
 table_cell(struct table *t, size_t row, int column, const char *fmt, ...)
 {
+	char text[TABLE_CELL];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(t->rows[row].text[column], TABLE_CELL, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	widen(t, row, column);
+	set_text(t, row, column, text);
 }
 
 void
 table_text(
     struct table *t, size_t row, int column, const char *text, size_t len)
 {
-	escape_text(t->rows[row].text[column], TABLE_CELL, text, len);
-	widen(t, row, column);
+	char safe[TABLE_CELL];
+
+	set_text(t, row, column, escape_text(safe, sizeof(safe), text, len));
 }
 
 void
 table_style(struct table *t, size_t row, int column, enum style style)
 {
-	t->rows[row].style[column] = style;
+	t->rows[row].style[column] = (unsigned char)style;
+}
+
+static const char *
+text_of(const struct row *row, int column)
+{
+	return row->text[column] == NULL ? "" : row->text[column];
 }
 
 /* Prints a cell, cut to so many columns.  Returns how many it takes. */
@@ -133,7 +142,7 @@ print_cell(FILE *out, const char *text, const char *colour, int room)
 static int
 row_width(const struct table *t, const struct row *row, int last)
 {
-	int width = escape_width(row->text[last]);
+	int width = escape_width(text_of(row, last));
 
 	for (int c = 0; c < last; c++)
 		width += t->width[c] > 0 ? t->width[c] + 2 : 0;
@@ -150,7 +159,7 @@ print_row(FILE *out, const struct table *t, const struct row *row)
 	int last = t->columns - 1, room = INT_MAX, used = 0, end;
 	bool cut;
 
-	while (last > 0 && row->text[last][0] == '\0')
+	while (last > 0 && text_of(row, last)[0] == '\0')
 		last--;
 	cut = t->limit > 0 && row_width(t, row, last) > t->limit;
 	if (cut)
@@ -159,7 +168,7 @@ print_row(FILE *out, const struct table *t, const struct row *row)
 		if (t->width[c] == 0)
 			continue;
 		end = used + t->width[c] + 2;
-		used += print_cell(out, row->text[c],
+		used += print_cell(out, text_of(row, c),
 		    t->colours ? sgr[row->style[c]] : "", room - used);
 		for (; c < last && used < end && used < room; used++)
 			putc(' ', out);

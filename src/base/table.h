@@ -24,8 +24,8 @@ struct table {
 	int width[TABLE_COLUMNS];
 	size_t nrows; /* the first holds the titles */
 	struct row {
-		char text[TABLE_COLUMNS][TABLE_CELL];
-		enum style style[TABLE_COLUMNS];
+		char *text[TABLE_COLUMNS]; /* NULL: empty */
+		unsigned char style[TABLE_COLUMNS];
 	} * rows;
 };
 

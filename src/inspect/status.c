@@ -30,7 +30,7 @@ read_waiters(struct server_view *v, const struct reply a)
 	const char *value;
 
 	n = n < WAITERS_MAX ? n : WAITERS_MAX;
-	v->waiters = xcalloc(n + 1, sizeof(*v->waiters));
+	v->waiters = xcalloc(n, sizeof(*v->waiters));
 	for (size_t i = 0; i < n; i++) {
 		value = reply_string(&a, i, &len);
 		if (value != NULL &&
@@ -45,7 +45,7 @@ read_holders(struct server_view *v, const struct reply a)
 	size_t n = reply_count(&a) / 2, len;
 	const char *value;
 
-	v->holders = xcalloc(n + 1, sizeof(*v->holders));
+	v->holders = xcalloc(n, sizeof(*v->holders));
 	for (size_t i = 0; i < n; i++) {
 		struct holder *h = &v->holders[v->nholders];
 
