@@ -125,31 +125,8 @@ judge_lock(const struct query *q, struct lock_runs *c)
 	runs_judge(&c->runs, q->nservers, q->quorum, silent);
 }
 
-void
-history_read(struct history *h)
-{
-	/* "" lists the slots of a lock, to learn which runs still hold one. */
-	static const char *const wanted[] = { "runs", "", "skips", NULL };
-	static const char *const without_skips[] = { "runs", "", NULL };
-	struct query *q = &h->query;
-
-	scan_locks(q, h->with_skips ? wanted : without_skips);
-	h->nlocks = q->nlocks;
-	h->locks = xcalloc(h->nlocks + 1, sizeof(*h->locks));
-	for (size_t i = 0; i < h->nlocks; i++) {
-		struct lock_runs *c = &h->locks[i];
-
-		c->name = q->locks[i].name;
-		c->slots = q->locks[i].slots;
-		c->logs = xcalloc((size_t)q->nservers, sizeof(*c->logs));
-	}
-	query_send(q, h->nlocks, send_lock, lock_replied);
-	for (size_t i = 0; i < h->nlocks; i++)
-		judge_lock(q, &h->locks[i]);
-}
-
-void
-history_release(struct history *h)
+static void
+forget_locks(struct history *h)
 {
 	for (size_t i = 0; i < h->nlocks; i++) {
 		struct lock_runs *c = &h->locks[i];
@@ -160,6 +137,55 @@ history_release(struct history *h)
 		runs_release(&c->runs);
 	}
 	free(h->locks);
+	h->locks = NULL;
+	h->nlocks = 0;
+}
+
+void
+history_list(struct history *h)
+{
+	/* "" lists the slots of a lock, to learn which runs still hold one. */
+	static const char *const wanted[] = { "runs", "", "skips", NULL };
+	static const char *const without_skips[] = { "runs", "", NULL };
+
+	scan_locks(&h->query, h->with_skips ? wanted : without_skips);
+}
+
+bool
+history_next(struct history *h, size_t most)
+{
+	struct query *q = &h->query;
+	const struct query_lock *listed;
+
+	forget_locks(h);
+	h->nlocks = query_next(q, most, &listed);
+	if (h->nlocks == 0)
+		return false;
+	h->locks = xcalloc(h->nlocks, sizeof(*h->locks));
+	for (size_t i = 0; i < h->nlocks; i++) {
+		struct lock_runs *c = &h->locks[i];
+
+		c->name = listed[i].name;
+		c->slots = listed[i].slots;
+		c->logs = xcalloc((size_t)q->nservers, sizeof(*c->logs));
+	}
+	query_send(q, h->nlocks, send_lock, lock_replied);
+	for (size_t i = 0; i < h->nlocks; i++)
+		judge_lock(q, &h->locks[i]);
+	return true;
+}
+
+void
+history_read(struct history *h)
+{
+	history_list(h);
+	history_next(h, QUERY_ALL);
+}
+
+void
+history_release(struct history *h)
+{
+	forget_locks(h);
 	query_release(&h->query);
 }
 

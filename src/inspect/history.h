@@ -40,6 +40,13 @@ struct history {
  * that did not get the lock. history_release() frees them.
  */
 void history_read(struct history *);
+
+/*
+ * history_list() lists the same locks, and history_next() reads the next of
+ * them, at most so many, in place of the last ones.  Returns false at the end.
+ */
+void history_list(struct history *);
+bool history_next(struct history *, size_t most);
 void history_release(struct history *);
 
 /* Returns for how long COMMAND ran, or has run so far; -1: unknown. */

@@ -22,10 +22,20 @@
 #define SIGNAL_STATUS 128 /* added to a signal's number, as shells do */
 #define TEXT          (ADDRESS_TEXT + LOCK_NAME) /* for either */
 #define LABEL         (16 * TEXT + 1)
+#define GAUGES        8 /* of a lock */
+
+/* The values of a lock; known has a bit for each that has one. */
+struct gauge_row {
+	const char *name; /* owned by the query of the history */
+	uint32_t known;
+	int64_t value[GAUGES];
+};
 
 struct metrics {
 	struct history history;
 	struct status status;
+	struct gauge_row *rows; /* one for each lock read so far */
+	size_t nrows;
 	int64_t *sent_us; /* when TIME was sent to each server */
 	int64_t *rtt_us;  /* -1: unknown */
 };
@@ -127,7 +137,7 @@ static const struct gauge {
 	const char *help;
 	bool seconds; /* the value is in ms */
 	gauge_value_fn *value;
-} gauges[] = {
+} gauges[GAUGES] = {
 	{ "redlock_lock_holders", "Runs that hold the lock.", false,
 	    holders_value },
 	{ "redlock_lock_waiters", "Runs that wait for the lock.", false,
@@ -211,17 +221,19 @@ print_servers(const struct metrics *m)
 }
 
 static void
-print_gauge(const struct gauge *g, const struct gauge_lock locks[], size_t n)
+print_gauge(int number, const struct gauge_row rows[], size_t n)
 {
+	const struct gauge *g = &gauges[number];
 	char label[LABEL];
-	int64_t value;
 
 	print_head(g->name, g->help);
 	for (size_t i = 0; i < n; i++) {
-		if (!g->value(&locks[i], &value))
+		int64_t value = rows[i].value[number];
+
+		if (!(rows[i].known >> number & 1))
 			continue;
 		printf("%s{lock=\"%s\"} ", g->name,
-		    escape_label(label, locks[i].info->name));
+		    escape_label(label, rows[i].name));
 		if (g->seconds)
 			printf("%" PRId64 ".%03" PRId64 "\n", value / 1000,
 			    value % 1000);
@@ -230,22 +242,25 @@ print_gauge(const struct gauge *g, const struct gauge_lock locks[], size_t n)
 	}
 }
 
+/* Keeps the values of the locks that were read last. */
 static void
-print_locks(const struct metrics *m)
+add_rows(struct metrics *m)
 {
 	size_t n = m->status.nlocks;
-	struct gauge_lock *locks = xcalloc(n + 1, sizeof(*locks));
 
+	m->rows = xreallocarray(m->rows, m->nrows + n, sizeof(*m->rows));
 	for (size_t i = 0; i < n; i++) {
-		const struct runs *runs = &m->history.locks[i].runs;
+		const struct lock_runs *l = &m->history.locks[i];
+		struct gauge_row *row = &m->rows[m->nrows++];
+		struct gauge_lock lock = { .info = &m->status.locks[i],
+			.ended = runs_last_ended(&l->runs),
+			.success = runs_last_success(&l->runs) };
 
-		locks[i].info = &m->status.locks[i];
-		locks[i].success = runs_last_success(runs);
-		locks[i].ended = runs_last_ended(runs);
+		*row = (struct gauge_row){ .name = l->name };
+		for (int g = 0; g < GAUGES; g++)
+			if (gauges[g].value(&lock, &row->value[g]))
+				row->known |= 1U << g;
 	}
-	for (size_t g = 0; g < sizeof(gauges) / sizeof(gauges[0]); g++)
-		print_gauge(&gauges[g], locks, n);
-	free(locks);
 }
 
 static int
@@ -284,18 +299,26 @@ read_servers(struct metrics *m)
 	q->arg = &m->status;
 }
 
-/* The history lists all existing locks, including those that are held. */
+/*
+ * Reads all locks, of which only their values stay in memory.  The history
+ * lists all that exist, including those that are held.
+ */
 static void
 read_locks(struct metrics *m)
 {
 	struct query *q = &m->status.query;
 
-	for (size_t i = 0; i < m->history.nlocks; i++) {
-		const struct lock_runs *l = &m->history.locks[i];
+	while (history_next(&m->history, QUERY_WINDOW)) {
+		query_forget_locks(q);
+		for (size_t i = 0; i < m->history.nlocks; i++) {
+			const struct lock_runs *l = &m->history.locks[i];
 
-		query_add_lock(q, NULL, l->name, strlen(l->name), l->slots);
+			query_add_lock(
+			    q, NULL, l->name, strlen(l->name), l->slots);
+		}
+		status_next(&m->status, QUERY_WINDOW);
+		add_rows(m);
 	}
-	status_read_listed(&m->status);
 }
 
 /* A server that is down has its gauge; one that is up explains itself. */
@@ -315,17 +338,19 @@ metrics_run(const struct options *opt)
 	query_init(&m.history.query, opt);
 	m.history.query.arg = &m.history;
 	status_init(&m.status, opt);
-	history_read(&m.history);
+	history_list(&m.history);
 	read_servers(&m);
 	read_locks(&m);
 	report_unlisted(&m);
 	print_servers(&m);
 	if (query_status(&m.history.query) == 0 &&
 	    query_status(&m.status.query) == 0)
-		print_locks(&m);
+		for (int g = 0; g < GAUGES; g++)
+			print_gauge(g, m.rows, m.nrows);
 	die_unless_flushed();
 	free(m.sent_us);
 	free(m.rtt_us);
+	free(m.rows);
 	status_release(&m.status);
 	history_release(&m.history);
 	return 0;

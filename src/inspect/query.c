@@ -21,6 +21,7 @@
  * A server may be faulty or hostile, so its replies of one round are limited.
  */
 #define BYTES_MAX (128 * 1024 * 1024)
+#define KEPT      8 /* at most one of so many stays with its caller */
 
 void
 query_server_fail(struct query_server *s, enum reply_kind kind, const char *why)
@@ -213,7 +214,23 @@ query_forget_locks(struct query *q)
 		free(q->locks[i].name);
 	free(q->locks);
 	q->locks = NULL;
-	q->nlocks = 0;
+	q->nlocks = q->next = 0;
+}
+
+size_t
+query_next(struct query *q, size_t most, const struct query_lock **first)
+{
+	size_t left = q->nlocks - q->next, n = left < most ? left : most;
+
+	for (int i = 0; i < q->nservers; i++) {
+		struct query_server *s = &q->servers[i];
+
+		s->kept += (s->bytes - s->kept) / KEPT;
+		s->bytes = s->kept;
+	}
+	*first = q->locks + q->next;
+	q->next += n;
+	return n;
 }
 
 char *

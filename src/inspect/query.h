@@ -14,6 +14,10 @@
 #include "config/options.h"
 #include "redis/conn.h"
 
+/* How many locks to read at a time, where not all are needed at once. */
+#define QUERY_WINDOW 1000
+#define QUERY_ALL    SIZE_MAX
+
 #define QUERY_WHY (ADDRESS_TEXT + CONN_WHY + SERVERS_HINT)
 
 struct query;
@@ -41,6 +45,7 @@ struct query_server {
 	enum reply_kind failure; /* REPLY_OK: no failure yet */
 	char why[CONN_WHY];      /* why it has failed */
 	size_t bytes;            /* of its replies in this round */
+	size_t kept; /* of these, for locks that were read earlier */
 	struct scan scan;
 };
 
@@ -71,7 +76,8 @@ struct query {
 	int quorum;
 	struct query_lock *locks; /* in bytewise order */
 	size_t nlocks;
-	void *arg; /* the caller's, for its callbacks */
+	size_t next; /* the first that query_next() has not begun */
+	void *arg;   /* the caller's, for its callbacks */
 	bool stop; /* query_send() returns at its next turn; set by callbacks */
 
 	int64_t scan_end_ms; /* the end of each SCAN, at the latest */
@@ -109,6 +115,12 @@ void query_server_retry(struct query_server *);
 void query_add_lock(struct query *, const struct query_server *from,
     const char *name, size_t len, int slots);
 void query_forget_locks(struct query *);
+
+/*
+ * Begins to read the next locks of the list, at most so many; of the replies
+ * about earlier ones only an eighth counts for the limit.  Returns how many, 0 at the end, and stores their first.
+ */
+size_t query_next(struct query *, size_t most, const struct query_lock **first);
 
 /* Marks the server as failed until query_retry(). */
 void query_server_fail(struct query_server *, enum reply_kind, const char *why);

@@ -284,7 +284,7 @@ scan_locks(struct query *q, const char *const wanted[])
 	for (int i = 0; i < q->nservers; i++) {
 		struct query_server *s = &q->servers[i];
 
-		s->bytes = s->scan.names = 0;
+		s->bytes = s->kept = s->scan.names = 0;
 		s->scan.nmasters = s->scan.master = 0;
 		snprintf(s->scan.cursor, sizeof(s->scan.cursor), "0");
 	}

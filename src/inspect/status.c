@@ -250,31 +250,42 @@ status_release(struct status *st)
 }
 
 void
-status_read(struct status *st)
+status_list(struct status *st)
 {
 	static const char *const wanted[] = { "", NULL };
 
 	forget_locks(st);
 	scan_locks(&st->query, wanted);
-	status_read_listed(st);
 }
 
-void
-status_read_listed(struct status *st)
+bool
+status_next(struct status *st, size_t most)
 {
 	struct query *q = &st->query;
+	const struct query_lock *listed;
 
-	st->nlocks = q->nlocks;
-	st->locks = xcalloc(st->nlocks + 1, sizeof(*st->locks));
+	forget_locks(st);
+	st->nlocks = query_next(q, most, &listed);
+	if (st->nlocks == 0)
+		return false;
+	st->locks = xcalloc(st->nlocks, sizeof(*st->locks));
 	for (size_t i = 0; i < st->nlocks; i++) {
-		st->locks[i].name = q->locks[i].name;
-		st->locks[i].slots = q->locks[i].slots;
+		st->locks[i].name = listed[i].name;
+		st->locks[i].slots = listed[i].slots;
 		st->locks[i].views =
 		    xcalloc((size_t)q->nservers, sizeof(*st->locks[i].views));
 	}
 	query_send(q, st->nlocks, send_lock, lock_replied);
 	for (size_t i = 0; i < st->nlocks; i++)
 		judge_lock(q, &st->locks[i]);
+	return true;
+}
+
+void
+status_read(struct status *st)
+{
+	status_list(st);
+	status_next(st, QUERY_ALL);
 }
 
 int64_t

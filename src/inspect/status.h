@@ -74,8 +74,13 @@ struct status {
 void status_init(struct status *, const struct options *opt);
 void status_read(struct status *);
 
-/* Like status_read(), for the locks that the query has listed already. */
-void status_read_listed(struct status *);
+/*
+ * status_list() lists the same locks, and status_next() reads the next of those
+ * that the query has listed, at most so many, in place of the last ones.  Returns
+ * false at the end.
+ */
+void status_list(struct status *);
+bool status_next(struct status *, size_t most);
 
 /*
  * Sorts the locks by importance: the longest queue first, then held, shared, in

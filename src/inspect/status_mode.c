@@ -9,25 +9,12 @@
 #include "inspect/status_mode.h"
 #include "inspect/status_table.h"
 
-int
-status_run(const struct options *opt)
+/* Returns what the states of named locks make of the exit status. */
+static int
+status_of(const struct status *st, int result)
 {
-	struct status st;
-	int result, failures;
-
-	status_init(&st, opt);
-	status_read(&st);
-	result = report_servers(&st.query, true, &failures);
-	if (opt->json)
-		status_json(stdout, &st);
-	else if (!opt->quiet && st.nlocks == 0 && result != 0)
-		puts("unknown");
-	else if (!opt->quiet &&
-	    failures < st.query.nservers) /* a minority still shows its view */
-		status_table(stdout, &st);
-	die_unless_flushed();
-	for (size_t i = 0; i < st.nlocks && opt->names.n > 0; i++) {
-		enum state state = st.locks[i].state;
+	for (size_t i = 0; i < st->nlocks; i++) {
+		enum state state = st->locks[i].state;
 
 		if (state == STATE_UNKNOWN &&
 		    (result == 0 || result == EXIT_FREE))
@@ -35,6 +22,58 @@ status_run(const struct options *opt)
 		else if (state == STATE_FREE && result == 0)
 			result = EXIT_FREE;
 	}
+	return result;
+}
+
+/* Prints the locks under the prefix, of which only the rows stay in memory. */
+static int
+print_rows(struct status *st)
+{
+	int result, failures;
+	struct table t;
+
+	status_list(st);
+	status_table_begin(&t, st->query.opt);
+	while (status_next(st, QUERY_WINDOW))
+		status_table_add(&t, st);
+	result = report_servers(&st->query, true, &failures);
+	if (st->query.nlocks == 0 && result != 0)
+		puts("unknown");
+	else if (failures <
+	    st->query.nservers) /* a minority still shows its view */
+		table_print(stdout, &t, 0, t.nrows);
+	table_release(&t);
+	return result;
+}
+
+static int
+print_all(struct status *st)
+{
+	const struct options *opt = st->query.opt;
+	int result, failures;
+
+	status_read(st);
+	result = report_servers(&st->query, true, &failures);
+	if (opt->json)
+		status_json(stdout, st);
+	else if (!opt->quiet && st->nlocks == 0 && result != 0)
+		puts("unknown");
+	else if (!opt->quiet && failures < st->query.nservers)
+		status_table(stdout, st);
+	return opt->names.n > 0 ? status_of(st, result) : result;
+}
+
+int
+status_run(const struct options *opt)
+{
+	bool rows =
+	    opt->names.n == 0 && !opt->json && !opt->quiet && !opt->verbose;
+	struct status st;
+	int result;
+
+	status_init(&st, opt);
+	result = rows ? print_rows(&st) : print_all(&st);
+	die_unless_flushed();
 	status_release(&st);
 	return result;
 }

@@ -144,19 +144,32 @@ show_views(FILE *out, const struct query *q, const struct lock_info *l)
 }
 
 void
-status_table(FILE *out, const struct status *st)
+status_table_begin(struct table *t, const struct options *opt)
 {
 	static const char *const titles[COLUMNS] = { "LOCK", "STATE", "HOLDER",
 		"COMMAND", "HELD", "LEASE", "WAITING", "FENCE" };
+
+	/* FENCE is shown only with -v, so that the table fits 80 columns. */
+	table_init(
+	    t, table_wants_colours(), opt->verbose ? COLUMNS : FENCE, titles);
+}
+
+void
+status_table_add(struct table *t, const struct status *st)
+{
+	for (size_t i = 0; i < st->nlocks; i++)
+		show_lock(t, &st->locks[i]);
+}
+
+void
+status_table(FILE *out, const struct status *st)
+{
 	const struct query *q = &st->query;
 	struct table t;
 	size_t row = 1, end;
 
-	/* FENCE is shown only with -v, so that the table fits 80 columns. */
-	table_init(&t, table_wants_colours(), q->opt->verbose ? COLUMNS : FENCE,
-	    titles);
-	for (size_t i = 0; i < st->nlocks; i++)
-		show_lock(&t, &st->locks[i]);
+	status_table_begin(&t, q->opt);
+	status_table_add(&t, st);
 	table_print(out, &t, 0, 1);
 	for (size_t i = 0; i < st->nlocks; i++) {
 		const struct lock_info *l = &st->locks[i];

@@ -337,6 +337,25 @@ sys.exit(status)' "$@"
 	done
 }
 
+@test "--status and --metrics of 100000 locks take less than 64 MB" {
+	local mode
+	needs_no_sanitizer	# it keeps freed memory
+	redis eval 'for i = 1, 100000 do
+		local its = string.format("redlock-run/2 token=00000000-0000-4000-8000-%012d " ..
+			"try=1 since=1 pid=1 host=h user=u command=c ttl=60000", i)
+		redis.call("SET", "redlock:n" .. i, its, "PX", 600000)
+		redis.call("XADD", "{redlock:n" .. i .. "}:~runs", "*", "start", its .. " waited=0")
+	end' 0
+	for mode in --status --metrics; do
+		run -0 --separate-stderr most_memory memory "$REDLOCK_RUN" "$mode" \
+		    --node-timeout 10s -t 60s
+		[ -z "$stderr" ]
+		((${#output} > 5000000))
+		cat memory
+		(($(<memory) < 65536))
+	done
+}
+
 @test "--status does not query the other servers for names that one invents" {
 	redis_start second
 	redis_reset second
