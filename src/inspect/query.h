@@ -118,7 +118,8 @@ void query_forget_locks(struct query *);
 
 /*
  * Begins to read the next locks of the list, at most so many; of the replies
- * about earlier ones only an eighth counts for the limit.  Returns how many, 0 at the end, and stores their first.
+ * about earlier ones only an eighth counts for the limit.  Returns how many, 0
+ * at the end, and stores their first.
  */
 size_t query_next(struct query *, size_t most, const struct query_lock **first);
 
