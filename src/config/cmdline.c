@@ -18,6 +18,7 @@
 #include "config/option_table.h"
 #include "config/quotable.h"
 #include "config/suggest.h"
+#include "protocol/owner.h"
 #include "protocol/quorum.h"
 #include "redis/link.h"
 #include "redis/tls.h"
@@ -45,7 +46,8 @@ print_version(void)
 	bool tls = tls_available(why);
 
 	escape_text(text, sizeof(text), why, strlen(why));
-	printf("redlock-run " VERSION "\nhiredis %s\nTLS: %s%s\n"
+	printf("redlock-run " VERSION "\nlocks: " OWNER_FORMAT
+	       "\nhiredis %s\nTLS: %s%s\n"
 	       "Redis: 6.0 or later\n",
 	    link_hiredis_version(), tls ? "yes" : "no: ", tls ? "" : text);
 }

@@ -172,7 +172,7 @@ show_json(
 {
 	struct json j = { .out = out };
 
-	json_object(&j, NULL);
+	members_begin(&j);
 	json_array(&j, "servers");
 	for (int i = 0; i < n; i++)
 		json_server(&j, &probes[i], &found[i]);

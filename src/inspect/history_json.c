@@ -63,7 +63,7 @@ history_json(FILE *out, const struct history *h, const struct run_list *list)
 {
 	struct json j = { .out = out };
 
-	json_object(&j, NULL);
+	members_begin(&j);
 	members_servers(&j, &h->query);
 	if (!is_list_known(&h->query)) {
 		json_string(&j, "runs", NULL);

@@ -21,6 +21,13 @@ members_server_state(enum reply_kind failure)
 }
 
 void
+members_begin(struct json *j)
+{
+	json_object(j, NULL);
+	json_number(j, "format", 1, 0);
+}
+
+void
 members_servers(struct json *j, const struct query *q)
 {
 	json_array(j, "servers");
@@ -51,6 +58,8 @@ members_owner(struct json *j, const struct owner *o)
 	json_number(j, "pid", o == NULL ? 0 : o->pid, 1);
 	json_string(j, "user", known(o == NULL ? NULL : o->user));
 	json_string(j, "command", known(o == NULL ? NULL : o->command));
+	json_string(j, "version",
+	    o == NULL || o->version[0] == '\0' ? NULL : o->version);
 	json_string(j, "message",
 	    o == NULL || o->message[0] == '\0' ? NULL : o->message);
 }

@@ -106,7 +106,7 @@ status_json(FILE *out, const struct status *st)
 {
 	struct json j = { .out = out };
 
-	json_object(&j, NULL);
+	members_begin(&j);
 	members_servers(&j, &st->query);
 	if (is_list_known(&st->query)) {
 		json_array(&j, "locks");

@@ -103,22 +103,28 @@ show_waiters(FILE *out, const struct lock_info *l)
 		    (size_t)v->waiting - v->nwaiters);
 }
 
+/* Prints the token of a run, who it is, and its version. */
+static void
+show_token(FILE *out, const struct owner *o)
+{
+	char text[OWNER_WHO], safe[2 * OWNER_WHO], pid[OWNER_PID];
+	bool known = o->version[0] != '\0';
+
+	snprintf(text, sizeof(text), "%s  %s@%s pid %s%s%s", o->token, o->user,
+	    o->host, owner_pid(pid, o), known ? ", version " : "", o->version);
+	fprintf(out, "  token %s\n",
+	    escape_text(safe, sizeof(safe), text, strlen(text)));
+}
+
 /* With -v: prints the tokens and the view of each server. */
 static void
 show_views(FILE *out, const struct query *q, const struct lock_info *l)
 {
 	char text[DURATION_TEXT], who[OWNER_WHO], safe[2 * OWNER_WHO];
 
-	for (size_t i = 0; i < l->nholders; i++) {
-		const struct owner *o = &l->holders[i].owner;
-
-		if (!l->holders[i].ours)
-			continue;
-		snprintf(who, sizeof(who), "%s  %s@%s pid %d", o->token,
-		    o->user, o->host, (int)o->pid);
-		fprintf(out, "  token %s\n",
-		    escape_text(safe, sizeof(safe), who, strlen(who)));
-	}
+	for (size_t i = 0; i < l->nholders; i++)
+		if (l->holders[i].ours)
+			show_token(out, &l->holders[i].owner);
 	for (int i = 0; i < q->nservers; i++) {
 		const struct server_view *o = &l->views[i];
 		const char *server = q->servers[i].conn.address.text;

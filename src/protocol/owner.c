@@ -16,7 +16,7 @@
 #include "protocol/owner.h"
 
 static const char program[] = "redlock-run/";
-static const char version[] = "redlock-run/2 ";
+static const char format[] = OWNER_FORMAT " ";
 static const char cooldown[] = "cooldown ";
 
 /*
@@ -75,6 +75,7 @@ owner_init(struct owner *o, const char *argv0, int slots)
 		argv0 = slash + 1;
 	snprintf(o->command, sizeof(o->command), "%s", argv0);
 	o->slots = slots > 1 ? slots : 0;
+	snprintf(o->version, sizeof(o->version), "%s", VERSION);
 }
 
 bool
@@ -93,7 +94,7 @@ char *
 owner_id(const struct owner *o, unsigned int attempt, char buf[OWNER_ID])
 {
 	size_t used = (size_t)snprintf(
-	    buf, OWNER_ID, "%stoken=%s try=", version, o->token);
+	    buf, OWNER_ID, "%stoken=%s try=", format, o->token);
 
 	if (attempt != 0)
 		snprintf(buf + used, OWNER_ID - used, "%u ", attempt);
@@ -127,7 +128,7 @@ owner_details(const struct owner *o, char buf[OWNER_DETAILS])
 
 	/* All fields fit, with three bytes for each of theirs. */
 	_Static_assert(
-	    3 * (3 * OWNER_FIELD + OWNER_MESSAGE) + 192 < OWNER_DETAILS,
+	    3 * (3 * OWNER_FIELD + OWNER_VERSION + OWNER_MESSAGE) + 192 < OWNER_DETAILS,
 	    "room for the fields");
 	n = put_field(buf, OWNER_DETAILS, n, "host", o->host);
 	n = put_field(buf, OWNER_DETAILS, n, "user", o->user);
@@ -144,6 +145,8 @@ owner_details(const struct owner *o, char buf[OWNER_DETAILS])
 	if (o->slots > 0)
 		n += (size_t)snprintf(
 		    buf + n, OWNER_DETAILS - n, " slots=%d", o->slots);
+	if (o->version[0] != '\0')
+		n = put_field(buf, OWNER_DETAILS, n, "version", o->version);
 	if (o->message[0] != '\0')
 		put_field(buf, OWNER_DETAILS, n, "message", o->message);
 	return buf;
@@ -321,6 +324,7 @@ owner_parse(struct owner *o, const char *value, size_t len)
 	o->hold_ms = read_number(p, end, "hold", INT64_MAX);
 	o->start_ticks = read_number(p, end, "start", INT64_MAX);
 	o->slots = (int)read_number(p, end, "slots", INT_MAX);
+	read_text(p, end, "version", "", o->version, sizeof(o->version));
 	read_text(p, end, "message", "", o->message, sizeof(o->message));
 	return 0;
 }

@@ -2,7 +2,7 @@
  * The owner value: the content of a lock's key.
  *
  *	redlock-run/2 token=UUID try=N since=MS pid=N host=H user=U command=C
- *	    ttl=MS [hold=MS] [start=TICKS] [slots=N] [message=M]
+ *	    ttl=MS [hold=MS] [start=TICKS] [slots=N] [version=V] [message=M]
  *
  * The id, up to and including the blank after try, identifies the attempt, and
  * the scripts compare nothing else.  The server fills in since, by its own
@@ -23,7 +23,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define OWNER_FORMAT  "redlock-run/2" /* that we write */
 #define OWNER_TOKEN   37
+#define OWNER_VERSION 32
 #define OWNER_ID      80
 #define OWNER_FIELD   128
 #define OWNER_MESSAGE 201
@@ -45,6 +47,7 @@ struct owner {
 	int64_t ttl_ms;      /* of its lease; 0: unknown */
 	int64_t hold_ms;     /* --min-hold: the longest cooldown; 0: none */
 	int64_t start_ticks; /* when pid started, since boot; 0: unknown */
+	char version[OWNER_VERSION]; /* of its redlock-run; empty: unknown */
 	char message[OWNER_MESSAGE]; /* the user's own; empty: none */
 };
 

@@ -127,16 +127,21 @@ password() {
 	redlock -V | cmp - <(redlock --version)
 }
 
+@test "--version prints the format of the values in the locks as its second line" {
+	run -0 redlock -V
+	[ "${lines[1]}" = 'locks: redlock-run/2' ]
+}
+
 @test "--version names hiredis, whether there is TLS, and the oldest Redis" {
 	run -0 --separate-stderr redlock -V
-	((${#lines[@]} == 4))
-	[[ ${lines[1]} =~ ^hiredis\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
-	[[ ${lines[3]} == 'Redis: 6.0 or later' ]]
+	((${#lines[@]} == 5))
+	[[ ${lines[2]} =~ ^hiredis\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+	[[ ${lines[4]} == 'Redis: 6.0 or later' ]]
 	if redlock -r rediss://127.0.0.1:1 -k a -- true 2>"$BATS_TEST_TMPDIR/err" ||
 	    ! grep -q 'needs redlock-run-tls\|TLS cannot be used' "$BATS_TEST_TMPDIR/err"; then
-		[[ ${lines[2]} == 'TLS: yes' ]]
+		[[ ${lines[3]} == 'TLS: yes' ]]
 	else
-		[[ ${lines[2]} == 'TLS: no: '* ]]
+		[[ ${lines[3]} == 'TLS: no: '* ]]
 	fi
 }
 

@@ -500,7 +500,7 @@ all_in_order() {
 	redlock_bg -k a -s -- sleep 1000
 	eventually held a
 	run -0 redlock --status -v -k a
-	grep -qE "^  token [0-9a-f-]{36}  $(id -un)@$(hostname) pid $bg_pid\$" <<<"$output"
+	grep -qE "^  token [0-9a-f-]{36}  $(id -un)@$(hostname) pid $bg_pid, version [^ ]+\$" <<<"$output"
 	kill "$bg_pid"
 	wait "$bg_pid" || true
 }

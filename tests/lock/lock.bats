@@ -96,9 +96,10 @@ word() {
 	value=$(redis get redlock:a)
 	echo "$value"
 	grep -qxE "redlock-run/2 token=[0-9a-f-]{36} try=[0-9]+ since=[0-9]+ \
-pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+ ttl=60000( start=[0-9]+)?" <<<"$value"
+pid=[0-9]+ host=[^ ]+ user=[^ ]+ command=[^ ]+ ttl=60000( start=[0-9]+)? version=[^ ]+" <<<"$value"
 	[ "$(word pid)" = "$bg_pid" ]
 	[ "$(word host)" = "$(uname -n)" ]
+	[ "redlock-run $(word version)" = "$(redlock -V | head -n 1)" ]
 	[ "$(word user)" = "$(id -un)" ]
 	(($(word since) >= before && $(word since) <= after))
 	let_go

@@ -65,6 +65,7 @@ same(const struct owner *got, const struct owner *want)
 	SAME_INT(got->hold_ms, want->hold_ms);
 	SAME_INT(got->start_ticks, want->start_ticks);
 	SAME_INT(got->slots, want->slots);
+	SAME_TEXT(got->version, want->version);
 	SAME_TEXT(got->message, want->message);
 }
 
@@ -230,6 +231,10 @@ options(void)
 	SAME_TEXT(owner_details(&o, buf),
 	    "pid=4242 host=web1 user=deploy command=backup.sh ttl=60000 "
 	    "hold=300000 start=98765 slots=7 message=https://ci/7%20slots=2");
+	snprintf(o.version, sizeof(o.version), "1.0.0~rc1");
+	comes_back(&o);
+	SAME_TEXT(strstr(owner_details(&o, buf), "slots="),
+	    "slots=7 version=1.0.0~rc1 message=https://ci/7%20slots=2");
 	/* Cut in the message, as scripts cut a long value. */
 	CHECK(owner_parse(&o, value, compose(value, &o, 1) - 8) == 0);
 	SAME_TEXT(o.message, "");
@@ -286,6 +291,7 @@ extremes_come_back(void)
 		field[sizeof(field) - 1] = '\0';
 		o = sample(field, field, field);
 		memset(o.message, *c, sizeof(o.message) - 1);
+		memset(o.version, *c, sizeof(o.version) - 1);
 		o.ttl_ms = INT64_MAX;
 		o.hold_ms = INT64_MAX;
 		o.start_ticks = INT64_MAX;

@@ -101,3 +101,26 @@ print(*[lock["state"]] + [owner[name] or "?" for name in ("host", "user", "comma
 		(($(redis pttl redlock:a) <= 1000))
 	done
 }
+
+@test "--status -v and --json show which version a holder and a waiter have" {
+	local version
+	version=$(redlock -V | sed -n '1s/^redlock-run //p')
+	hold a
+	run --separate-stderr redlock --status a -v
+	grep -qxE "  token [0-9a-f-]{36}  [^ ]+ pid [0-9]+, version $version" <<<"$output"
+	run --separate-stderr redlock --status a --json
+	json_one "d['holders'][0]['version'] == '$version'"
+	let_go
+	redis set redlock:a "redlock-run/2 token=$token try=1 since=1 host=h" px 60000
+	run --separate-stderr redlock --status a --json
+	json_one "d['holders'][0]['version'] is None"
+}
+
+@test "JSON objects begin with their format, which is 1" {
+	local command
+	for command in --status --history --check; do
+		run --separate-stderr redlock "$command" --json
+		[ "$status" -eq 0 ]
+		[[ $output == '{"format": 1,'* || $output == '{"format":1,'* ]]
+	done
+}
