@@ -213,9 +213,12 @@ refused(const SSL *ssl, unsigned long code)
 static void
 note_error(SSL *ssl)
 {
-	unsigned long code = ERR_peek_last_error();
+	unsigned long code = ERR_get_error();
 
-	if (SSL_get_app_data(ssl) == NULL && ERR_GET_LIB(code) == ERR_LIB_SSL)
+	/* OpenSSL 3.2 adds "record layer failure" behind the reason. */
+	while (code != 0 && ERR_GET_LIB(code) != ERR_LIB_SSL)
+		code = ERR_get_error();
+	if (SSL_get_app_data(ssl) == NULL)
 		SSL_set_app_data(ssl, (void *)(uintptr_t)code);
 	ERR_clear_error();
 }

@@ -48,20 +48,23 @@ finish(void)
 	ERR_clear_error();
 }
 
-/* Passes on what the server has to send. */
+/* Passes on what the server has to send, as far as the socket takes it. */
 static void
 pass(void)
 {
-	char bytes[65536];
-	size_t len = server.left < sizeof(bytes) ? server.left : sizeof(bytes);
-	int n;
+	char *bytes, sent[65536];
+	long n = BIO_get_mem_data(SSL_get_wbio(server.ssl), &bytes);
+	size_t len = n < (long)sizeof(sent) ? (size_t)n : sizeof(sent);
+	ssize_t taken;
 
+	if (len > server.left)
+		len = server.left;
 	if (wire.most != 0 && len > wire.most)
 		len = wire.most;
-	n = BIO_read(SSL_get_wbio(server.ssl), bytes, (int)len);
-	if (n > 0) {
-		server.left -= (size_t)n;
-		SAME_INT(send(wire.fd, bytes, (size_t)n, MSG_NOSIGNAL), n);
+	taken = send(wire.fd, bytes, len, MSG_NOSIGNAL);
+	if (taken > 0) {
+		server.left -= (size_t)taken;
+		BIO_read(SSL_get_wbio(server.ssl), sent, (int)taken);
 	}
 }
 
