@@ -123,7 +123,7 @@ report_busy(const struct lock *l, int64_t waited_ms)
 				   slots[40] = "";
 	const char *hint = lock_waits(l) ? "" : "; -w waits for it";
 	char waiting[32] = "", waited[DURATION_TEXT + 24] = "";
-	char what[OWNER_WHAT];
+	char what[OWNER_WHAT], pid[OWNER_PID];
 	const struct owner *o;
 
 	if (waited_ms > 0)
@@ -142,9 +142,9 @@ report_busy(const struct lock *l, int64_t waited_ms)
 		return;
 	}
 	if (v->reason == REASON_BEHIND) {
-		notice("%s: %sa writer is waiting (%s@%s pid %d) and readers "
+		notice("%s: %sa writer is waiting (%s@%s pid %s) and readers "
 		       "queue behind it%s",
-		    lock_name(l), waited, o->user, o->host, (int)o->pid,
+		    lock_name(l), waited, o->user, o->host, owner_pid(pid, o),
 		    lock_waits(l) ? "" : "; -w waits too");
 		return;
 	}

@@ -75,10 +75,10 @@ print(find(json.load(sys.stdin)))' "$2"
 	let_go
 }
 
-@test "a value of another version is a foreign holder" {
+@test "a holder of another version is named" {
 	redis set redlock:a 'redlock-run/1 token=x try=1 since=1 pid=1 host=h user=u command=c' px 60000
 	run -75 redlock -k a -- true
-	[[ $output == *'another client (redlock-run/1 token=x'* ]]
+	[[ $output == *'a: held by u@h pid 1 (c) for '* ]]
 }
 
 @test "the value has the length of the lease" {
