@@ -2,7 +2,6 @@
  * What an acquisition requests from the servers. votes.c counts the votes and
  * decides, lock.c changes the intent, and this file applies the decision.
  */
-#include "base/clock.h"
 #include "lock/acquire.h"
 #include "lock/server_next.h"
 #include "protocol/lock_state.h"
@@ -227,6 +226,15 @@ note_duplicates(struct lock *l)
 	}
 }
 
+/* From now on a request that waits without a limit gets one. */
+static void
+begin_hold(struct lock *l, int64_t now)
+{
+	lock_trust_all(l);
+	for (int i = 0; i < l->intent.nservers; i++)
+		server_limit(&l->servers[i], now + l->intent.node_timeout_ms);
+}
+
 enum lock_outcome
 acquire_apply(
     struct lock *l, enum action action, const struct tally *t, int64_t now)
@@ -256,11 +264,7 @@ acquire_apply(
 		break;
 	case HOLD_LOCK:
 		write_fence(l);
-		lock_trust_all(l);
-		/* From now on a request without a limit gets one. */
-		for (int i = 0; i < l->intent.nservers; i++)
-			server_limit(
-			    &l->servers[i], now + l->intent.node_timeout_ms);
+		begin_hold(l, now);
 		return LOCK_HELD;
 	case END_BUSY:
 		return LOCK_BUSY;

@@ -8,7 +8,6 @@
  * connection, whether or not the acquire has a reply.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"

@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "base/clock.h"
 #include "lock/grant.h"
 #include "lock/server_next.h"

@@ -11,7 +11,6 @@
 #include "lock/server_key.h"
 #include "lock/server_next.h"
 #include "lock/server_reply.h"
-#include "protocol/lease.h"
 #include "protocol/lock_state.h"
 #include "redis/error.h"
 
