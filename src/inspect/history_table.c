@@ -118,7 +118,7 @@ static void
 show_ending(struct page *p, size_t row, const struct past_run *run)
 {
 	const int n = sizeof(signal_names) / sizeof(signal_names[0]);
-	const char *name = ending_names[run->ending];
+	const char *name = record_ending_word(run->ending);
 	int column = p->first + ENDED;
 	bool running = run->ending == ENDED_RUNNING;
 	bool good =

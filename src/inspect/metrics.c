@@ -114,6 +114,7 @@ status_value(const struct gauge_lock *s, int64_t *value)
 	case ENDED_EXITED:
 	case ENDED_KILLED:
 	case ENDED_NOT_RUN:
+	case ENDED_OTHER:
 		break;
 	case ENDED_UNKNOWN:
 	case ENDED_RUNNING:

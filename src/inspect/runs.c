@@ -5,69 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/xalloc.h"
 #include "inspect/runs.h"
-
-#define NUMBER_MAX INT64_C(9000000000000000) /* below 2^53: exact in JSON */
-
-const char *const ending_names[] = { NULL, "exited", "killed", "max-run",
-	"lost", "not-run", "died", "running", "skipped" };
-const char *const skip_names[] = { "busy", "waited", "mode" };
-
-/*
- * Returns the value of a field whose name has the form " x="; NULL if absent.
- */
-static const char *
-field(const char *text, size_t len, const char *name, size_t *value_len)
-{
-	const char *end = text + len, *value;
-
-	value = memmem(text, len, name, strlen(name));
-	if (value == NULL)
-		return NULL;
-	value += strlen(name);
-	text = memchr(value, ' ', (size_t)(end - value));
-	*value_len = (size_t)((text == NULL ? end : text) - value);
-	return value;
-}
-
-/* Returns the number in a field, or -1. */
-static int64_t
-number(const char *text, size_t len, const char *name)
-{
-	size_t n;
-	const char *value = field(text, len, name, &n);
-	int64_t number;
-
-	if (value == NULL || number_parse(value, n, NUMBER_MAX, &number) == -1)
-		return -1;
-	return number;
-}
-
-/* Returns the index, from first to last, of the word in a field, or -1. */
-static int
-word(const char *text, size_t len, const char *name, const char *const words[],
-    int first, int last)
-{
-	size_t n;
-	const char *value = field(text, len, name, &n);
-
-	for (int w = first; value != NULL && w <= last; w++)
-		if (strlen(words[w]) == n && memcmp(value, words[w], n) == 0)
-			return w;
-	return -1;
-}
-
-/* Returns the ending in an entry; ENDED_UNKNOWN if there is none. */
-static enum ending
-ending(const char *text, size_t len)
-{
-	int e = word(
-	    text, len, " ended=", ending_names, ENDED_EXITED, ENDED_NOT_RUN);
-
-	return e == -1 ? ENDED_UNKNOWN : (enum ending)e;
-}
 
 /* Searches backwards, since most entries belong to the run added last. */
 static struct past_run *
@@ -129,7 +68,7 @@ runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
     const char *text, size_t len)
 {
 	enum event event = event_of(word);
-	enum ending how = ending(text, len);
+	struct record record;
 	unsigned char *before;
 	struct past_run *run;
 	struct owner owner;
@@ -141,6 +80,7 @@ runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
 		owner_read_by(run->broken_by, text, len);
 		return;
 	}
+	record_read(&record, text, len);
 	if (event == EVENT_NONE || at_ms < 0 ||
 	    owner_parse(&owner, text, len) == -1)
 		return;
@@ -154,17 +94,17 @@ runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
 	    (*before == EVENT_LOST && event == EVENT_END))
 		*before = (unsigned char)event;
 	if (run->waited_ms == -1)
-		run->waited_ms = number(text, len, " waited=");
+		run->waited_ms = record.waited_ms;
 	if (event == EVENT_START) {
 		run->since_ms = owner.since_ms;
 		return;
 	}
 	if (run->ending != ENDED_UNKNOWN)
 		return;
-	run->ending = how;
-	run->ran_ms = number(text, len, " ran=");
-	run->status = number(text, len, " status=");
-	run->signal = number(text, len, " signal=");
+	run->ending = record.ending;
+	run->ran_ms = record.ran_ms;
+	run->status = record.status;
+	run->signal = record.signal;
 	if (run->since_ms == -1)
 		run->since_ms = at_ms - (run->ran_ms > 0 ? run->ran_ms : 0);
 }
@@ -173,21 +113,22 @@ void
 runs_add_skip(struct runs *runs, int server, int64_t at_ms, const char *text,
     size_t len, const char *value, size_t value_len)
 {
-	int why =
-	    word(text, len, " skipped=", skip_names, SKIP_BUSY, SKIP_MODE);
+	struct record record;
 	struct past_run *run;
 	struct owner owner;
 	size_t before = runs->n;
 	struct skip *s;
 
-	if (why == -1 || at_ms < 0 || owner_parse(&owner, text, len) == -1)
+	record_read(&record, text, len);
+	if (record.skip == SKIP_NONE || at_ms < 0 ||
+	    owner_parse(&owner, text, len) == -1)
 		return;
 	run = find_or_add(runs, &owner);
 	if (runs->n > before) {
 		run->since_ms = owner.since_ms;
-		run->waited_ms = number(text, len, " waited=");
+		run->waited_ms = record.waited_ms;
 		s = run->skip = xcalloc(1, sizeof(*run->skip));
-		s->reason = (enum skip_reason)why;
+		s->reason = record.skip;
 		owner_parse(&s->holder, value, value_len);
 		s->len = value_len < SKIP_VALUE ? value_len : SKIP_VALUE;
 		memcpy(s->value, value, s->len);
@@ -284,6 +225,8 @@ runs_has_failed(const struct past_run *run)
 		return false;
 	case ENDED_EXITED:
 		return run->status != 0;
+	case ENDED_OTHER:
+		return run->status > 0;
 	case ENDED_KILLED:
 	case ENDED_MAX_RUN:
 	case ENDED_LOST:

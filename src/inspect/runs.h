@@ -1,18 +1,11 @@
 /*
  * The runs of a lock, merged from the history that each server keeps.  An entry
- * is a word and a text:
- *
- *	start	VALUE waited=MS
- *	end	VALUE waited=MS ran=MS ended=HOW status=N (or signal=N)
- *	lost	the same, from a server where that run no longer had the lock
- *
- * VALUE is the owner value, see owner.h; entries with the same token belong to
- * one run.  An end repeats the fields of its start, which may have been
- * trimmed.  A stream of its own has the runs that did not get the lock.  Its
- * entries have two fields, and the holder's value may be empty:
- *
- *	skip	VALUE waited=MS skipped=WHY
- *	holder	VALUE
+ * is a word, "start", "end" or "lost", and a text: the owner value, see owner.h,
+ * and the record, see record.h.  "lost" is the end on a server where that run no
+ * longer had the lock.  Entries with the same token belong to one run.  An end
+ * repeats the fields of its start, which may have been trimmed.  A stream of its
+ * own has the runs that did not get the lock.  Its entries have two pairs, "skip"
+ * with such a text, and "holder" with the holder's value, which may be empty.
  */
 #ifndef RUNS_H
 #define RUNS_H
@@ -23,29 +16,9 @@
 
 #include "protocol/owner.h"
 #include "protocol/quorum.h"
+#include "protocol/record.h"
 
 #define SKIP_VALUE 64
-
-enum ending {
-	ENDED_UNKNOWN, /* too few servers replied */
-	ENDED_EXITED,
-	ENDED_KILLED,
-	ENDED_MAX_RUN,
-	ENDED_LOST,
-	ENDED_NOT_RUN, /* COMMAND could not be started */
-	ENDED_DIED,    /* without recording its end */
-	ENDED_RUNNING,
-	ENDED_SKIPPED /* it did not get the lock */
-};
-
-/* The word for an ending, in Redis and in JSON; NULL for ENDED_UNKNOWN. */
-extern const char *const ending_names[];
-
-/* Why a run did not get the lock. */
-enum skip_reason { SKIP_BUSY, SKIP_WAITED, SKIP_MODE };
-
-/* The word for a reason, in Redis and in JSON. */
-extern const char *const skip_names[];
 
 struct skip {
 	enum skip_reason reason;

@@ -12,6 +12,7 @@
 #include "protocol/key.h"
 #include "protocol/mode.h"
 #include "protocol/owner.h"
+#include "protocol/record.h"
 
 /* What the votes allow, so far. */
 struct intent_votes {
@@ -26,8 +27,8 @@ struct intent_ending {
 	bool again;                /* it ends only this attempt */
 	bool insists;              /* if it is not answered, it goes twice */
 	int64_t cooldown_end_ms;   /* keep the lock until then */
-	char end_record[LOCK_END]; /* how the run ended; empty: not yet */
-	const char *skipped; /* why the run was refused; NULL: it was not */
+	const struct record *end;  /* how the run ended; NULL: not yet */
+	enum skip_reason skip;     /* why the run was refused */
 };
 
 struct intent {

@@ -334,9 +334,9 @@ void
 lock_skip(struct lock *l, enum lock_outcome outcome)
 {
 	if (outcome == LOCK_OTHER_MODE)
-		l->intent.ending.skipped = "mode";
+		l->intent.ending.skip = SKIP_MODE;
 	else if (outcome == LOCK_BUSY)
-		l->intent.ending.skipped = lock_waits(l) ? "waited" : "busy";
+		l->intent.ending.skip = lock_waits(l) ? SKIP_WAITED : SKIP_BUSY;
 }
 
 void
@@ -352,7 +352,8 @@ lock_cancel(struct lock *l)
 }
 
 void
-lock_begin_release(struct lock *l, int64_t cooldown_ms, const char *end_record)
+lock_begin_release(
+    struct lock *l, int64_t cooldown_ms, const struct record *end)
 {
 	int64_t now = clock_now_ms();
 
@@ -365,9 +366,7 @@ lock_begin_release(struct lock *l, int64_t cooldown_ms, const char *end_record)
 	if (l->cancelled && l->intent.node_timeout_ms > CANCEL_MS)
 		l->phase_end_ms = now + CANCEL_MS;
 	l->release.expected = 0;
-	if (l->intent.started)
-		snprintf(l->intent.ending.end_record,
-		    sizeof(l->intent.ending.end_record), "%s", end_record);
+	l->intent.ending.end = l->intent.started ? end : NULL;
 	for (int i = 0; i < l->intent.nservers; i++) {
 		struct server *s = &l->servers[i];
 

@@ -124,14 +124,14 @@ int64_t lock_step(struct lock *);
 
 /*
  * Begins to release everything of ours on any server, or to leave the lock in
- * cooldown for cooldown_ms. end_record is the end of the run for the history,
- * if the run has started: " ran=3400 ended=exited status=0".  The caller then
+ * cooldown for cooldown_ms. end is the end of the run for the history, and
+ * counts if the run has started; it must stay until then.  The caller then
  * alternates lock_step() and the loop until lock_release_end_ms(): when a
  * quorum has replied, or after one node timeout; after two at most, if the lock
  * was held and the release goes twice.
  */
-void
-lock_begin_release(struct lock *, int64_t cooldown_ms, const char *end_record);
+void lock_begin_release(
+    struct lock *, int64_t cooldown_ms, const struct record *end);
 int64_t lock_release_end_ms(const struct lock *);
 enum lock_release_result lock_release_result(const struct lock *);
 

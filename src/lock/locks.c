@@ -108,7 +108,7 @@ start_over(struct locks *ls)
 
 	for (int i = 0; i < ls->n; i++)
 		lock_start_over(&ls->lock[i]);
-	locks_release(ls, 0, "");
+	locks_release(ls, 0, NULL);
 	notice("%s: lost while waiting for another lock; starting over", name);
 	for (int i = 0; i < ls->n; i++)
 		lock_again(&ls->lock[i]);
@@ -173,7 +173,7 @@ locks_acquire(struct locks *ls, const struct owner *owner, int64_t wait_end_ms,
 	if (outcome != LOCK_HELD) {
 		about = ls->about;
 		lock_skip(&ls->lock[about - ls->lock], outcome);
-		locks_release(ls, 0, "");
+		locks_release(ls, 0, NULL);
 		ls->about = about;
 	}
 	return outcome;
@@ -203,13 +203,13 @@ locks_cancel(struct locks *ls)
 }
 
 enum lock_release_result
-locks_release(struct locks *ls, int64_t cooldown_ms, const char *end_record)
+locks_release(struct locks *ls, int64_t cooldown_ms, const struct record *end)
 {
 	enum lock_release_result result = RELEASE_DONE, r;
 	int64_t seen, wake, end_ms;
 
 	for (int i = 0; i < ls->n; i++)
-		lock_begin_release(&ls->lock[i], cooldown_ms, end_record);
+		lock_begin_release(&ls->lock[i], cooldown_ms, end);
 	for (;;) {
 		wake = locks_step(ls);
 		end_ms = 0;

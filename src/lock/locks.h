@@ -8,6 +8,7 @@
 #define LOCKS_H
 
 #include "lock/lock.h"
+#include "protocol/record.h"
 
 /*
  * Called after each turn of the loop while the run waits for l. Returns the
@@ -86,10 +87,10 @@ int64_t locks_step(struct locks *);
 /*
  * Releases all locks, or leaves them in cooldown for cooldown_ms, and waits for
  * the result, at most two node timeouts.  Returns the worst result;
- * locks_about() is its lock. end_record is for lock_begin_release().
+ * locks_about() is its lock. end is for lock_begin_release().
  */
 enum lock_release_result
-locks_release(struct locks *, int64_t cooldown_ms, const char *end_record);
+locks_release(struct locks *, int64_t cooldown_ms, const struct record *end);
 
 /* Closes the connections and frees everything. */
 void locks_close(struct locks *);

@@ -2,7 +2,6 @@
 #ifndef OUTCOME_H
 #define OUTCOME_H
 
-#define LOCK_END 64 /* for how the run has ended, in the history */
 
 enum lock_outcome {
 	LOCK_UNDECIDED,

@@ -9,9 +9,9 @@
 #include "lock/grant.h"
 #include "lock/server_send.h"
 #include "protocol/key.h"
+#include "protocol/record.h"
 #include "scripts.h"
 
-#define RECORD (LOCK_END + 32)
 
 /*
  * Sends a part of the script, with the arguments that all parts have and n
@@ -47,30 +47,12 @@ only_server(const struct server *s)
 	return s->intent->nservers == 1 ? "1" : "0";
 }
 
-/* Writes the text of the run's entry in the history; end_record is its end. */
+/* Writes the text of the run's start in the history, and of any other entry. */
 static void
-record(const struct intent *l, const char *end_record, char text[RECORD])
+write_waited(const struct intent *l, char text[RECORD_TEXT])
 {
-	int64_t ms = l->held ? l->waited_ms : clock_now_ms() - l->begun_ms;
-
-	snprintf(text, RECORD, " waited=%" PRId64 "%s", ms, end_record);
-}
-
-/*
- * Writes such a text for a run that this server refused, and the holder's
- * value.
- */
-static void
-record_skip(
-    const struct server *s, char text[RECORD], char holder[LOCK_VALUE + 1])
-{
-	const struct lock_state *v = &s->view;
-	char why[LOCK_END];
-
-	snprintf(why, sizeof(why), " skipped=%s", s->intent->ending.skipped);
-	record(s->intent, why, text);
-	if (v->taken)
-		snprintf(holder, LOCK_VALUE + 1, "%.*s", (int)v->len, v->value);
+	record_waited(
+	    text, l->held ? l->waited_ms : clock_now_ms() - l->begun_ms);
 }
 
 /* Returns what is left of the cooldown. */
@@ -92,23 +74,30 @@ int
 server_send_release(struct server *s, bool leave)
 {
 	const struct intent *l = s->intent;
-	bool skipped = l->ending.skipped != NULL && s->vote == VOTE_REFUSED &&
+	const struct lock_state *v = &s->view;
+	bool skipped = l->ending.skip != SKIP_NONE && s->vote == VOTE_REFUSED &&
 	    !server_names_success(s); /* the success explains it */
-	bool starts = l->ending.end_record[0] != '\0' && !s->recorded &&
+	bool starts = l->ending.end != NULL && !s->recorded &&
 	    s->first == NULL; /* a short run ends before its first renewal */
-	char rest[24], fence[24], proposal[24], end[RECORD] = "";
-	char holder[LOCK_VALUE + 1] = "";
+	char rest[24], fence[24], proposal[24], waited[RECORD_TEXT] = "";
+	char end[RECORD_TEXT] = "", success[RECORD_TEXT] = "";
+	char skip[RECORD_TEXT], holder[LOCK_VALUE + 1] = "";
 	const char *const args[] = { rest, leave ? "1" : "0", only_server(s),
-		end, l->started || skipped ? l->details : "", fence, proposal,
-		holder };
+		waited, end, success, starts ? "1" : "0", skip, holder,
+		l->started || skipped ? l->details : "", fence, proposal };
 
 	snprintf(rest, sizeof(rest), "%" PRId64, cooldown_ms(l));
 	snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
 	snprintf(proposal, sizeof(proposal), "%" PRId64, clock_wall_us());
-	if (l->ending.end_record[0] != '\0')
-		record(l, l->ending.end_record, end);
-	else if (skipped)
-		record_skip(s, end, holder);
+	if (l->ending.end != NULL || skipped)
+		write_waited(l, waited);
+	if (l->ending.end != NULL) {
+		record_end(end, l->ending.end);
+		record_success(success, l->ending.end);
+	}
+	record_skip(skip, skipped ? l->ending.skip : SKIP_NONE);
+	if (skipped && v->taken)
+		snprintf(holder, sizeof(holder), "%.*s", (int)v->len, v->value);
 	/*
 	 * A run without the lock exits at once, so the reply of a server that
 	 * has forgotten the script would come too late: send the text.  But
@@ -118,7 +107,7 @@ server_send_release(struct server *s, bool leave)
 	if (l->phase == PHASE_RELEASE && !l->started &&
 	    conn_unanswered_ms(&s->conn) == CLOCK_NEVER)
 		conn_send_text(&s->conn);
-	return send_script(s, "release", skipped || starts ? 8 : 7, args);
+	return send_script(s, "release", 12, args);
 }
 
 /*
@@ -156,15 +145,29 @@ send_wait_replicas(struct server *s)
 	return conn_command(&s->conn, ++s->in_flight.sequence, 3, argv);
 }
 
+/*
+ * A run that asks a single server once sends nothing after the refusal, so the
+ * refusal records the skip.  Other runs record it when they leave the queue.
+ */
+static bool
+refusal_records(const struct server *s)
+{
+	return s->intent->nservers == 1 && s->intent->phase != PHASE_HOLD &&
+	    !server_queues(s);
+}
+
 static int
 send_acquire(struct server *s, const struct next_request *r)
 {
 	const struct intent *l = s->intent;
-	char ttl[24], fence[24], ticket[24], heartbeat[24], start[RECORD] = "";
+	char ttl[24], fence[24], ticket[24], heartbeat[24],
+	    start[RECORD_TEXT] = "";
 	char nonce[24] = "", once_per[24];
+	char busy[RECORD_TEXT], mode[RECORD_TEXT];
 	bool heals = l->phase == PHASE_HOLD;
 	const char *const args[] = { l->details, ttl, fence, ticket, heartbeat,
-		only_server(s), start, nonce, heals ? "1" : "0", once_per };
+		only_server(s), start, nonce, heals ? "1" : "0", once_per, busy,
+		mode };
 	int64_t new_nonce = grant_new_nonce(s);
 	int64_t beat_ms = l->wait_end_ms != 0 ?
 	    HEARTBEAT_MS :
@@ -180,8 +183,10 @@ send_acquire(struct server *s, const struct next_request *r)
 	if (new_nonce != 0)
 		snprintf(nonce, sizeof(nonce), "%" PRId64, new_nonce);
 	if (r->starts)
-		record(l, "", start);
-	return send_script(s, "acquire", 10, args);
+		write_waited(l, start);
+	record_skip(busy, refusal_records(s) ? SKIP_BUSY : SKIP_NONE);
+	record_skip(mode, refusal_records(s) ? SKIP_MODE : SKIP_NONE);
+	return send_script(s, "acquire", 12, args);
 }
 
 static int
@@ -199,14 +204,14 @@ static int
 send_renew(struct server *s, const struct next_request *r)
 {
 	const struct intent *l = s->intent;
-	char ttl[24], fence[24], start[RECORD] = "";
+	char ttl[24], fence[24], start[RECORD_TEXT] = "";
 	bool granted = s->key.unconfirmed_ms != 0;
 	const char *const args[] = { ttl, fence, start, granted ? "1" : "0" };
 
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, r->fence);
 	if (r->starts)
-		record(l, "", start);
+		write_waited(l, start);
 	return r->leaves ? send_script(s, "confirm", 4, args) :
 			   send_script(s, "renew", 3, args);
 }

@@ -5,7 +5,6 @@
  * calls exit(): every path leads to release().
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "base/exit.h"
 #include "base/log.h"
 #include "protocol/lease.h"
+#include "protocol/record.h"
 #include "run/environment.h"
 #include "run/forward.h"
 #include "run/exec_error.h"
@@ -286,24 +286,24 @@ start(struct run *run, struct exit_how *how)
 	return false;
 }
 
-/* Writes the end of the run for the history. */
-static void
-describe_end(
-    const struct run *run, struct exit_how how, char end_record[LOCK_END])
+/* Returns the end of the run for the history. */
+static struct record
+record_of(const struct run *run, struct exit_how how)
 {
 	const struct child *c = &run->child;
-	const char *ended = !c->started ? "not-run" :
-	    run->lost                   ? "lost" :
-	    run->timed_out              ? "max-run" :
-	    how.signalled               ? "killed" :
-					  "exited";
-	char ran[32] = "";
 
 	if (c->started)
-		snprintf(ran, sizeof(ran), " ran=%" PRId64,
-		    clock_now_ms() - run->acquired_ms);
-	snprintf(end_record, LOCK_END, "%s ended=%s %s=%d", ran, ended,
-	    how.signalled ? "signal" : "status", how.number);
+		how = c->how;
+	return (struct record){
+		.ran_ms = c->started ? clock_now_ms() - run->acquired_ms : -1,
+		.ending = !c->started ? ENDED_NOT_RUN :
+		    run->lost         ? ENDED_LOST :
+		    run->timed_out    ? ENDED_MAX_RUN :
+		    how.signalled     ? ENDED_KILLED :
+					ENDED_EXITED,
+		.status = how.signalled ? -1 : how.number,
+		.signal = how.signalled ? how.number : -1
+	};
 }
 
 /* Reports what the release reveals about the run.  Returns how to end. */
@@ -350,16 +350,15 @@ static struct exit_how
 release(struct run *run, struct exit_how how)
 {
 	int64_t cooldown_ms = 0, now = clock_now_ms();
-	char text[DURATION_TEXT], end_record[LOCK_END];
+	const struct record end = record_of(run, how);
+	char text[DURATION_TEXT];
 	enum lock_release_result result;
 
-	describe_end(
-	    run, run->child.started ? run->child.how : how, end_record);
 	if (run->child.started && !run->lost)
 		cooldown_ms = run->voted_ms + run->opt->min_hold_ms - now;
 	if (cooldown_ms < 0)
 		cooldown_ms = 0;
-	result = locks_release(&run->locks, cooldown_ms, end_record);
+	result = locks_release(&run->locks, cooldown_ms, &end);
 	if (result == RELEASE_DONE && cooldown_ms > 0)
 		info("%s: in cooldown for another %s (--min-hold)",
 		    run->opt->names.joined, duration_format(cooldown_ms, text));

@@ -138,7 +138,9 @@ run_locked(const struct options *opt, const struct owner *owner)
 		locks_failing(&locks);
 		report_loss(locks.about, 2100, text, sizeof(text));
 		warn("%s", text);
-		locks_release(&locks, opt->min_hold_ms, " ran=1 ended=exited");
+		locks_release(&locks, opt->min_hold_ms,
+		    &(struct record){
+			.ran_ms = 1, .ending = ENDED_EXITED, .signal = -1 });
 		report_released(locks.about, 1);
 		break;
 	case LOCK_BUSY:

@@ -35,7 +35,7 @@ acquire() {
 	script_run acquire "redlock-run/2 token=$1 try=$2 " "$1" \
 	    "$details${lengths:-}$slots" 60000 "${3:-1000}" "${4:-0}" "${5:-0}" \
 	    "${6:-0}" "${7:-}" "${8:-}" "${heals:-0}" \
-	    "${once_per:-0}"
+	    "${once_per:-0}" '' ''
 }
 renew() {
 	script_run renew "redlock-run/2 token=$1 try=$2 " "$1" 60000 "$3" "${4:-}"
@@ -45,8 +45,19 @@ confirm() {
 	    "${5:-0}"
 }
 release() {
+	local waited ending success=''
+	[[ ${5:-} =~ ^(\ waited=[0-9]+)?(.*)$ ]]
+	waited=${BASH_REMATCH[1]} ending=${BASH_REMATCH[2]}
+	[[ ! $ending =~ ^\ ran=([0-9]+)\ ended=exited\ status=0$ ]] ||
+		success=${BASH_REMATCH[1]}
 	script_run release "redlock-run/2 token=$1 try=$2" "$1" "${3:-0}" 1 \
-	    "${4:-0}" "${5:-}" "${6:-}" "${7:-0}" "${8:-0}"
+	    "${4:-0}" "$waited" "$ending" "$success" "${starts:-0}" '' '' "${6:-}" \
+	    "${7:-0}" "${8:-0}"
+}
+
+# A waiter gives an attempt back, but not its place.
+yield() {
+	script_run release "redlock-run/2 token=$1 try=$2 " "$1" 0 0 1 '' '' '' 0 '' '' '' 0 0
 }
 
 value() { redis get "$lock"; }
@@ -206,7 +217,7 @@ readers='{redlock:a}:~readers'
 	limit=0
 	acquire one 1
 	script_run acquire "redlock-run/2 token=two try=1 " two "$details" \
-	    5000 1000 0 0 0 '' '' 0 0
+	    5000 1000 0 0 0 '' '' 0 0 '' ''
 	(($(redis pttl "$lock") > 50000 && $(redis pttl "$readers") > 50000))
 	release one '1 '
 	(($(redis pttl "$lock") <= 5000 && $(redis pttl "$lock") > 0))
@@ -585,13 +596,19 @@ end,$one waited=4 ran=5 ended=exited status=0" ]
 
 @test "history: a release brings the start along if the server did not get it before" {
 	acquire me 1
-	script_run release 'redlock-run/2 token=me try=1' me 0 1 0 \
-	    ' waited=5 ran=2 ended=exited status=0' '' 0 0 ''
+	starts=1 release me 1 0 0 ' waited=5 ran=2 ended=exited status=0'
 	[ "$(redis xrange "$runs" - + | grep -cE '^(start|end)$')" = 2 ]
 	redis xrange "$runs" - + | grep -A1 -x start | grep -q ' token=me .* waited=5$'
 	acquire you 1
 	release you '1 ' 0 0 ' waited=5 ran=2 ended=exited status=0'
 	[ "$(redis xrange "$runs" - + | grep -cx start)" = 1 ]
+}
+
+@test "a first refusal says how long the last success took, whatever a later version adds" {
+	redis set '{redlock:a}:~success' \
+	    "redlock-run/2 token=t try=1 since=1 $details ran=240000 lane=7"
+	acquire you 1 5000 0 0 1
+	[ "$(acquire me 1 1000 0 60000 1 | sed -n 16p)" = 240000 ]
 }
 
 @test "on one server every grant raises the fence" {
@@ -659,7 +676,7 @@ entry_lasts() {
 	release you '1 ' 0 1
 	# Its confirmation is executed, but answered too late for it.
 	acquire me 1 1000 100 60000 1
-	[ "$(script_run release 'redlock-run/2 token=me try=1 ' me 0 0 1 '' '')" = 1 ]
+	[ "$(yield me 1)" = 1 ]
 	[[ $(value) == *token=me* ]]
 	(($(redis pttl "$lock") <= 2000))
 	[ "$(acquire other 1 1000 200 60000 1 | first)" = 0 ]
@@ -670,7 +687,7 @@ entry_lasts() {
 	release other '' 0 1
 	limit=0
 	acquire me 3 1000 0 0 1
-	script_run release 'redlock-run/2 token=me try=3 ' me 0 0 1 '' ''
+	yield me 3
 	(($(redis pttl "$lock") <= 2000 && $(redis pttl "$lock") > 0))
 	[ "$(acquire me 4 1000 0 0 1 | first)" = 1 ]
 }
@@ -694,7 +711,7 @@ entry_lasts() {
 	entry_lasts "$beat" next 100 600
 	# An attempt given back.
 	acquire next 1 1000 100 60000 1
-	script_run release 'redlock-run/2 token=next try=1 ' next 0 0 1 '' ''
+	yield next 1
 	lasts "$lock" 100 600
 	release next '' 0 1
 	# A turn.
@@ -886,7 +903,7 @@ commands() {
 @test "release reports the lock's state even if the queue is corrupt" {
 	acquire me 1 1000 0 0 1
 	redis set "$queue" foreign
-	[ "$(script_run release 'redlock-run/2 token=me try=1 ' me 0 0 1 '' '' | first)" = 1 ]
+	[ "$(yield me 1 | first)" = 1 ]
 	redis del "$queue"
 	acquire me 2 1000 0 0 1
 	redis set "$queue" foreign

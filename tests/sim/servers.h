@@ -143,7 +143,7 @@ struct request {
 	int slot;    /* 0: any */
 	int64_t at_ms;
 	char id[OWNER_ID];
-	char args[10][64]; /* those behind the token */
+	char args[12][64]; /* those behind the token */
 };
 
 /* The value that reply_int() and the others read. */
@@ -741,11 +741,11 @@ execute(struct made_up *m, const struct request *r)
 	case REQUEST_NONE:
 		if (r->args[1][0] == '1')
 			m->us.ticket_us = 0;
-		if (!ours && m->ended && r->args[3][0] != '\0')
+		if (!ours && m->ended && r->args[4][0] != '\0')
 			return granted(m, r->kind, 0, false);
 		if (!ours)
 			break;
-		m->ended = r->args[3][0] != '\0';
+		m->ended = r->args[4][0] != '\0';
 		execute_release(r, key);
 		return granted(m, r->kind, 0, false);
 	}
@@ -1362,9 +1362,9 @@ trace_send(const struct request *r, const char *const args[])
 	case REQUEST_WAIT:
 	case REQUEST_REPLICAS:
 		trace_request(
-		    "%s %s cooldown=%s leave=%s only=%s end=%s details=%s%s",
+		    "%s %s cooldown=%s leave=%s only=%s end=%s%s%s details=%s%s",
 		    head, labels[r->label], args[0], args[1], args[2], args[3],
-		    args[4], r->starts ? " starts" : "");
+		    args[4], args[7], args[9], r->starts ? " starts" : "");
 		break;
 	}
 }
@@ -1465,10 +1465,7 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	    strcmp(part, "renew") == 0 || leaves ? REQUEST_RENEW :
 	    strcmp(part, "ran") == 0             ? REQUEST_RAN :
 						   REQUEST_RELEASE;
-	bool skips =
-	    kind == REQUEST_RELEASE && strstr(argv[10], " skipped=") != NULL;
-	bool starts = kind == REQUEST_RELEASE && argc == 16 &&
-	    strstr(argv[10], " ended=") != NULL && argv[14][0] == '\0';
+	bool starts = kind == REQUEST_RELEASE && argv[13][0] == '1';
 
 	if (!may_send(m, tag, kind))
 		return -1;
@@ -1482,10 +1479,9 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	CHECK(script == &script_lock);
 	CHECK(argc ==
 	    8 +
-		(kind == REQUEST_ACQUIRE      ? 10 :
-			kind == REQUEST_RENEW ? 3 + leaves :
-			kind == REQUEST_RAN   ? 1 :
-						7 + (skips || starts)));
+		(kind == REQUEST_RENEW      ? 3 + leaves :
+			kind == REQUEST_RAN ? 1 :
+					      12));
 	*r = (struct request){ .server = n->address.at[0].port,
 		.connection = m->connection,
 		.tag = tag,
@@ -1629,7 +1625,11 @@ acquire(void)
 static enum lock_release_result
 released(int64_t cooldown_ms)
 {
-	return locks_release(&world.locks, cooldown_ms, " ended=exited");
+	const struct record end = { .ran_ms = world.now_ms - START,
+		.ending = ENDED_EXITED,
+		.signal = -1 };
+
+	return locks_release(&world.locks, cooldown_ms, &end);
 }
 
 static int64_t

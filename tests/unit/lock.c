@@ -890,8 +890,10 @@ history(void)
 	SAME_INT(released(0), RELEASE_DONE);
 	SAME_TEXT(nth(0, 0)->args[6], " waited=0");
 	SAME_TEXT(nth(0, 1)->args[3], "");
-	SAME_TEXT(nth(0, 2)->args[3], " waited=7 ended=exited");
-	SAME_TEXT(nth(0, 2)->args[4], "pid=0 host= user= command=");
+	SAME_TEXT(nth(0, 2)->args[3], " waited=7");
+	SAME_TEXT(nth(0, 2)->args[4], " ran=400 ended=exited status=0");
+	SAME_TEXT(nth(0, 2)->args[5], "400");
+	SAME_TEXT(nth(0, 2)->args[9], "pid=0 host= user= command=");
 	lock_close(&world.lock);
 
 	/* A candidate may lose; a holder is known when it leaves a queue. */
@@ -905,11 +907,13 @@ history(void)
 		CHECK(nth(i, 1)->leaves);
 		SAME_TEXT(nth(i, 1)->args[2], " waited=5");
 		SAME_TEXT(nth(i, 2)->args[2], "");
-		SAME_TEXT(nth(i, 3)->args[3], " waited=5 ended=exited");
+		SAME_TEXT(nth(i, 3)->args[3], " waited=5");
+		SAME_TEXT(nth(i, 3)->args[4], " ran=400 ended=exited status=0");
 		CHECK(!nth(i, 3)->starts);
 	}
 	SAME_INT(nth(2, 1)->label, LEAVE);
 	SAME_TEXT(nth(2, 1)->args[3], "");
+	SAME_TEXT(nth(2, 1)->args[4], "");
 	lock_close(&world.lock);
 
 	/* A vote comes so late that no renewal has carried the start there. */
@@ -930,7 +934,9 @@ history(void)
 	SAME_INT(now(), 500);
 	SAME_INT(count(2, RELEASE), 0);
 	SAME_TEXT(nth(2, first(2, TELL))->args[1], "0");
-	SAME_TEXT(nth(2, first(2, TELL))->args[3], " waited=0 ended=exited");
+	SAME_TEXT(nth(2, first(2, TELL))->args[3], " waited=0");
+	SAME_TEXT(
+	    nth(2, first(2, TELL))->args[4], " ran=500 ended=exited status=0");
 	lock_close(&world.lock);
 
 	/* The release of a refused run carries the reason and the holder. */
@@ -938,12 +944,14 @@ history(void)
 	plan((const char *const[]){ "no+5", "no+5", "yes+7" });
 	SAME_INT(acquire(), LOCK_BUSY);
 	for (int i = 0; i < 2; i++) {
-		SAME_TEXT(nth(i, 1)->args[3], " waited=5 skipped=busy");
-		SAME_TEXT(nth(i, 1)->args[4], "pid=0 host= user= command=");
-		CHECK(strncmp(nth(i, 1)->args[7], "redlock-run/2 token=", 20) ==
+		SAME_TEXT(nth(i, 1)->args[3], " waited=5");
+		SAME_TEXT(nth(i, 1)->args[7], " skipped=busy");
+		SAME_TEXT(nth(i, 1)->args[9], "pid=0 host= user= command=");
+		CHECK(strncmp(nth(i, 1)->args[8], "redlock-run/2 token=", 20) ==
 		    0);
 	}
 	SAME_TEXT(nth(2, 1)->args[3], "");
+	SAME_TEXT(nth(2, 1)->args[7], "");
 	lock_close(&world.lock);
 
 	/* One that does not wait hears of it from one server alone. */
@@ -951,14 +959,16 @@ history(void)
 	world.servers[0].plan = "no+5";
 	SAME_INT(acquire(), LOCK_BUSY);
 	SAME_TEXT(sent(0), "acquire@0/1");
+	SAME_TEXT(nth(0, 0)->args[10], " skipped=busy");
+	SAME_TEXT(nth(0, 0)->args[11], " skipped=mode");
 	lock_close(&world.lock);
 
 	/* An acquire that may have recorded a start is undone. */
 	begin(1, 1000, 100);
 	world.servers[0].plan = "silent";
 	SAME_INT(acquire(), LOCK_UNREACHABLE);
-	SAME_TEXT(nth(0, 1)->args[3], "");
 	SAME_TEXT(nth(0, 1)->args[4], "");
+	SAME_TEXT(nth(0, 1)->args[9], "");
 	lock_close(&world.lock);
 }
 

@@ -3,8 +3,9 @@
 -- queue); 1 if this is the only server (with several a vote does not leave the
 -- queue); the start of the run for the history, if this lock starts it; a nonce,
 -- if we could take a grant with the wake; 1 if the run already holds the lock on
--- other servers; and --once-per in ms (0: none), which refuses the run if a
--- successful one began less than that ago.
+-- other servers; --once-per in ms (0: none), which refuses the run if a
+-- successful one began less than that ago; and the reason for the history if a
+-- refusal skips the run, or "": of a busy lock, and of one in another mode.
 -- It may be repeated.
 local details, ttl, ticket, heartbeat = ARGV[6], ARGV[7], tonumber(ARGV[9]), tonumber(ARGV[10])
 local only, start, heals = ARGV[11] == '1', ARGV[12], ARGV[14] == '1'
@@ -196,11 +197,9 @@ local function used_otherwise()
 	end
 end
 
--- A run that asks a single server once sends nothing after the refusal, so the
--- refusal records the skip.  Other runs record it when they leave the queue.
 local function skipped(reply, why)
-	if only and heartbeat == 0 and not heals then
-		record_skip(id, details, start .. ' skipped=' .. why, reply[VALUE])
+	if why ~= '' then
+		record_skip(id, details, start .. why, reply[VALUE])
 	end
 	return reply
 end
@@ -214,7 +213,7 @@ if not mine and not heals then
 	local its, shares = used_otherwise()
 	if its then
 		pcall(cut_lock)
-		return skipped(refused_for(USED_OTHERWISE, its, shares), 'mode')
+		return skipped(refused_for(USED_OTHERWISE, its, shares), ARGV[17])
 	end
 end
 local over = mine and try_of(mine) > try_of(id)
@@ -288,7 +287,7 @@ if refused then
 	reply[PLACE], reply[REASON] = place, BUSY
 	reply[LAST_RAN] = newcomer and select(3, last_success()) or nil
 	pass_on_left()
-	reply = over and reply or skipped(reply, 'busy')
+	reply = over and reply or skipped(reply, ARGV[16])
 	local writer = heartbeat == 0 and first and shared and value == SHARED and beat_of(first)
 	if writer then
 		reply[VALUE], reply[REASON] = value_of(writer.id, writer.details), BEHIND_WRITER

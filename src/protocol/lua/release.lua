@@ -1,16 +1,18 @@
 -- release.  Arguments: the cooldown in ms, or 0; 1 to leave the queue; 1 if this
--- is the only server; the end of the run for the history, or the reason why it was
--- skipped, or ""; the rest of the value; our fence; our proposal for the next
--- fence in us; and the holder's value if the run was skipped, or "" if the start
--- is to be recorded with the end.
+-- is the only server; for the history, as record.h has them: how long the run waited,
+-- its end or "", how long it ran in ms if it succeeded or "", 1 if its start is not
+-- recorded yet, the reason why it was skipped or "", and then the holder's value;
+-- the rest of the value; our fence; and our proposal for the next fence in us.
 -- Replies with a grant up to GRANTED, or a refusal.
 -- It may be sent twice, on two connections, and executed in any order: the second
 -- one finds the end in the history, records nothing, and replies like the first.
 -- In cooldown the value no longer begins with our id, so that a late renewal
 -- cannot prolong it.
 local cooldown, leaving, only = tonumber(ARGV[6]), ARGV[7] == '1', ARGV[8] == '1'
-local ending, details, our_fence, proposal = ARGV[9], ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
-local ended = ending:find(' ended=', 1, true)
+local waited, ending, success, starts = ARGV[9], ARGV[10], ARGV[11], ARGV[12] == '1'
+local skip, holder, details = ARGV[13], ARGV[14], ARGV[15]
+local our_fence, proposal = tonumber(ARGV[16]), tonumber(ARGV[17])
+local ended = ending ~= ''
 if ours and only and not leaving then
 	-- A waiter that gives back an attempt keeps its turn and asks again.
 	local ms = call('PTTL', lock)
@@ -38,7 +40,8 @@ end
 if ours and shared then
 	share_until_last()
 end
--- The acquire of an attempt that was given up may have recorded a start.
+-- The acquire of an attempt that was given up may have recorded a start.  That is
+-- rare; to send each start behind its grant would cost every run a third request.
 local function forget_start()
 	local runs = KEYS[2] .. 'runs'
 	for _, entry in ipairs(redis.pcall('XREVRANGE', runs, '+', '-', 'COUNT', 20)) do
@@ -70,20 +73,20 @@ local function known_end()
 	end
 end
 local known = ended and not ours and known_end()
-if ours and ended and (unconfirmed or ARGV[13] == '') then
-	record('start', mine, ending:match('^ waited=%d+') or '')
+if ours and ended and (unconfirmed or starts) then
+	record('start', mine, waited)
 end
 if ours and ended then
-	record('end', mine, ending)
-	record_success(mine, ending)
+	record('end', mine, waited .. ending)
+	record_success(mine, success)
 elseif ended then
 	if not known then
-		record('lost', value_of(id .. '0 ', details), ending)
+		record('lost', value_of(id .. '0 ', details), waited .. ending)
 	end
 elseif ours and only then
 	forget_start()
 end
-if ending ~= '' and not ended then
-	record_skip(id .. '0 ', details, ending, ARGV[13])
+if skip ~= '' then
+	record_skip(id .. '0 ', details, waited .. skip, holder)
 end
 return (ours or known == 'end') and {1} or loss()

@@ -101,22 +101,19 @@ local function ran_lately(ms)
 	return its and math.abs(now_us() / 1e3 - since_ms) < ms and its
 end
 
--- Records the run with the value `its` as the last success for --once-per, if it
--- ended with 0, with its start by the present clock.  Readers and holders of slots
--- may end in another order than they began.  A failure does not affect the lock.
-local function record_success(its, ending)
-	local ran_ms = ending:match(' ran=(%d+) ended=exited status=0$')
-	if not ran_ms then
+-- Records the run with the value `its` as the last success for --once-per, with its
+-- start by the present clock, unless ran_ms, how long it ran, is "".  Readers and
+-- holders of slots may end in another order than they began.  A failure does not
+-- affect the lock.
+local function record_success(its, ran_ms)
+	if ran_ms == '' then
 		return
 	end
-	local start_ms = math.floor(now_us() / 1e3) - ran_ms
-	if mode ~= 'exclusive' then
-		local _, last_ms = last_success()
-		if last_ms and last_ms > start_ms and last_ms <= now_us() / 1e3 then
-			return
-		end
+	local now_ms, _, last_ms = math.floor(now_us() / 1e3), last_success()
+	if mode ~= 'exclusive' and last_ms and last_ms > now_ms - ran_ms and last_ms <= now_ms then
+		return
 	end
-	local success = (its:match('^.- command=%S*') or its):gsub('since=%d+', string.format('since=%.0f', start_ms), 1)
+	local success = (its:match('^.- command=%S*') or its):gsub('since=%d+', string.format('since=%.0f', now_ms - ran_ms), 1)
 	redis.pcall('SET', KEYS[2] .. 'success', success .. ' ran=' .. ran_ms, 'PX', THIRTY_DAYS_MS)
 end
 
