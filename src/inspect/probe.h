@@ -69,7 +69,7 @@ void probe_tried(
  * commands, as words for ACL SETUSER; all of them if that cannot be found out.
  * Sends requests.  Returns rule.
  */
-char *probe_missing(
-    struct query *, int i, uint32_t commands, char rule[ACL_TEXT]);
+char *
+probe_missing(struct query *, int i, uint32_t commands, char rule[ACL_TEXT]);
 
 #endif

@@ -24,11 +24,11 @@ struct intent_votes {
 
 /* The release, and the end of the run for the history. */
 struct intent_ending {
-	bool again;                /* it ends only this attempt */
-	bool insists;              /* if it is not answered, it goes twice */
-	int64_t cooldown_end_ms;   /* keep the lock until then */
-	const struct record *end;  /* how the run ended; NULL: not yet */
-	enum skip_reason skip;     /* why the run was refused */
+	bool again;               /* it ends only this attempt */
+	bool insists;             /* if it is not answered, it goes twice */
+	int64_t cooldown_end_ms;  /* keep the lock until then */
+	const struct record *end; /* how the run ended; NULL: not yet */
+	enum skip_reason skip;    /* why the run was refused */
 };
 
 struct intent {

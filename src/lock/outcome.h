@@ -2,7 +2,6 @@
 #ifndef OUTCOME_H
 #define OUTCOME_H
 
-
 enum lock_outcome {
 	LOCK_UNDECIDED,
 	LOCK_HELD,

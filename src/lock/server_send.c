@@ -12,7 +12,6 @@
 #include "protocol/record.h"
 #include "scripts.h"
 
-
 /*
  * Sends a part of the script, with the arguments that all parts have and n
  * more.  Its reply counts only if it is still the last request.  The last

@@ -128,7 +128,8 @@ owner_details(const struct owner *o, char buf[OWNER_DETAILS])
 
 	/* All fields fit, with three bytes for each of theirs. */
 	_Static_assert(
-	    3 * (3 * OWNER_FIELD + OWNER_VERSION + OWNER_MESSAGE) + 192 < OWNER_DETAILS,
+	    3 * (3 * OWNER_FIELD + OWNER_VERSION + OWNER_MESSAGE) + 192 <
+		OWNER_DETAILS,
 	    "room for the fields");
 	n = put_field(buf, OWNER_DETAILS, n, "host", o->host);
 	n = put_field(buf, OWNER_DETAILS, n, "user", o->user);
@@ -375,8 +376,11 @@ owner_what(char buf[OWNER_WHAT], const struct owner *o)
 char *
 owner_pid(char buf[OWNER_PID], const struct owner *o)
 {
-	snprintf(buf, OWNER_PID, "%d", (int)o->pid);
-	return o->pid > 0 ? buf : strcpy(buf, "?");
+	if (o->pid > 0)
+		snprintf(buf, OWNER_PID, "%d", (int)o->pid);
+	else
+		snprintf(buf, OWNER_PID, "?");
+	return buf;
 }
 
 char *

@@ -69,9 +69,9 @@ take(void)
 static long long
 number(void)
 {
-	static const long long numbers[] = { 0, 1, 2, 3, -1, -2, 7, 10, 700,
-		64, 65, 60000, 86400000, INT32_MAX, INT32_MAX + 1LL,
-		INT32_MIN, INT32_MIN - 1LL, 1LL << 53, 8999999999999999LL,
+	static const long long numbers[] = { 0, 1, 2, 3, -1, -2, 7, 10, 700, 64,
+		65, 60000, 86400000, INT32_MAX, INT32_MAX + 1LL, INT32_MIN,
+		INT32_MIN - 1LL, 1LL << 53, 8999999999999999LL,
 		9000000000000000LL, INT64_MAX, INT64_MAX - 1, INT64_MIN,
 		INT64_MIN + 1 };
 	const uint8_t n = take();

@@ -417,7 +417,7 @@ nagios() {
 	history --json
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
-	json 'len(d) == 1 and len(d[0]) == 16 and d[0]["broken_by"] is None'
+	json 'len(d) == 1 and len(d[0]) == 17 and d[0]["broken_by"] is None'
 	json "d[0]['name'] == 'a' and d[0]['host'] == '$(uname -n)'"
 	json "d[0]['user'] == '$(id -un)' and d[0]['command'] == 'sh'"
 	json "'%s %d' % (d[0]['token'], d[0]['pid']) == '$(cat run)'"
@@ -608,7 +608,7 @@ holder_token() {
 	json 'all(r["ran_ms"] is None and r["status"] is None and r["signal"] is None for r in d[:4])'
 	json "all(r['held_by']['token'] == '$token' and r['held_by']['message'] == 'for the audit' for r in d[:4])"
 	json "all((r['host'], r['user']) == ('$(uname -n)', '$(id -un)') for r in d)"
-	json 'd[4]["held_by"] is None and d[3]["held_by"].keys() == {"token", "host", "pid", "user", "command", "message"}'
+	json 'd[4]["held_by"] is None and d[3]["held_by"].keys() == {"token", "host", "pid", "user", "command", "message", "version"}'
 	history -v --all -k a
 	[ "$(grep -c '^  token ' <<<"$output")" = 5 ]
 	let_go

@@ -238,8 +238,8 @@ unknown_ends(void)
 		add(0, "start", " waited=1");
 		runs_judge(&runs, 1, 1, 0);
 		SAME_INT(runs.n, 1);
-		SAME_INT(runs.run[0].ending,
-		    i < 2 ? ENDED_UNKNOWN : ENDED_OTHER);
+		SAME_INT(
+		    runs.run[0].ending, i < 2 ? ENDED_UNKNOWN : ENDED_OTHER);
 		CHECK(runs_has_failed(&runs.run[0]) ==
 		    (strstr(ends[i], " status=") != NULL));
 		runs_release(&runs);
