@@ -46,7 +46,8 @@ for_each_kind() {
 	    "xnew 1 lane=7 redlock-run/9 token=$stranger try=1 pid=1 host=h" '?'; do
 		redis_reset
 		rm -f order tokens
-		"$1" "$text" || { echo "with '$text'"; return 1; }
+		echo "with '$text':"
+		"$1" "$text" # not in a condition, where errexit is off
 	done
 }
 
