@@ -331,7 +331,7 @@ DATA = $(DESTDIR)$(PREFIX)/share
 DOC = $(DATA)/doc/redlock-run
 # Documents name the files of this installation.
 adapt = sed -e 's,/etc/redlock-run,$(SYSCONFDIR)/redlock-run,g' \
-	-e 's,/usr/local/bin/redlock-run,$(PREFIX)/bin/redlock-run,g'
+	-e 's,/usr/bin/redlock-run,$(PREFIX)/bin/redlock-run,g'
 install: all
 	install -D $(PROGRAM) '$(BIN)/redlock-run'
 	test ! -e $(MODULE) || install -D -m 644 $(MODULE) '$(MODULES)/$(MODULE)'
