@@ -64,7 +64,7 @@ const struct right rights[RIGHTS] = {
 	{ "xrevrange", { "XREVRANGE", "KEY", "+", "-", "COUNT", "1" },
 	    no_history, true },
 	{ "xdel", { "XDEL", "KEY", "?" }, no_xdel, false },
-	{ "wait", { "WAIT", "?", "?" }, no_replicas, false },
+	[RIGHT_WAIT] = { "wait", { "WAIT", "?", "?" }, no_replicas, false },
 };
 
 /*

@@ -30,7 +30,10 @@ struct right {
 	bool asks; /* --status, --history and --metrics need it */
 };
 
-enum { RIGHT_EVAL = 0 }; /* others may be tried by a script */
+enum {
+	RIGHT_EVAL = 0, /* others may be tried by a script */
+	RIGHT_WAIT = RIGHTS - 1
+};
 
 /* A set of commands is a number with their bits. */
 extern const struct right rights[RIGHTS];

@@ -21,6 +21,8 @@
 #include "redis/error.h"
 #include "run/report.h"
 
+#define QUESTION_MS 1000 /* what a user lacks */
+
 #define CHECK_TEXT 1024
 
 static const char stood_still[] =
@@ -310,10 +312,16 @@ advise_check(const struct options *opt, char text[CHECK_TEXT])
 	return text;
 }
 
-/* Reports what the user of the first server that denies something lacks. */
+/*
+ * Reports what the user of the first server that denies something lacks.  The
+ * question takes a second at most, because signals wait for its end.
+ */
 static void
 report_denied(const struct options *opt, const struct lock *l, const char *why)
 {
+	const uint32_t needed = acl_needed(RIGHTS_ALL) |
+	    (opt->replicas > 0 ? RIGHT_BIT(RIGHT_WAIT) : 0);
+	struct options asking = *opt;
 	char rule[ACL_TEXT], its[LOCK_WHY];
 	const char *user;
 	struct query q;
@@ -323,8 +331,10 @@ report_denied(const struct options *opt, const struct lock *l, const char *why)
 	    !error_denies(lock_server_why(l, i, its)))
 		i++;
 	user = opt->servers.address[i].user;
-	query_init(&q, opt);
-	probe_missing(&q, i, acl_needed(RIGHTS_ALL), rule);
+	if (asking.settings.node_timeout_ms > QUESTION_MS)
+		asking.settings.node_timeout_ms = QUESTION_MS;
+	query_init(&q, &asking);
+	probe_missing(&q, i, needed, rule);
 	query_release(&q);
 	warn("%s: not run: %s; allow it with: ACL SETUSER %s %s", lock_name(l),
 	    why, user[0] != '\0' ? user : "default", rule);
