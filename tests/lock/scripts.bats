@@ -1202,3 +1202,19 @@ gets() { [ "$(limit=64 slot=0 acquire "$1" 1 | field granted slot)" = "1 $2" ]; 
 	done <"$top/tests/versions/vectors"
 	((n >= 6))
 }
+
+@test "a success is not replaced by a run that began before it" {
+	local mode success='{redlock:a}:~success'
+	for mode in 1 0 2; do
+		redis flushall
+		limit=$mode acquire me 1
+		limit=$mode release me '' 0 1 ' waited=0 ran=4000 ended=exited status=0'
+		[[ $(redis get "$success") == *'token=me '*' ran=4000' ]]
+		limit=$mode acquire you 1
+		limit=$mode release you '' 0 1 ' waited=0 ran=9000 ended=exited status=0'
+		[[ $(redis get "$success") == *'token=me '*' ran=4000' ]]
+		limit=$mode acquire you 2
+		limit=$mode release you '' 0 1 ' waited=0 ran=0 ended=exited status=0'
+		[[ $(redis get "$success") == *'token=you '*' ran=0' ]]
+	done
+}
