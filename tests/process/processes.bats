@@ -693,7 +693,7 @@ unwaited() {
 	local start
 	unwaited 1000000 sh -c 'sleep 0.3; (sleep 0.7; echo late) & exit 3'
 	ends_with 71
-	[[ $(<"$err") == "redlock-run: a: cannot find out how env ended: "* ]]
+	[[ $(<"$err") == "redlock-run: a: cannot find out how 'env' ended: "* ]]
 	lines 1
 	free
 	# redlock-run tries for half a second.

@@ -468,11 +468,11 @@ prolonged_at() {
 		    '~redlock:*' +get
 	done
 	run -77 --separate-stderr redlock -k a -- true
-	rights=${stderr#*user needs }
+	rights=${stderr#*ACL SETUSER default }
 	echo "$rights"
 	for i in 1 2 3; do
 		# shellcheck disable=SC2086
-		redis_at "s$i" acl setuser default reset on nopass $rights
+		redis_at "s$i" acl setuser default $rights
 	done
 	eventually redlock -k a -t 1s --restart-grace 1s -- true
 	eventually servers_only_fences 1 2 3
