@@ -16,8 +16,8 @@ struct loop_watch {
 	short events; /* for poll(2) */
 	void (*ready_cb)(void *arg, short revents);
 	/*
-	 * NULL, or called before each poll(2) while events has POLLOUT.  May
-	 * change events, but neither add nor remove a watch.
+	 * NULL, or called before each poll(2) while events has POLLOUT.  It
+	 * may change events.  It must not add or remove a watch.
 	 */
 	void (*flush_cb)(void *arg);
 	void *arg;

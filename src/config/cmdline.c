@@ -270,8 +270,8 @@ is_query_option(const char *word)
 }
 
 /*
- * Reports a command line without -k.  Options end at the first word that is none,
- * so the words behind it show what was meant.
+ * Reports a command line without -k.  Options end at the first word that is no
+ * option.  The words behind that one suggest which option the user meant.
  */
 static _Noreturn void
 refuse_nameless(char *const *command)

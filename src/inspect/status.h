@@ -37,8 +37,8 @@ struct server_view {
 	bool shared;
 	struct holder *holders;
 	size_t nholders;
-	struct owner
-	    *waiters; /* the first in the queue; since: when each joined */
+	/* The first in the queue; since: when each joined. */
+	struct owner *waiters;
 	size_t nwaiters;
 	int waiting;    /* the length of the queue */
 	int64_t now_us; /* its wall clock */
@@ -50,8 +50,8 @@ struct lock_info {
 	const char *name;          /* owned by the query */
 	int slots;                 /* the highest number in use, at most */
 	struct server_view *views; /* one for each server */
-	const struct server_view
-	    *sample; /* the view of one server of the majority, or NULL */
+	/* The view of one server of the majority, or NULL. */
+	const struct server_view *sample;
 	struct holder *holders; /* point into the views */
 	size_t nholders;
 	enum state state;

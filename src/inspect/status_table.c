@@ -103,7 +103,7 @@ show_waiters(FILE *out, const struct lock_info *l)
 		    (size_t)v->waiting - v->nwaiters);
 }
 
-/* Prints the token of a run, who it is, and its version. */
+/* Prints the token of a run, its owner and its version. */
 static void
 show_token(FILE *out, const struct owner *o)
 {

@@ -67,7 +67,7 @@ lock_broken_by(const struct lock *l)
 	return broken > l->intent.nservers - l->intent.quorum ? by : NULL;
 }
 
-/* Returns what is missing although the server has granted the lock, or "". */
+/* Returns why the grant of a server does not count, or "" if it counts. */
 static const char *
 missing(const struct lock *l, const struct server *s, bool ending)
 {

@@ -21,7 +21,7 @@ server_key_won(struct server *s, int64_t sent_ms, int64_t fence, int slot)
 	s->view.reason = REASON_BUSY; /* drops an earlier reason */
 }
 
-/* Whoever passed the lock on has recorded the end of its run, not our start. */
+/* The release that granted the lock recorded the end of its run, not our start. */
 void
 server_key_passed_on(struct server *s, const struct grant *g)
 {

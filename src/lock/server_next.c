@@ -18,7 +18,7 @@
 #define FOREIGN_MAX_MS  250
 #define WAIT_RETRY_MS   500 /* from an error to the next request of a waiter */
 
-/* Returns the kind of request that the lease requires now. */
+/* Returns the kind of request that the intent requires now. */
 static enum request_kind
 wanted_kind(const struct server *s, int64_t now)
 {
@@ -48,8 +48,8 @@ wanted_kind(const struct server *s, int64_t now)
 		    REQUEST_NONE;
 	case PHASE_HOLD:
 		/*
-		 * Another address has the key there.  A renewal neither creates
-		 * nor replaces it.
+		 * Another address has the key there.  A renewal cannot create
+		 * or replace a key.
 		 */
 		if (s->key.state == KEY_OURS || s->first != NULL)
 			return REQUEST_RENEW;

@@ -1,6 +1,6 @@
 /*
- * The next request to a server, and when it is due.  Nothing else writes the
- * pace, so that why a request goes out now has its answer here.
+ * The next request to a server, and when it is due.  Only this file writes the
+ * pace: it has the reason for each request that is sent.
  */
 #ifndef SERVER_NEXT_H
 #define SERVER_NEXT_H

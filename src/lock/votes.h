@@ -26,8 +26,7 @@ struct tally {
 	int64_t fence;  /* the largest fence among the grants */
 	int replicated; /* fenced grants that enough replicas have */
 	int free_slot;  /* another slot that refusals name as free; 0: none */
-	const struct server
-	    *lone_slot; /* the only one that names it, or NULL */
+	const struct server *lone_slot; /* that alone names it, or NULL */
 	bool contested;
 	bool cancelled;
 	bool same_server; /* two addresses name one server */

@@ -36,8 +36,8 @@ struct tree_shared {
 	pid_t guard;
 	struct sessions others;    /* of COMMAND's processes; we write it */
 	_Atomic unsigned int turn; /* the guard's last snapshot */
-	struct tree_snapshot
-	    snapshots[TREE_SNAPSHOTS]; /* the guard writes them */
+	/* Written by the guard. */
+	struct tree_snapshot snapshots[TREE_SNAPSHOTS];
 };
 
 struct tree {

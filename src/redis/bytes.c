@@ -1,4 +1,4 @@
-/* The bytes may be a password, so what is dropped or freed is overwritten. */
+/* Dropped and freed bytes are overwritten, because they may be a password. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

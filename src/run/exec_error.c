@@ -70,7 +70,7 @@ read_interpreter(const char *file, char text[INTERPRETER])
 	return text;
 }
 
-/* Writes what is wrong with the command. */
+/* Writes the reason why the command cannot be executed. */
 static void
 explain(const char *command, int error, char reason[REASON])
 {

@@ -160,7 +160,7 @@ password() {
 	[ "$(redlock -k a --tt 90s --ttl 7s -- sh -c "$(cli pttl redlock:a)")" -le 7000 ]
 }
 
-@test "a word that begins the command too early is named, with what was meant" {
+@test "a message names the word that begins the command too early, and suggests an option" {
 	usage_error "'./backup.sh' begins the command, so the -k behind it is not an option of redlock-run; put -k first" \
 	    ./backup.sh -k nightly
 	usage_error "'sleep' begins the command" -w 1m sleep 1 --key=nightly

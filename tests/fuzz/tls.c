@@ -1,8 +1,8 @@
 /*
- * Any bytes for the TLS module, before, during and after a handshake with a
- * server in this process, whose own bytes come in pieces or changed.  What is
- * decrypted is always the beginning of what the server encrypted, and the reason
- * of a failure is a text.
+ * Gives the TLS module any bytes before, during and after a handshake with a
+ * server in this process.  The server's own bytes arrive in pieces, or changed.
+ * The module must return the beginning of the text that the server encrypted, and
+ * a failure must have a reason.
  */
 #include <stdbool.h>
 #include <stdint.h>
