@@ -109,8 +109,8 @@ escape_text(char *dst, size_t size, const char *src, size_t len)
 		n = 1;
 		if (used + 4 >= size)
 			break;
-		snprintf(
-		    dst + used, size - used, "\\x%02x", (unsigned char)*src);
+		snprintf(dst + used, size - used, "\\x%02x",
+		    (unsigned char)*src);
 		used += 4;
 	}
 	dst[used] = '\0';

@@ -62,8 +62,8 @@ write_now(const char *text)
 	 * would surprise the processes that share it.  If that fails, as after
 	 * su(1), poll(2) has to do.
 	 */
-	fd = open(
-	    "/proc/self/fd/2", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	fd = open("/proc/self/fd/2",
+	    O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 	if (fd != -1) {
 		n = write(fd, text, len);
 		close(fd);

@@ -93,8 +93,8 @@ screen_init(struct screen *s, struct loop *loop)
 	 * Opens standard output once more, because O_NONBLOCK on it would
 	 * surprise the processes that share it.
 	 */
-	s->fd = open(
-	    "/proc/self/fd/1", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	s->fd = open("/proc/self/fd/1",
+	    O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 	if (s->fd == -1)
 		s->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (s->fd == -1 || atexit(exit_cb) != 0)

@@ -37,8 +37,8 @@ terminal_width(void)
 }
 
 void
-table_init(
-    struct table *t, bool colours, int columns, const char *const titles[])
+table_init(struct table *t, bool colours, int columns,
+    const char *const titles[])
 {
 	memset(t, 0, sizeof(*t));
 	t->columns = columns;
@@ -98,8 +98,8 @@ table_cell(struct table *t, size_t row, int column, const char *fmt, ...)
 }
 
 void
-table_text(
-    struct table *t, size_t row, int column, const char *text, size_t len)
+table_text(struct table *t, size_t row, int column, const char *text,
+    size_t len)
 {
 	char safe[TABLE_CELL];
 

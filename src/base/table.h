@@ -33,8 +33,8 @@ struct table {
 bool table_wants_colours(void);
 
 /* Prepares a table with these titles and no rows. table_release() frees it. */
-void table_init(
-    struct table *, bool colours, int columns, const char *const titles[]);
+void table_init(struct table *, bool colours, int columns,
+    const char *const titles[]);
 void table_release(struct table *);
 
 /* Adds an empty row and returns its number.  Exits if memory is short. */
@@ -45,8 +45,8 @@ size_t table_row(struct table *);
  */
 void table_cell(struct table *, size_t row, int column, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
-void table_text(
-    struct table *, size_t row, int column, const char *text, size_t len);
+void table_text(struct table *, size_t row, int column, const char *text,
+    size_t len);
 
 void table_style(struct table *, size_t row, int column, enum style);
 

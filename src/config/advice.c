@@ -21,8 +21,8 @@ from_sentinel(const char *error, const char *wrong)
 }
 
 char *
-advice_password(
-    char buf[ADVICE_PASSWORD], const char *config_path, const char *error)
+advice_password(char buf[ADVICE_PASSWORD], const char *config_path,
+    const char *error)
 {
 	static const char requires[] = "requires a password";
 	const char *required = strstr(error, requires);
@@ -61,8 +61,8 @@ static const struct {
 };
 
 char *
-advice_option(
-    char buf[ADVICE_OPTION], const char *word, size_t len, bool *ambiguous)
+advice_option(char buf[ADVICE_OPTION], const char *word, size_t len,
+    bool *ambiguous)
 {
 	const char *all[OPTIONS_MAX], *begun[OPTIONS_MAX], *nearest;
 	char joined[ADVICE_OPTION - 32];

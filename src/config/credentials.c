@@ -23,8 +23,8 @@ struct source {
 };
 
 void
-credentials_find(
-    const struct settings *s, struct setting *file, struct setting *word)
+credentials_find(const struct settings *s, struct setting *file,
+    struct setting *word)
 {
 	*file = settings_above_file(s, SETTING_PASSWORD_FILE);
 	*word = settings_above_file(s, SETTING_PASSWORD);
@@ -229,8 +229,8 @@ fill_server(struct servers *servers, const struct settings *s,
 
 /* Gives the Sentinels of a URL the password that is meant for them. */
 static void
-fill_sentinels(
-    struct servers *servers, const struct settings *s, struct address *a)
+fill_sentinels(struct servers *servers, const struct settings *s,
+    struct address *a)
 {
 	struct source src = { .from =
 				  settings_find(s, SETTING_SENTINEL_PASSWORD) };

@@ -15,7 +15,7 @@ void credentials_fill(struct servers *, const struct settings *);
  * Finds the password for URLs without one: in *file or, if that is not given,
  * in *word.  Exits if the configuration file has both.
  */
-void credentials_find(
-    const struct settings *, struct setting *file, struct setting *word);
+void credentials_find(const struct settings *, struct setting *file,
+    struct setting *word);
 
 #endif

@@ -68,8 +68,8 @@ read_all(int fd, char *text, size_t size)
  * may be.
  */
 static int
-open_file(
-    enum file_kind kind, const char *name, const char *path, struct stat *st)
+open_file(enum file_kind kind, const char *name, const char *path,
+    struct stat *st)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), error = errno;
 	const char *wrong;

@@ -54,8 +54,8 @@ print_lines(FILE *out, int used, const char *text)
 	}
 	for (; *text != '\0'; text += len + (text[len] == '\n')) {
 		len = strcspn(text, "\n");
-		fprintf(
-		    out, "%*s%.*s\n", TEXT_COLUMN - used, "", (int)len, text);
+		fprintf(out, "%*s%.*s\n", TEXT_COLUMN - used, "", (int)len,
+		    text);
 		used = 0;
 	}
 }

@@ -84,8 +84,8 @@ names_add(struct names *names, const char *name)
 	check_name(name);
 	if (names->n == LOCKS_MAX)
 		die_usage("-k: more than %d locks", LOCKS_MAX);
-	names->name = xreallocarray(
-	    names->name, (size_t)names->n + 1, sizeof(*names->name));
+	names->name = xreallocarray(names->name, (size_t)names->n + 1,
+	    sizeof(*names->name));
 	for (; i > 0 && strcmp(names->name[i - 1], name) >= 0; i--) {
 		if (strcmp(names->name[i - 1], name) == 0)
 			die_usage("-k: '%s' is named twice", quotable(name));

@@ -44,10 +44,10 @@ static int64_t
 read_duration(const struct option_row *o, const char *value, int64_t least_ms)
 {
 	char name[32];
+	const struct setting given = { .name = name, .value = value };
 
 	snprintf(name, sizeof(name), "--%s", o->name);
-	return setting_duration(
-	    (struct setting){ .name = name, .value = value }, 0, least_ms);
+	return setting_duration(given, 0, least_ms);
 }
 
 static void
@@ -113,8 +113,8 @@ set_nonblock(struct options *opt, const struct option_row *o, char *value)
 }
 
 static int
-read_number(
-    const char *option, const char *what, const char *text, int least, int most)
+read_number(const char *option, const char *what, const char *text, int least,
+    int most)
 {
 	int64_t n;
 
@@ -180,8 +180,8 @@ set_on_loss(struct options *opt, const struct option_row *o, char *value)
 	(void)o;
 	opt->warn_on_loss = strcmp(value, "warn") == 0;
 	if (!opt->warn_on_loss && strcmp(value, "stop") != 0)
-		die_usage(
-		    "--on-loss: '%s' is not 'stop' or 'warn'", quotable(value));
+		die_usage("--on-loss: '%s' is not 'stop' or 'warn'",
+		    quotable(value));
 }
 
 static void

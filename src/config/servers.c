@@ -153,8 +153,8 @@ fnv1a(uint64_t hash, const char *text)
 }
 
 void
-servers_fingerprint(
-    const struct servers *servers, const char *prefix, char site[SERVERS_SITE])
+servers_fingerprint(const struct servers *servers, const char *prefix,
+    char site[SERVERS_SITE])
 {
 	const uint64_t basis = UINT64_C(14695981039346656037);
 	uint64_t hash = 0;

@@ -43,8 +43,8 @@ const char *servers_note(struct servers *, const char *, ...) PRINTF_LIKE(2, 3);
  * Writes a fingerprint of servers and prefix, in hexadecimal.  The order of the
  * servers makes no difference.
  */
-void servers_fingerprint(
-    const struct servers *, const char *prefix, char site[SERVERS_SITE]);
+void servers_fingerprint(const struct servers *, const char *prefix,
+    char site[SERVERS_SITE]);
 
 void servers_release(struct servers *);
 

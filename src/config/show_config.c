@@ -41,8 +41,8 @@ add_setting(struct table *t, const struct settings *s, enum setting_key key,
 }
 
 static void
-add_duration(
-    struct table *t, const struct settings *s, enum setting_key key, int64_t ms)
+add_duration(struct table *t, const struct settings *s, enum setting_key key,
+    int64_t ms)
 {
 	char text[DURATION_TEXT];
 
@@ -72,8 +72,8 @@ add_servers(struct table *t, const struct servers *servers)
 
 	for (int i = 0; i < servers->n; i++)
 		add(t, setting_word(SETTING_REDIS),
-		    show_url(
-			text, &servers->address[i], servers->own_password[i]),
+		    show_url(text, &servers->address[i],
+			servers->own_password[i]),
 		    servers->is_default ? "default" : servers->origin[i]);
 }
 

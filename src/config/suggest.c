@@ -28,8 +28,8 @@ distance(const char *a, size_t a_len, const char *b, size_t b_len)
 	for (size_t i = 1; i <= a_len; i++)
 		for (size_t j = 1; j <= b_len; j++) {
 			d[i][j] = least(d[i - 1][j], d[i][j - 1]) + 1;
-			d[i][j] = least(
-			    d[i][j], d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+			d[i][j] = least(d[i][j],
+			    d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
 			    a[i - 2] == b[j - 1])
 				d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
@@ -39,8 +39,8 @@ distance(const char *a, size_t a_len, const char *b, size_t b_len)
 
 /* A typo changes at most one character in three. */
 const char *
-suggest_nearest(
-    const char *typed, size_t len, const char *const words[], size_t n)
+suggest_nearest(const char *typed, size_t len, const char *const words[],
+    size_t n)
 {
 	const char *nearest = NULL;
 	size_t word_len, apart, limit = (len + 2) / 3;

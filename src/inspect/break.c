@@ -56,8 +56,8 @@ holding(char buf[HOLDING], const struct server_view *o, const struct holder *h)
 		used += snprintf(buf + used, HOLDING - (size_t)used, " for %s",
 		    duration_format(owner_age_ms(&h->owner, o->now_us), text));
 	if (h->ttl_ms < 0)
-		snprintf(
-		    buf + used, HOLDING - (size_t)used, ", without expiry");
+		snprintf(buf + used, HOLDING - (size_t)used,
+		    ", without expiry");
 	else
 		snprintf(buf + used, HOLDING - (size_t)used, ", lease %s left",
 		    duration_format(h->ttl_ms, text));

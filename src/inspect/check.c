@@ -84,8 +84,8 @@ show_probe(struct table *t, size_t row, const struct probe *p)
 }
 
 static void
-show_table(
-    FILE *out, const struct probe *probes, const struct findings *found, int n)
+show_table(FILE *out, const struct probe *probes, const struct findings *found,
+    int n)
 {
 	static const char *const titles[COLUMNS] = { "SERVER", "VERDICT",
 		"VERSION", "ROLE", "UPTIME", "CLOCK", "RTT", "PERSISTENCE",
@@ -157,8 +157,8 @@ json_server(struct json *j, const struct probe *p, const struct findings *found)
 		const struct finding *it = &found->list[i];
 
 		json_object(j, NULL);
-		json_string(
-		    j, "level", it->level == LEVEL_NOTE ? "note" : "bad");
+		json_string(j, "level",
+		    it->level == LEVEL_NOTE ? "note" : "bad");
 		json_string(j, "text", it->text);
 		json_end(j);
 	}
@@ -167,8 +167,8 @@ json_server(struct json *j, const struct probe *p, const struct findings *found)
 }
 
 static void
-show_json(
-    FILE *out, const struct probe *probes, const struct findings *found, int n)
+show_json(FILE *out, const struct probe *probes, const struct findings *found,
+    int n)
 {
 	struct json j = { .out = out };
 

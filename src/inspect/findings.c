@@ -87,8 +87,8 @@ local(const struct address *a)
 }
 
 static void
-judge_failure(
-    struct findings *v, const struct probe *p, const struct options *opt)
+judge_failure(struct findings *v, const struct probe *p,
+    const struct options *opt)
 {
 	char password[ADVICE_PASSWORD];
 
@@ -147,8 +147,8 @@ judge_spare(struct findings *v, const struct probe *p, uint32_t denied)
 }
 
 static void
-judge_rights(
-    struct findings *v, const struct probe *p, const struct options *opt)
+judge_rights(struct findings *v, const struct probe *p,
+    const struct options *opt)
 {
 	char rule[ACL_TEXT], names[ACL_TEXT];
 	const char *keys = "";
@@ -222,8 +222,8 @@ judge_kind(struct findings *v, const struct probe *p)
 }
 
 static void
-judge_uptime(
-    struct findings *v, const struct probe *p, const struct options *opt)
+judge_uptime(struct findings *v, const struct probe *p,
+    const struct options *opt)
 {
 	char up[DURATION_TEXT], grace[DURATION_TEXT], left[DURATION_TEXT];
 	int64_t need_ms =
@@ -267,8 +267,8 @@ judge_memory(struct findings *v, const struct probe *p)
  * covers it.
  */
 static void
-judge_persistence(
-    struct findings *v, const struct probe *p, int n, const struct options *opt)
+judge_persistence(struct findings *v, const struct probe *p, int n,
+    const struct options *opt)
 {
 	if (n > 1 && opt->settings.grace_ms > 0)
 		return;
@@ -339,8 +339,8 @@ judge_clock(struct findings *v, const struct probe *all, int n, int i,
 }
 
 static void
-judge_speed(
-    struct findings *v, const struct probe *p, const struct options *opt)
+judge_speed(struct findings *v, const struct probe *p,
+    const struct options *opt)
 {
 	char rtt[DURATION_TEXT], timeout[DURATION_TEXT];
 
@@ -354,8 +354,8 @@ judge_speed(
 
 /* Judges whether the server accepts our commands. */
 static void
-judge_service(
-    struct findings *v, const struct probe *p, const struct options *opt)
+judge_service(struct findings *v, const struct probe *p,
+    const struct options *opt)
 {
 	const uint32_t unknown = p->unknown & ~RIGHT_BIT(RIGHT_EVAL);
 	char names[ACL_TEXT];

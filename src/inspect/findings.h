@@ -32,8 +32,8 @@ struct findings {
  * Fills an array of findings from an array of probes, both for n servers.
  * Exits with EXIT_OS if memory is short. findings_release() frees one.
  */
-void findings_judge(
-    struct findings *, const struct probe *, int n, const struct options *opt);
+void findings_judge(struct findings *, const struct probe *, int n,
+    const struct options *opt);
 void findings_release(struct findings *);
 
 /* Returns how a server persists data: "aof", "rdb", "none"; NULL: unknown. */

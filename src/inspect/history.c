@@ -58,8 +58,8 @@ read_skips(struct runs *runs, int server, const struct reply entries)
 		value = reply_string(&entries, e + 2, &value_len);
 		if (id != NULL && text != NULL && value != NULL) {
 			number_prefix(id, strlen(id), &at_ms);
-			runs_add_skip(
-			    runs, server, at_ms, text, len, value, value_len);
+			runs_add_skip(runs, server, at_ms, text, len, value,
+			    value_len);
 		}
 	}
 }

@@ -29,8 +29,8 @@ counts_as_skip(const struct past_run *run, const struct past_run *success)
  * failed, 2 skipped", or "".  Returns text.
  */
 static char *
-describe_rest(
-    const struct runs *runs, const struct past_run *success, char text[REST])
+describe_rest(const struct runs *runs, const struct past_run *success,
+    char text[REST])
 {
 	size_t end = success == NULL ? runs->n : (size_t)(success - runs->run);
 	int failed = 0, skipped = 0;

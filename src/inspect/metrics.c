@@ -216,8 +216,8 @@ print_servers(const struct metrics *m)
 		if (m->rtt_us[i] >= 0)
 			printf("redlock_server_round_trip_seconds"
 			       "{server=\"%s\"} %" PRId64 ".%06" PRId64 "\n",
-			    escape_label(
-				label, q->servers[i].conn.address.text),
+			    escape_label(label,
+				q->servers[i].conn.address.text),
 			    m->rtt_us[i] / 1000000, m->rtt_us[i] % 1000000);
 }
 
@@ -314,8 +314,8 @@ read_locks(struct metrics *m)
 		for (size_t i = 0; i < m->history.nlocks; i++) {
 			const struct lock_runs *l = &m->history.locks[i];
 
-			query_add_lock(
-			    q, NULL, l->name, strlen(l->name), l->slots);
+			query_add_lock(q, NULL, l->name, strlen(l->name),
+			    l->slots);
 		}
 		status_next(&m->status, QUERY_WINDOW);
 		add_rows(m);

@@ -277,8 +277,8 @@ try_rights(struct query *q, int i, struct probe *probes)
 	}
 	query_server_retry(&q->servers[i]);
 	q->arg = probes;
-	query_send(
-	    q, 2 * count_rights(probes[i].tries), send_right, right_replied);
+	query_send(q, 2 * count_rights(probes[i].tries), send_right,
+	    right_replied);
 	q->arg = arg;
 	probes[i].failure = q->servers[i].failure;
 	snprintf(q->servers[i].why, sizeof(why), "%s", why);

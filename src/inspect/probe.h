@@ -61,8 +61,8 @@ void probe_servers(struct probe *, struct query *);
 bool probe_read_info(struct probe *, const char *info);
 
 /* Records the reply to a trial of right i with a key that fits the pattern. */
-void probe_tried(
-    struct probe *, int i, int pattern, enum reply_kind, const char *error);
+void probe_tried(struct probe *, int i, int pattern, enum reply_kind,
+    const char *error);
 
 /*
  * Writes what the user of server i lacks of the key patterns and of these

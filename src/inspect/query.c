@@ -155,8 +155,8 @@ query_server_step(struct query_server *s)
 }
 
 void
-query_send(
-    struct query *q, size_t n, query_send_cb *send_cb, query_reply_cb *reply_cb)
+query_send(struct query *q, size_t n, query_send_cb *send_cb,
+    query_reply_cb *reply_cb)
 {
 	int64_t wake;
 	bool done;
@@ -199,8 +199,8 @@ query_add_lock(struct query *q, const struct query_server *from,
 
 	/* Doubles when the number of locks reaches a power of two. */
 	if ((q->nlocks & (q->nlocks - 1)) == 0)
-		q->locks = xreallocarray(
-		    q->locks, 2 * q->nlocks + 1, sizeof(*q->locks));
+		q->locks = xreallocarray(q->locks, 2 * q->nlocks + 1,
+		    sizeof(*q->locks));
 	to = &q->locks[q->nlocks++];
 	to->name = xstrndup(name, len);
 	to->slots = slots;

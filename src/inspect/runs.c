@@ -27,8 +27,8 @@ find_or_add(struct runs *runs, const struct owner *owner)
 		return run;
 	/* Doubles when the number of runs reaches a power of two. */
 	if ((runs->n & (runs->n - 1)) == 0)
-		runs->run = xreallocarray(
-		    runs->run, 2 * runs->n + 1, sizeof(*runs->run));
+		runs->run = xreallocarray(runs->run, 2 * runs->n + 1,
+		    sizeof(*runs->run));
 	run = &runs->run[runs->n++];
 	memset(run, 0, sizeof(*run));
 	run->owner = *owner;

@@ -44,8 +44,8 @@ add_master(struct scan *scan, const char *host, int port)
 		if (scan->masters[i].port == port &&
 		    strcmp(scan->masters[i].host, host) == 0)
 			return;
-	scan->masters = xreallocarray(
-	    scan->masters, (size_t)scan->nmasters + 1, sizeof(*scan->masters));
+	scan->masters = xreallocarray(scan->masters, (size_t)scan->nmasters + 1,
+	    sizeof(*scan->masters));
 	to = &scan->masters[scan->nmasters++];
 	to->port = port;
 	snprintf(to->host, sizeof(to->host), "%s", host);
@@ -183,8 +183,8 @@ scan_bounded(struct query_server *s, bool all)
 	else if (clock_now_ms() > q->scan_end_ms)
 		snprintf(why, sizeof(why),
 		    "its keys were not all listed within %s; name locks with -k",
-		    duration_format(
-			SCAN_TIMEOUTS * q->opt->settings.node_timeout_ms,
+		    duration_format(SCAN_TIMEOUTS *
+			    q->opt->settings.node_timeout_ms,
 			text));
 	else
 		return true;

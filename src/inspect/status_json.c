@@ -38,8 +38,8 @@ json_waiters(struct json *j, const struct server_view *v)
 
 /* The lease on a server is that of its longest-lasting holder. */
 static void
-json_vote(
-    struct json *j, const struct query_server *s, const struct server_view *o)
+json_vote(struct json *j, const struct query_server *s,
+    const struct server_view *o)
 {
 	int64_t ttl_ms = -1;
 
@@ -76,8 +76,8 @@ json_lock(struct json *j, const struct query *q, const struct lock_info *l)
 	json_string(j, "mode", mode_of(l));
 	json_number(j, "slots", slots, 1);
 	json_number(j, "ttl_ms", l->ttl_ms, 0);
-	json_number(
-	    j, "waiting", l->sample == NULL ? 0 : l->sample->waiting, 0);
+	json_number(j, "waiting", l->sample == NULL ? 0 : l->sample->waiting,
+	    0);
 	json_number(j, "fence", l->fence, 1);
 	json_array(j, "holders");
 	for (size_t i = 0; i < l->nholders; i++)

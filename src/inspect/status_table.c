@@ -156,8 +156,8 @@ status_table_begin(struct table *t, const struct options *opt)
 		"COMMAND", "HELD", "LEASE", "WAITING", "FENCE" };
 
 	/* FENCE is shown only with -v, so that the table fits 80 columns. */
-	table_init(
-	    t, table_wants_colours(), opt->verbose ? COLUMNS : FENCE, titles);
+	table_init(t, table_wants_colours(), opt->verbose ? COLUMNS : FENCE,
+	    titles);
 }
 
 void

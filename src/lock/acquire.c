@@ -236,8 +236,8 @@ begin_hold(struct lock *l, int64_t now)
 }
 
 enum lock_outcome
-acquire_apply(
-    struct lock *l, enum action action, const struct tally *t, int64_t now)
+acquire_apply(struct lock *l, enum action action, const struct tally *t,
+    int64_t now)
 {
 	switch (action) {
 	case AWAIT_REPLIES:

@@ -141,8 +141,8 @@ lock_counts_grant(const struct lock *l, const struct server *s)
  * it restarted.  A connection to the server that did shows that it did not.
  */
 static bool
-may_be_earlier(
-    const struct lock *l, const struct server *s, const struct server *other)
+may_be_earlier(const struct lock *l, const struct server *s,
+    const struct server *other)
 {
 	int64_t sent_ms = other->valid_ms - lease_valid_ms(l->intent.ttl_ms);
 

@@ -82,8 +82,8 @@ missing(const struct lock *l, const struct server *s, bool ending)
 
 /* Writes why the server refused. */
 static void
-explain_refusal(
-    const struct lock *l, const struct server *s, char text[COMPLAINT])
+explain_refusal(const struct lock *l, const struct server *s,
+    char text[COMPLAINT])
 {
 	const struct lock_state *v = &s->view;
 	char who[OWNER_WHO], ago[DURATION_TEXT];

@@ -99,8 +99,8 @@ propose_cb(void *arg)
 }
 
 int
-lock_init(
-    struct lock *l, struct resolver *resolver, const struct lock_config *config)
+lock_init(struct lock *l, struct resolver *resolver,
+    const struct lock_config *config)
 {
 	memset(l, 0, sizeof(*l));
 	l->intent.nservers = config->naddresses;
@@ -352,8 +352,8 @@ lock_cancel(struct lock *l)
 }
 
 void
-lock_begin_release(
-    struct lock *l, int64_t cooldown_ms, const struct record *end)
+lock_begin_release(struct lock *l, int64_t cooldown_ms,
+    const struct record *end)
 {
 	int64_t now = clock_now_ms();
 

@@ -130,8 +130,8 @@ int64_t lock_step(struct lock *);
  * quorum has replied, or after one node timeout; after two at most, if the lock
  * was held and the release goes twice.
  */
-void lock_begin_release(
-    struct lock *, int64_t cooldown_ms, const struct record *end);
+void lock_begin_release(struct lock *, int64_t cooldown_ms,
+    const struct record *end);
 int64_t lock_release_end_ms(const struct lock *);
 enum lock_release_result lock_release_result(const struct lock *);
 

@@ -123,8 +123,8 @@ acquire_next(struct locks *ls, const struct owner *owner)
 	enum lock_outcome outcome;
 	int64_t wake, t;
 
-	lock_begin(
-	    l, owner, ls->wait_end_ms, ls->begun == 0, ls->begun + 1 == ls->n);
+	lock_begin(l, owner, ls->wait_end_ms, ls->begun == 0,
+	    ls->begun + 1 == ls->n);
 	for (;;) {
 		locks_step(ls);
 		if (clock_now_ms() >= locks_deadline_ms(ls))

@@ -173,8 +173,9 @@ static int64_t
 reopen_after_ms(const struct server *s)
 {
 	int64_t ttl_ms = s->intent->ttl_ms;
-	int64_t retry_ms = lease_retry_ms(
-	    s->key.unconfirmed_ms != 0 ? s->key.unconfirmed_ms : ttl_ms);
+	int64_t retry_ms =
+	    lease_retry_ms(s->key.unconfirmed_ms != 0 ? s->key.unconfirmed_ms :
+							ttl_ms);
 
 	if (s->conn.failure == REPLY_DENIED)
 		return lease_renewal_ms(ttl_ms);
@@ -281,8 +282,9 @@ static int64_t
 retry_after_ms(const struct server *s)
 {
 	const struct intent *l = s->intent;
-	int64_t retry_ms = lease_retry_ms(
-	    s->key.unconfirmed_ms != 0 ? s->key.unconfirmed_ms : l->ttl_ms);
+	int64_t retry_ms =
+	    lease_retry_ms(s->key.unconfirmed_ms != 0 ? s->key.unconfirmed_ms :
+							l->ttl_ms);
 
 	return l->phase == PHASE_ACQUIRE && retry_ms > WAIT_RETRY_MS ?
 	    WAIT_RETRY_MS :

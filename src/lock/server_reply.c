@@ -228,8 +228,8 @@ server_reply_release(struct server *s, const struct reply *a)
 }
 
 void
-server_reply_answer(
-    struct server *s, enum request_kind kind, const struct reply *a)
+server_reply_answer(struct server *s, enum request_kind kind,
+    const struct reply *a)
 {
 	switch (kind) {
 	case REQUEST_ACQUIRE:
@@ -260,8 +260,8 @@ server_reply_answer(
 }
 
 void
-server_reply_error(
-    struct server *s, enum request_kind kind, const struct reply *a)
+server_reply_error(struct server *s, enum request_kind kind,
+    const struct reply *a)
 {
 	server_key_failed(s,
 	    a->kind == REPLY_DENIED ? VOTE_FORBIDDEN : VOTE_UNAVAILABLE,

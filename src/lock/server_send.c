@@ -35,8 +35,8 @@ send_script(struct server *s, const char *part, int n, const char *const args[])
 	snprintf(slot, sizeof(slot), "%d", l->slot);
 	memcpy(argv + 7, args, (size_t)n * sizeof(*args));
 	argv[7 + n] = part;
-	return conn_eval(
-	    &s->conn, ++s->in_flight.sequence, &script_lock, 2, 8 + n, argv);
+	return conn_eval(&s->conn, ++s->in_flight.sequence, &script_lock, 2,
+	    8 + n, argv);
 }
 
 /* One server hands the lock over; several could choose different waiters. */
@@ -50,8 +50,8 @@ only_server(const struct server *s)
 static void
 write_waited(const struct intent *l, char text[RECORD_TEXT])
 {
-	record_waited(
-	    text, l->held ? l->waited_ms : clock_now_ms() - l->begun_ms);
+	record_waited(text,
+	    l->held ? l->waited_ms : clock_now_ms() - l->begun_ms);
 }
 
 /* Returns what is left of the cooldown. */
@@ -177,8 +177,8 @@ send_acquire(struct server *s, const struct next_request *r)
 	snprintf(ticket, sizeof(ticket), "%" PRId64, r->ticket);
 	snprintf(heartbeat, sizeof(heartbeat), "%" PRId64,
 	    server_queues(s) ? beat_ms : 0);
-	snprintf(
-	    once_per, sizeof(once_per), "%" PRId64, heals ? 0 : l->once_per_ms);
+	snprintf(once_per, sizeof(once_per), "%" PRId64,
+	    heals ? 0 : l->once_per_ms);
 	if (new_nonce != 0)
 		snprintf(nonce, sizeof(nonce), "%" PRId64, new_nonce);
 	if (r->starts)
@@ -194,8 +194,8 @@ send_ran(struct server *s)
 	char once_per[24];
 	const char *const args[] = { once_per };
 
-	snprintf(
-	    once_per, sizeof(once_per), "%" PRId64, s->intent->once_per_ms);
+	snprintf(once_per, sizeof(once_per), "%" PRId64,
+	    s->intent->once_per_ms);
 	return send_script(s, "ran", 1, args);
 }
 

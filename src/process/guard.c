@@ -35,8 +35,8 @@ open_pipe(struct guard *g)
 }
 
 int
-guard_init(
-    struct guard *g, struct loop *loop, int64_t ahead_ms, char *const argv[])
+guard_init(struct guard *g, struct loop *loop, int64_t ahead_ms,
+    char *const argv[])
 {
 	char *last = argv[0];
 

@@ -193,8 +193,8 @@ guard_step(struct watchdog *w, int64_t now)
 	wake_ms = w->kill_ms - w->ahead_ms;
 	if (now >= wake_ms)
 		wake_ms = w->kill_ms;
-	timer_set(
-	    w->timer_fd, wake_ms < w->snapshot_ms ? wake_ms : w->snapshot_ms);
+	timer_set(w->timer_fd,
+	    wake_ms < w->snapshot_ms ? wake_ms : w->snapshot_ms);
 }
 
 static _Noreturn void

@@ -95,8 +95,8 @@ serves_all(const char *prefix)
 }
 
 char *
-acl_part(
-    char dst[ACL_TEXT], const char *prefix, int patterns, uint32_t commands)
+acl_part(char dst[ACL_TEXT], const char *prefix, int patterns,
+    uint32_t commands)
 {
 	char *to = dst;
 

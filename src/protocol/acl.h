@@ -51,8 +51,8 @@ enum { PATTERN_LOCK = 1, PATTERN_BESIDE = 2, PATTERN_ALL = 3 };
 char *acl_text(char dst[ACL_TEXT], const char *prefix);
 
 /* Like acl_text(), for only those patterns and commands. */
-char *acl_part(
-    char dst[ACL_TEXT], const char *prefix, int patterns, uint32_t commands);
+char *acl_part(char dst[ACL_TEXT], const char *prefix, int patterns,
+    uint32_t commands);
 
 /* Writes the names of commands, such as "eval, get".  Returns dst. */
 char *acl_names(char dst[ACL_TEXT], uint32_t commands);

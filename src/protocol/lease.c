@@ -43,11 +43,11 @@ lease_kill_after_ms(int64_t ttl_ms, int64_t kill_after_ms)
 }
 
 int64_t
-lease_grant_kill_after_ms(
-    int64_t length_ms, int64_t ttl_ms, int64_t kill_after_ms)
+lease_grant_kill_after_ms(int64_t length_ms, int64_t ttl_ms,
+    int64_t kill_after_ms)
 {
-	return at_most(
-	    lease_kill_after_ms(ttl_ms, kill_after_ms), length_ms / 10);
+	return at_most(lease_kill_after_ms(ttl_ms, kill_after_ms),
+	    length_ms / 10);
 }
 
 #define NODE_TIMEOUT_MIN_MS 50

@@ -37,8 +37,8 @@ int64_t lease_start_ms(int64_t ttl_ms);
  */
 int64_t lease_margin_ms(int64_t ttl_ms);
 int64_t lease_kill_after_ms(int64_t ttl_ms, int64_t kill_after_ms);
-int64_t lease_grant_kill_after_ms(
-    int64_t length_ms, int64_t ttl_ms, int64_t kill_after_ms);
+int64_t lease_grant_kill_after_ms(int64_t length_ms, int64_t ttl_ms,
+    int64_t kill_after_ms);
 
 /* Returns the default of --node-timeout. */
 int64_t lease_node_timeout_ms(int64_t ttl_ms);

@@ -93,8 +93,8 @@ owner_is_token(const char *text)
 char *
 owner_id(const struct owner *o, unsigned int attempt, char buf[OWNER_ID])
 {
-	size_t used = (size_t)snprintf(
-	    buf, OWNER_ID, "%stoken=%s try=", format, o->token);
+	size_t used = (size_t)snprintf(buf, OWNER_ID, "%stoken=%s try=", format,
+	    o->token);
 
 	if (attempt != 0)
 		snprintf(buf + used, OWNER_ID - used, "%u ", attempt);
@@ -103,17 +103,17 @@ owner_id(const struct owner *o, unsigned int attempt, char buf[OWNER_ID])
 
 /* Appends " name=text" or "name=text", percent-encoded. */
 static size_t
-put_field(
-    char *buf, size_t size, size_t used, const char *name, const char *text)
+put_field(char *buf, size_t size, size_t used, const char *name,
+    const char *text)
 {
-	used += (size_t)snprintf(
-	    buf + used, size - used, "%s%s=", used == 0 ? "" : " ", name);
+	used += (size_t)snprintf(buf + used, size - used,
+	    "%s%s=", used == 0 ? "" : " ", name);
 	for (; *text != '\0' && used + 4 < size; text++) {
 		unsigned char c = (unsigned char)*text;
 
 		if (c <= ' ' || c == '%' || c == 0x7f)
-			used += (size_t)snprintf(
-			    buf + used, size - used, "%%%02X", c);
+			used += (size_t)snprintf(buf + used, size - used,
+			    "%%%02X", c);
 		else
 			buf[used++] = (char)c;
 	}
@@ -127,25 +127,25 @@ owner_details(const struct owner *o, char buf[OWNER_DETAILS])
 	size_t n = (size_t)snprintf(buf, OWNER_DETAILS, "pid=%d", (int)o->pid);
 
 	/* All fields fit, with three bytes for each of theirs. */
-	_Static_assert(
-	    3 * (3 * OWNER_FIELD + OWNER_VERSION + OWNER_MESSAGE) + 192 <
+	_Static_assert(3 * (3 * OWNER_FIELD + OWNER_VERSION + OWNER_MESSAGE) +
+		    192 <
 		OWNER_DETAILS,
 	    "room for the fields");
 	n = put_field(buf, OWNER_DETAILS, n, "host", o->host);
 	n = put_field(buf, OWNER_DETAILS, n, "user", o->user);
 	n = put_field(buf, OWNER_DETAILS, n, "command", o->command);
 	if (o->ttl_ms > 0)
-		n += (size_t)snprintf(
-		    buf + n, OWNER_DETAILS - n, " ttl=%" PRId64, o->ttl_ms);
+		n += (size_t)snprintf(buf + n, OWNER_DETAILS - n,
+		    " ttl=%" PRId64, o->ttl_ms);
 	if (o->hold_ms > 0)
-		n += (size_t)snprintf(
-		    buf + n, OWNER_DETAILS - n, " hold=%" PRId64, o->hold_ms);
+		n += (size_t)snprintf(buf + n, OWNER_DETAILS - n,
+		    " hold=%" PRId64, o->hold_ms);
 	if (o->start_ticks > 0)
 		n += (size_t)snprintf(buf + n, OWNER_DETAILS - n,
 		    " start=%" PRId64, o->start_ticks);
 	if (o->slots > 0)
-		n += (size_t)snprintf(
-		    buf + n, OWNER_DETAILS - n, " slots=%d", o->slots);
+		n += (size_t)snprintf(buf + n, OWNER_DETAILS - n, " slots=%d",
+		    o->slots);
 	if (o->version[0] != '\0')
 		n = put_field(buf, OWNER_DETAILS, n, "version", o->version);
 	if (o->message[0] != '\0')
@@ -384,8 +384,8 @@ owner_pid(char buf[OWNER_PID], const struct owner *o)
 }
 
 char *
-owner_who(
-    char buf[OWNER_WHO], const struct owner *o, const char *value, size_t len)
+owner_who(char buf[OWNER_WHO], const struct owner *o, const char *value,
+    size_t len)
 {
 	char text[128], what[OWNER_WHAT], pid[OWNER_PID];
 

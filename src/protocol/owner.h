@@ -113,7 +113,7 @@ char *owner_pid(char buf[OWNER_PID], const struct owner *);
  * client, which leaves the owner zeroed, writes "another client (its value)".
  * Returns buf.
  */
-char *owner_who(
-    char buf[OWNER_WHO], const struct owner *, const char *value, size_t len);
+char *owner_who(char buf[OWNER_WHO], const struct owner *, const char *value,
+    size_t len);
 
 #endif

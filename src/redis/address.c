@@ -262,8 +262,8 @@ write_text(struct address *a, const char *scheme)
 		    a->at[i].host, v6 ? "]" : "", a->at[i].port);
 	}
 	if (a->master[0] != '\0' && len < size)
-		len += (size_t)snprintf(
-		    a->text + len, size - len, "/%s", a->master);
+		len += (size_t)snprintf(a->text + len, size - len, "/%s",
+		    a->master);
 	if (a->db != 0 && len < size)
 		snprintf(a->text + len, size - len, "/%d", a->db);
 }
@@ -281,8 +281,8 @@ tcp_parse(struct address *a, const char *url, const char *scheme)
 		return why;
 	slash = strchr(rest, '/');
 	len = slash == NULL ? strlen(rest) : (size_t)(slash - rest);
-	why = hosts_parse(
-	    a, rest, len, a->kind == ADDRESS_SENTINEL ? 26379 : 6379);
+	why = hosts_parse(a, rest, len,
+	    a->kind == ADDRESS_SENTINEL ? 26379 : 6379);
 	if (why == NULL)
 		why = path_parse(a, slash);
 	if (why == NULL)
@@ -424,8 +424,8 @@ find_open_secret(const char *word, const struct userinfo *u, bool server)
 	if (query != NULL && (query = strstr(query, "password=")) != NULL)
 		secret = earlier(secret, query + strlen("password="));
 	if (server || is_ours(word, u))
-		secret = earlier(
-		    secret, earlier(find_no_port(rest), find_value(rest)));
+		secret = earlier(secret,
+		    earlier(find_no_port(rest), find_value(rest)));
 	return secret;
 }
 

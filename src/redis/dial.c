@@ -47,8 +47,8 @@ static int
 begin_connect(const struct sockaddr *to, socklen_t len, bool *connected,
     char why[DIAL_WHY])
 {
-	int fd = socket(
-	    to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = socket(to->sa_family,
+	    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int error;
 
 	if (fd == -1)
@@ -71,8 +71,8 @@ dial_unix(const char *path, bool *connected, char why[DIAL_WHY])
 	if (strlen(path) >= sizeof(to.sun_path))
 		return failed("connect", ENAMETOOLONG, why);
 	memcpy(to.sun_path, path, strlen(path));
-	return begin_connect(
-	    (struct sockaddr *)&to, sizeof(to), connected, why);
+	return begin_connect((struct sockaddr *)&to, sizeof(to), connected,
+	    why);
 }
 
 int

@@ -410,8 +410,8 @@ enqueue(struct link *l, const struct pending_request *r, const char *bytes)
 }
 
 int
-link_send(
-    struct link *l, int tag, int argc, const char *const argv[], bool keep)
+link_send(struct link *l, int tag, int argc, const char *const argv[],
+    bool keep)
 {
 	const char **words = (const char **)(uintptr_t)argv;
 	struct pending_request r = { .tag = tag, .sent_ms = clock_now_ms() };

@@ -22,8 +22,8 @@ struct target;
 struct link {
 	struct loop *loop;
 	struct loop_watch watch;
-	void (*reply_cb)(
-	    void *arg, struct pending_request *, const struct reply *);
+	void (*reply_cb)(void *arg, struct pending_request *,
+	    const struct reply *);
 	void (*closed_cb)(void *arg);
 	void *arg;
 
@@ -83,8 +83,8 @@ bool link_tls_awaited(const struct link *);
  * next loop_turn(), together with others.  With keep, its bytes are kept for
  * link_resend().  Returns 0, or -1 if it cannot be sent.
  */
-int link_send(
-    struct link *, int tag, int argc, const char *const argv[], bool keep);
+int link_send(struct link *, int tag, int argc, const char *const argv[],
+    bool keep);
 
 /*
  * Sends a request whose bytes were kept.  Returns 0, or -1 and changes nothing.

@@ -98,8 +98,8 @@ create_bool_cb(const redisReadTask *task, int value)
 #endif
 
 void
-reply_limit(
-    struct reply_budget *b, const struct pending *requests, redisReader *reader)
+reply_limit(struct reply_budget *b, const struct pending *requests,
+    redisReader *reader)
 {
 	if (unlimited.createString == NULL) {
 		unlimited = *reader->fn;

@@ -126,8 +126,8 @@ expect_name(SSL *ssl, const char *name)
 		return false;
 	if (inet_pton(AF_INET, name, buf) == 1 ||
 	    inet_pton(AF_INET6, name, buf) == 1)
-		return X509_VERIFY_PARAM_set1_ip_asc(
-			   SSL_get0_param(ssl), name) == 1;
+		return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl),
+			   name) == 1;
 	SSL_set_hostflags(ssl,
 	    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
 		X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
@@ -318,8 +318,8 @@ tls_begin(struct tls *tls, const char *host, char why[TLS_WHY])
 	BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
 
 	if (ssl == NULL || in == NULL || out == NULL ||
-	    !expect_name(
-		ssl, tls->server_name != NULL ? tls->server_name : host)) {
+	    !expect_name(ssl,
+		tls->server_name != NULL ? tls->server_name : host)) {
 		snprintf(why, TLS_WHY, "cannot initialize TLS");
 		BIO_free(in);
 		BIO_free(out);

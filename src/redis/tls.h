@@ -40,8 +40,8 @@ struct tls_module {
 	 * Begins TLS with host, whose certificate must be for that name or
 	 * address.  Returns NULL and why on failure. end() frees the result.
 	 */
-	struct ssl_st *(*start)(
-	    struct tls *, const char *host, char why[TLS_WHY]);
+	struct ssl_st *(*start)(struct tls *, const char *host,
+	    char why[TLS_WHY]);
 	void (*end)(struct ssl_st *);
 
 	/* Whether the TLS handshake is done. */

@@ -64,8 +64,8 @@ find_guarded(const char *path, uid_t owner, char real[PATH_MAX])
  * write there.  Returns false with why.
  */
 static bool
-find_module(
-    const char *program, uid_t owner, char real[PATH_MAX], char why[TLS_WHY])
+find_module(const char *program, uid_t owner, char real[PATH_MAX],
+    char why[TLS_WHY])
 {
 	static const char *const places[] = { "/../lib/redlock-run/", "/",
 		TLS_DIR };

@@ -124,8 +124,8 @@ redirection_looked_up(struct topology *t, const struct resolved *found)
 	 * failed.
 	 */
 	if (found->n > 0) {
-		set_target(
-		    &target, &t->redirected, found->ips[t->turn % found->n]);
+		set_target(&target, &t->redirected,
+		    found->ips[t->turn % found->n]);
 		target.more = ++t->turn < found->n;
 	}
 	t->found_cb(t->arg, found->n > 0 ? &target : NULL, found->why);
@@ -258,8 +258,8 @@ topology_next(struct topology *t, struct target *target, char why[RESOLVE_WHY])
 }
 
 int
-topology_redirect(
-    struct topology *t, const struct endpoint *to, struct target *target)
+topology_redirect(struct topology *t, const struct endpoint *to,
+    struct target *target)
 {
 	if (strcmp(t->redirected.host, to->host) != 0)
 		t->turn = 0;
@@ -300,8 +300,8 @@ topology_cancel(struct topology *t)
 }
 
 int
-topology_moved(
-    const char *text, const char *sender, struct endpoint *to, bool *asking)
+topology_moved(const char *text, const char *sender, struct endpoint *to,
+    bool *asking)
 {
 	const char *host, *colon;
 	int port;

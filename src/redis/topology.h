@@ -91,7 +91,7 @@ void topology_cancel(struct topology *);
  * Reads "MOVED 3999 host:port" or "ASK 3999 host:port"; an empty host or "?"
  * stands for the sender.  Returns 0, or -1 if text is neither.
  */
-int topology_moved(
-    const char *text, const char *sender, struct endpoint *to, bool *asking);
+int topology_moved(const char *text, const char *sender, struct endpoint *to,
+    bool *asking);
 
 #endif

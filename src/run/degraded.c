@@ -10,8 +10,8 @@
 #include "run/degraded.h"
 
 void
-degraded_init(
-    struct degraded *d, const char *names, int64_t begin_ms, int64_t settle_ms)
+degraded_init(struct degraded *d, const char *names, int64_t begin_ms,
+    int64_t settle_ms)
 {
 	*d = (struct degraded){
 		.names = names, .begin_ms = begin_ms, .settle_ms = settle_ms

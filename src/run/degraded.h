@@ -22,8 +22,8 @@ struct degraded {
 };
 
 /* Prepares *d. Reports nothing before begin_ms; names stays in place. */
-void degraded_init(
-    struct degraded *, const char *names, int64_t begin_ms, int64_t settle_ms);
+void degraded_init(struct degraded *, const char *names, int64_t begin_ms,
+    int64_t settle_ms);
 
 /*
  * While the locks are held: reports changes.  Returns the time of the next call

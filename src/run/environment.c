@@ -70,8 +70,8 @@ set_all(const struct variable vars[VARIABLES])
 }
 
 int
-environment_export(
-    const struct locks *locks, const struct owner *owner, const char *site)
+environment_export(const struct locks *locks, const struct owner *owner,
+    const char *site)
 {
 	char fences[LOCKS_MAX * 24], names[LOCKS_MAX * (LOCK_NAME + 1)];
 	char pid[16];

@@ -9,8 +9,8 @@
  * Sets the REDLOCK_ variables in our own environment, which COMMAND inherits,
  * and replaces those of an outer run.  Returns 0, or -1 with errno.
  */
-int environment_export(
-    const struct locks *, const struct owner *, const char *site);
+int environment_export(const struct locks *, const struct owner *,
+    const char *site);
 
 /*
  * Returns the room for COMMAND's pid in the environment, CHILD_PID_TEXT bytes.

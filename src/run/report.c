@@ -95,8 +95,8 @@ report_loss(const struct lock *l, int64_t paused_ms, char *text, size_t size)
 
 	lock_why(l, why);
 	if (lock_broken_by(l) != NULL)
-		snprintf(
-		    text, size, "broken by %s (--break)", lock_broken_by(l));
+		snprintf(text, size, "broken by %s (--break)",
+		    lock_broken_by(l));
 	else if (view == NULL)
 		report_expiry(l, paused_ms, text, size);
 	else if (server == NULL)
@@ -188,13 +188,13 @@ report_other_mode(const struct lock *l)
 	if (v == NULL)
 		return;
 	if (v->owner.slots > 1)
-		snprintf(
-		    theirs, sizeof(theirs), "with --slots %d", v->owner.slots);
+		snprintf(theirs, sizeof(theirs), "with --slots %d",
+		    v->owner.slots);
 	else if (v->readers > 0)
 		snprintf(theirs, sizeof(theirs), "with --shared");
 	if (lock_mode(l) == LOCK_SLOTTED)
-		snprintf(
-		    ours, sizeof(ours), "uses --slots %d", lock_capacity(l));
+		snprintf(ours, sizeof(ours), "uses --slots %d",
+		    lock_capacity(l));
 	else if (lock_mode(l) == LOCK_SHARED)
 		snprintf(ours, sizeof(ours), "uses --shared");
 	warn("%s: in use %s by %s@%s pid %d; this run %s", lock_name(l), theirs,
@@ -236,15 +236,15 @@ place(const struct lock_state *v, char text[48])
 
 	text[0] = '\0';
 	if (v->place > 0)
-		snprintf(
-		    text, 48, "%d%s of %d", v->place, suffix, v->waiting + 1);
+		snprintf(text, 48, "%d%s of %d", v->place, suffix,
+		    v->waiting + 1);
 	return text;
 }
 
 /* Writes "behind alice@web1 for 3m12s, last took 4m (deploy.sh)". */
 static void
-describe_holder(
-    const struct lock_state *v, int64_t aged_ms, char *text, size_t size)
+describe_holder(const struct lock_state *v, int64_t aged_ms, char *text,
+    size_t size)
 {
 	char who[OWNER_WHO], what[OWNER_WHAT], age[DURATION_TEXT],
 	    last[DURATION_TEXT];

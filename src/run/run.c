@@ -96,8 +96,8 @@ finish(struct run *run)
  * Reports why the lock is not held after waited_ms.  Returns how to end.
  */
 static struct exit_how
-not_acquired(
-    const struct run *run, enum lock_outcome outcome, int64_t waited_ms)
+not_acquired(const struct run *run, enum lock_outcome outcome,
+    int64_t waited_ms)
 {
 	const struct lock *l = locks_about(&run->locks);
 	const char *urls[2];
@@ -222,8 +222,8 @@ report_acquisition(const struct run *run)
 		notice("%s: acquired after %s", run->opt->names.joined,
 		    duration_format(run->waited_ms, text));
 	for (int i = 0; i < locks_count(&run->locks); i++)
-		report_acquired(
-		    locks_at(&run->locks, i), run->acquired_ms - run->asked_ms);
+		report_acquired(locks_at(&run->locks, i),
+		    run->acquired_ms - run->asked_ms);
 }
 
 /*
@@ -364,8 +364,8 @@ release(struct run *run, struct exit_how how)
 		    run->opt->names.joined, duration_format(cooldown_ms, text));
 	else if (result == RELEASE_DONE)
 		for (int i = 0; i < locks_count(&run->locks); i++)
-			report_released(
-			    locks_at(&run->locks, i), clock_now_ms() - now);
+			report_released(locks_at(&run->locks, i),
+			    clock_now_ms() - now);
 	return released(run, result, how);
 }
 

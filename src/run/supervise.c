@@ -39,8 +39,8 @@ short_kill_after_ms(const struct run *run)
 	int64_t grant_ms = locks_grant_ms(&run->locks);
 
 	return grant_ms != 0 ?
-	    lease_grant_kill_after_ms(
-		grant_ms, run->opt->settings.ttl_ms, kill_after_ms) :
+	    lease_grant_kill_after_ms(grant_ms, run->opt->settings.ttl_ms,
+		kill_after_ms) :
 	    lease_kill_after_ms(run->opt->settings.ttl_ms, kill_after_ms);
 }
 
@@ -284,8 +284,8 @@ stop_step(struct run *run)
 		return;
 	warn("%s: stopped; the lock is lost unless '%s' continues within %s",
 	    run->opt->names.joined, run->owner.command,
-	    duration_format(
-		run->deadline_ms - supervise_margin_ms(run) - clock_now_ms(),
+	    duration_format(run->deadline_ms - supervise_margin_ms(run) -
+		    clock_now_ms(),
 		text));
 	run->child.continued = false;
 	run->guard_ms = clock_now_ms();
@@ -312,8 +312,8 @@ step(struct run *run)
 	wake = min_ms(wake, lease_step(run, now));
 	wake = min_ms(wake, outage_step(run, now));
 	if (!run->lost && !run->child.stopping)
-		wake = min_ms(
-		    wake, degraded_step(&run->degraded, &run->locks, now));
+		wake = min_ms(wake,
+		    degraded_step(&run->degraded, &run->locks, now));
 	wake = min_ms(wake, max_run_step(run, now));
 	wake = min_ms(wake, child_step(&run->child));
 	report_end(run);

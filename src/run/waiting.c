@@ -93,8 +93,8 @@ report(struct waiting *w, const struct lock *l, int64_t now)
 	else
 		notice("%s: waiting for %s: %s", lock_name(l),
 		    duration_format(waited_ms, waited),
-		    report_wait(
-			l, state_age_ms(w, l, now), left_ms(w, now), text));
+		    report_wait(l, state_age_ms(w, l, now), left_ms(w, now),
+			text));
 	w->announced = true;
 }
 

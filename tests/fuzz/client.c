@@ -129,8 +129,8 @@ run_locked(const struct options *opt, const struct owner *owner)
 	world.turn_cb = judge_locks;
 	world.cancel_cb = cancel_locks;
 	waiting_begin(&waiting, world.now_ms, wait_end_ms);
-	switch (
-	    locks_acquire(&locks, owner, wait_end_ms, waiting_cb, &waiting)) {
+	switch (locks_acquire(&locks, owner, wait_end_ms, waiting_cb,
+	    &waiting)) {
 	case LOCK_HELD:
 		report_acquired(locks.about, 1);
 		hold_locks(world.now_ms + 2 * opt->settings.ttl_ms);

@@ -18,8 +18,8 @@
 
 static _Noreturn void made_up_exit(int status);
 static ssize_t made_up_write(int, const char *text, size_t len);
-static ssize_t made_up_send(
-    int, const void *, size_t, int, const struct sockaddr *, socklen_t);
+static ssize_t made_up_send(int, const void *, size_t, int,
+    const struct sockaddr *, socklen_t);
 
 #define exit             made_up_exit
 #define write            made_up_write
@@ -150,8 +150,8 @@ set_environment(const uint8_t *part, size_t len)
 	setenv("REDLOCK_CONFIG", "options.conf", 1);
 	while ((word = next_word(&part, &len)) != NULL) {
 		if (word[0] != '\0')
-			setenv(
-			    variables[(unsigned char)word[0] % n], word + 1, 1);
+			setenv(variables[(unsigned char)word[0] % n], word + 1,
+			    1);
 		free(word);
 	}
 }

@@ -31,8 +31,8 @@
 static int made_up_time(clockid_t, struct timespec *);
 static int made_up_poll(struct pollfd *, nfds_t, int timeout_ms);
 static int made_up_timer(int, int, const struct itimerspec *, void *);
-static int made_up_lookup(
-    const char *, const char *, const struct addrinfo *, struct addrinfo **);
+static int made_up_lookup(const char *, const char *, const struct addrinfo *,
+    struct addrinfo **);
 static int
 made_up_thread(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 static ssize_t made_up_write(int, const char *text, size_t len);
@@ -130,8 +130,8 @@ flush_reply(struct connection *c, int n)
 			s->answered_ms = r->received_ms;
 	}
 	c->n -= n;
-	memmove(
-	    c->requests, c->requests + n, (size_t)c->n * sizeof(*c->requests));
+	memmove(c->requests, c->requests + n,
+	    (size_t)c->n * sizeof(*c->requests));
 	if (c->nlate > 0)
 		(void)!sendto(c->fd, c->late, c->nlate, MSG_NOSIGNAL, NULL, 0);
 	c->nlate = 0;
@@ -180,8 +180,8 @@ receive(struct connection *c)
 	void *reply;
 	ssize_t n;
 
-	while ((n = recvfrom(
-		    c->fd, buf, sizeof(buf), MSG_DONTWAIT, NULL, NULL)) > 0) {
+	while ((n = recvfrom(c->fd, buf, sizeof(buf), MSG_DONTWAIT, NULL,
+		    NULL)) > 0) {
 		if (redisReaderFeed(c->reader, buf, (size_t)n) != REDIS_OK)
 			abort();
 		while (redisReaderGetReply(c->reader, &reply) == REDIS_OK &&

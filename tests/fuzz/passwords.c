@@ -35,8 +35,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const struct password *of = &p.of[i];
 
 		insist(passwords_find(&p, of->host, of->port) == of->word);
-		insist(
-		    strlen(of->word) > 0 && strlen(of->word) < ADDRESS_SECRET);
+		insist(strlen(of->word) > 0 &&
+		    strlen(of->word) < ADDRESS_SECRET);
 		insist(of->port >= 0 && of->port < 65536);
 	}
 	passwords_release(&p);

@@ -19,7 +19,7 @@ waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 		errno = EIO;
 		return -1;
 	}
-	real = (int (*)(idtype_t, id_t, siginfo_t *, int))dlsym(
-	    RTLD_NEXT, "waitid");
+	real = (int (*)(idtype_t, id_t, siginfo_t *, int))dlsym(RTLD_NEXT,
+	    "waitid");
 	return real(type, id, info, options);
 }

@@ -68,8 +68,8 @@ successes(void)
 	int n = 0;
 
 	for (int i = 0; i < world.lock.intent.nservers; i++)
-		n += ran_lately(
-		    &world.servers[i], world.lock.intent.once_per_ms);
+		n += ran_lately(&world.servers[i],
+		    world.lock.intent.once_per_ms);
 	return n;
 }
 

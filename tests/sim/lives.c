@@ -192,8 +192,8 @@ liar_outvoted(void)
 			if (m == world.liar ? chance(2) == 0 : is_free)
 				continue;
 			m->key[0].until_ms = START + FOREVER;
-			snprintf(
-			    m->key[0].value, sizeof(m->key[0].value), "rival");
+			snprintf(m->key[0].value, sizeof(m->key[0].value),
+			    "rival");
 		}
 		SAME_INT(acquire(), is_free ? LOCK_HELD : LOCK_BUSY);
 		CHECK(now() < (is_free ? 100 : 450));

@@ -184,8 +184,8 @@ differing_fences(void)
 		lock_close(l);
 	}
 	CHECK(won > LIVES / 10);
-	CHECK(
-	    written > LIVES / 10); /* a vote behind the others is brought up */
+	CHECK(written >
+	    LIVES / 10); /* a vote behind the others is brought up */
 }
 
 /*
@@ -306,8 +306,8 @@ once_per(void)
 		SAME_INT(acquire_until(START + 5000),
 		    succeeds ? LOCK_BUSY : LOCK_HELD);
 		CHECK(now() >= over_ms && now() < over_ms + 250);
-		CHECK(
-		    !succeeds || lock_state(&world.lock)->reason == REASON_RAN);
+		CHECK(!succeeds ||
+		    lock_state(&world.lock)->reason == REASON_RAN);
 		if (!succeeds)
 			released(0);
 		lock_close(&world.lock);

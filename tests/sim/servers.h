@@ -296,12 +296,12 @@ informed(struct made_up *m)
 	if (!n->ask_info || m->uptime_s < 0)
 		return;
 	if (m->info_error != NULL) {
-		snprintf(
-		    n->info.error, sizeof(n->info.error), "%s", m->info_error);
+		snprintf(n->info.error, sizeof(n->info.error), "%s",
+		    m->info_error);
 	} else if (n->info.born_ms == 0) {
 		n->info.born_ms = world.now_ms - m->uptime_s * 1000;
-		snprintf(
-		    n->info.run_id, sizeof(n->info.run_id), "%s", m->run_id);
+		snprintf(n->info.run_id, sizeof(n->info.run_id), "%s",
+		    m->run_id);
 	}
 }
 
@@ -346,8 +346,8 @@ value_of(const char *token, int try)
 }
 
 static struct made_reply
-granted(
-    const struct made_up *m, enum request_kind kind, int64_t fence, bool ahead)
+granted(const struct made_up *m, enum request_kind kind, int64_t fence,
+    bool ahead)
 {
 	return (struct made_reply){ kind == REQUEST_ACQUIRE ? FIELD_NOW + 1 :
 		    kind == REQUEST_RENEW                   ? FIELD_FENCE + 1 :
@@ -404,8 +404,8 @@ wakened(const struct made_up *m, const struct step *s)
 }
 
 static struct made_reply
-reply_in_words(
-    const struct made_up *m, const struct step *s, enum request_kind kind)
+reply_in_words(const struct made_up *m, const struct step *s,
+    enum request_kind kind)
 {
 	const int server = (int)(m - world.servers);
 	struct made_reply r = refusal(m, &m->key[0], NULL);
@@ -421,8 +421,8 @@ reply_in_words(
 	r.ints[FIELD_AHEAD] = s->ahead;
 	switch (s->word) {
 	case YES:
-		return granted(
-		    m, kind, s->number != 0 ? s->number : 1000, s->ahead);
+		return granted(m, kind, s->number != 0 ? s->number : 1000,
+		    s->ahead);
 	case NO:
 		r.text = value_of("thief", server);
 		break;
@@ -1587,8 +1587,8 @@ begin_numbered(uint64_t life, int n, int64_t ttl_ms, int64_t node_timeout_ms,
 }
 
 static void
-begin_with_grace(
-    int n, int64_t ttl_ms, int64_t node_timeout_ms, int64_t grace_ms)
+begin_with_grace(int n, int64_t ttl_ms, int64_t node_timeout_ms,
+    int64_t grace_ms)
 {
 	begin_numbered(0, n, ttl_ms, node_timeout_ms, grace_ms);
 }
@@ -1611,8 +1611,8 @@ acquire_until(int64_t wait_end_ms)
 {
 	world.locks = (struct locks){ .lock = &world.lock, .n = 1 };
 	locks_connect(&world.locks);
-	return locks_acquire(
-	    &world.locks, &world.owner, wait_end_ms, ignore_wait_cb, NULL);
+	return locks_acquire(&world.locks, &world.owner, wait_end_ms,
+	    ignore_wait_cb, NULL);
 }
 
 /* Not all tests do. */

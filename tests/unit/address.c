@@ -133,8 +133,8 @@ ipv6(void)
 	    "redis://[2001:db8::7]:6379/4");
 	is_tcp("[::ffff:10.0.0.1]:1", "::ffff:10.0.0.1", 1, 0,
 	    "redis://[::ffff:10.0.0.1]:1");
-	is_tcp(
-	    "redis://u:p@[::1]:7000", "::1", 7000, 0, "redis://u@[::1]:7000");
+	is_tcp("redis://u:p@[::1]:7000", "::1", 7000, 0,
+	    "redis://u@[::1]:7000");
 }
 
 static void
@@ -230,8 +230,8 @@ unix_sockets(void)
 	is_unix("unix:///s", "/s", 0, "unix:///s");
 	is_unix("unix:///a:b@c/d", "/a:b@c/d", 0, "unix:///a:b@c/d");
 	is_unix("unix:////s", "//s", 0, "unix:////s");
-	is_unix(
-	    "/run/redis.sock", "/run/redis.sock", 0, "unix:///run/redis.sock");
+	is_unix("/run/redis.sock", "/run/redis.sock", 0,
+	    "unix:///run/redis.sock");
 	is_unix("/s?db=7", "/s", 7, "unix:///s?db=7");
 }
 
@@ -375,8 +375,8 @@ lengths(void)
 	CHECK(parse(&a, long_url("redis://u:", 'x', 511, "@h")) == NULL);
 	SAME_INT(strlen(a.password), 511);
 	refused(long_url("redis://u:", 'x', 512, "@h"), "password that is too");
-	refused(
-	    long_url("redis://u:", 'x', 5000, "@h"), "password that is too");
+	refused(long_url("redis://u:", 'x', 5000, "@h"),
+	    "password that is too");
 
 	CHECK(parse(&a, long_url("redis://", 'x', 511, ":p@h")) == NULL);
 	SAME_INT(strlen(a.user), 511);
@@ -384,8 +384,8 @@ lengths(void)
 	refused(long_url("redis://", 'x', 512, ":p@h"), "user name that is");
 	refused(long_url("redis://", 'x', 512, "@h"), "user name that is");
 
-	CHECK(
-	    parse(&a, long_url("unix:///", 'x', 106, "?db=999999999")) == NULL);
+	CHECK(parse(&a, long_url("unix:///", 'x', 106, "?db=999999999")) ==
+	    NULL);
 	SAME_INT(strlen(a.path), 107);
 	SAME_INT(a.db, 999999999);
 	SAME_INT(strlen(a.text), 7 + 107 + 13);
@@ -404,8 +404,8 @@ decoded_lengths(void)
 	for (int n = 511; n <= 512; n++) {
 		used = (size_t)snprintf(url, sizeof(url), "redis://:");
 		for (int i = 0; i < n; i++)
-			used += (size_t)snprintf(
-			    url + used, sizeof(url) - used, "%%e9");
+			used += (size_t)snprintf(url + used, sizeof(url) - used,
+			    "%%e9");
 		snprintf(url + used, sizeof(url) - used, "@h");
 		if (n == 511) {
 			CHECK(parse(&a, url) == NULL);
@@ -437,8 +437,8 @@ is_kind(const char *url, enum address_kind kind, bool tls, int nat,
 static void
 tls(void)
 {
-	is_kind(
-	    "rediss://h", ADDRESS_SERVER, true, 1, "", 0, "rediss://h:6379");
+	is_kind("rediss://h", ADDRESS_SERVER, true, 1, "", 0,
+	    "rediss://h:6379");
 	is_kind("rediss://u:p@h:1/2", ADDRESS_SERVER, true, 1, "", 2,
 	    "rediss://u@h:1/2");
 	is_kind("redis://h", ADDRESS_SERVER, false, 1, "", 0, "redis://h:6379");
@@ -650,8 +650,8 @@ masking(void)
 	masks("redis://h/0?password=secret", "redis://h/0?password=***");
 	masks("redis://u:se?password=cret@h", "redis://u:***");
 	masks("redis://u:secret@h/0?password=secret", "redis://u:***");
-	masks(
-	    "unix:///s?db=0&password=se:cr@et", "unix:///s?db=0&password=***");
+	masks("unix:///s?db=0&password=se:cr@et",
+	    "unix:///s?db=0&password=***");
 	masks("redis:u:secret@h", "redis:***@h");
 	masks("redis:/u:secret@h", "redis:***@h");
 	masks("redis//u:secret@h", "redis//u:***@h");

@@ -139,8 +139,8 @@ rude_info(void)
 	SAME_INT(p.used_bytes, 0);
 	SAME_INT(p.master_port, 0);
 	CHECK(!p.loading);
-	CHECK(probe_read_info(
-	    &p, "redis_version:7\r\nuptime_in_seconds:-1\r\nrole:x\ry\r\n"));
+	CHECK(probe_read_info(&p,
+	    "redis_version:7\r\nuptime_in_seconds:-1\r\nrole:x\ry\r\n"));
 	SAME_INT(p.uptime_ms, 0);
 	SAME_TEXT(p.role, "x");
 }
@@ -453,11 +453,11 @@ denials(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct probe p = { 0 };
 
-		probe_tried(
-		    &p, 9, PATTERN_BESIDE, REPLY_DENIED, cases[i].error);
+		probe_tried(&p, 9, PATTERN_BESIDE, REPLY_DENIED,
+		    cases[i].error);
 		SAME_INT(p.denied, cases[i].command ? 1 << 9 : 0);
-		SAME_INT(
-		    p.denied_patterns, cases[i].command ? 0 : PATTERN_BESIDE);
+		SAME_INT(p.denied_patterns,
+		    cases[i].command ? 0 : PATTERN_BESIDE);
 		SAME_INT(p.tried_patterns, !cases[i].command);
 		SAME_INT(p.unknown, 0);
 		SAME_TEXT(p.unable, "");
@@ -570,8 +570,8 @@ rules(void)
 	SAME_TEXT(acl_part(text, "a*?[b]\\", PATTERN_BESIDE, 0),
 	    "~{a\\*\\?\\[b]\\\\*");
 	SAME_TEXT(acl_part(text, "", PATTERN_ALL, 0), "~*");
-	SAME_TEXT(
-	    acl_part(text, "{tag}:", PATTERN_BESIDE, 2), "~{tag}:* +evalsha");
+	SAME_TEXT(acl_part(text, "{tag}:", PATTERN_BESIDE, 2),
+	    "~{tag}:* +evalsha");
 	SAME_TEXT(acl_part(text, "p", 0, 3), "+eval +evalsha");
 	memset(prefix, '*', LOCK_NAME);
 	prefix[LOCK_NAME] = '\0';

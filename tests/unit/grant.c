@@ -14,8 +14,8 @@ static int64_t world_cancel_ms; /* when a signal comes; 0: never */
 static enum lock_outcome
 wait_for_it(const char *plan, int64_t ttl_ms, int64_t grace_ms)
 {
-	begin_with_grace(
-	    1, ttl_ms, ttl_ms < 3000 ? ttl_ms / 10 : 3000, grace_ms);
+	begin_with_grace(1, ttl_ms, ttl_ms < 3000 ? ttl_ms / 10 : 3000,
+	    grace_ms);
 	world.servers[0].plan = plan;
 	if (world_age_ms != 0)
 		world.servers[0].started_ms = START - world_age_ms;
@@ -78,8 +78,8 @@ asks_otherwise(void)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		SAME_INT(
-		    wait_for_it(rows[i].plan, rows[i].ttl_ms, 0), LOCK_HELD);
+		SAME_INT(wait_for_it(rows[i].plan, rows[i].ttl_ms, 0),
+		    LOCK_HELD);
 		SAME_INT(locks_grant_ms(&world.locks), 0);
 		SAME_INT(deadline(),
 		    rows[i].woken_ms + lease_valid_ms(rows[i].ttl_ms));
@@ -94,8 +94,8 @@ static void
 young_server(void)
 {
 	world_age_ms = 59400;
-	SAME_INT(
-	    wait_for_it("no+10 granted=8+500 yes=9", 60000, 60000), LOCK_HELD);
+	SAME_INT(wait_for_it("no+10 granted=8+500 yes=9", 60000, 60000),
+	    LOCK_HELD);
 	world_age_ms = 0;
 	SAME_INT(locks_grant_ms(&world.locks), 0);
 	CHECK(now() >= 1010);
@@ -150,8 +150,8 @@ nonces_grow(void)
 {
 	int64_t last = 0, nonce;
 
-	SAME_INT(
-	    wait_for_it("no woken no woken no woken no granted yes", 60000, 0),
+	SAME_INT(wait_for_it("no woken no woken no woken no granted yes", 60000,
+		     0),
 	    LOCK_HELD);
 	for (int i = 0; nth(0, i)->left; i++) {
 		if (nth(0, i)->label != ACQUIRE)
@@ -233,8 +233,8 @@ refused(void)
 static void
 released_before(void)
 {
-	SAME_INT(
-	    wait_for_it("no+10 granted+500 yes+50 yes", 60000, 0), LOCK_HELD);
+	SAME_INT(wait_for_it("no+10 granted+500 yes+50 yes", 60000, 0),
+	    LOCK_HELD);
 	hold(520);
 	SAME_INT(released(0), RELEASE_DONE);
 	SAME_INT(now(), 560);
@@ -247,8 +247,8 @@ static void
 cancelled(void)
 {
 	world_cancel_ms = 510;
-	SAME_INT(
-	    wait_for_it("no+10 granted+500 yes", 60000, 0), LOCK_CANCELLED);
+	SAME_INT(wait_for_it("no+10 granted+500 yes", 60000, 0),
+	    LOCK_CANCELLED);
 	world_cancel_ms = 0;
 	SAME_TEXT(sent(0), "acquire@0/1 wait@10/1 release@510/1");
 	SAME_TEXT(nth(0, 2)->args[1], "1");

@@ -138,8 +138,8 @@ refused(void)
 {
 	begin_at("redis://me:secret@h/3", false, true);
 	SAME_TEXT(next(), "AUTH me secret");
-	failed(
-	    take(REPLY_DENIED, "WRONGPASS", NULL), REPLY_DENIED, "WRONGPASS");
+	failed(take(REPLY_DENIED, "WRONGPASS", NULL), REPLY_DENIED,
+	    "WRONGPASS");
 
 	begin_at("redis://me:secret@h/3", false, true);
 	next();
@@ -169,8 +169,8 @@ sentinel_password(void)
 	SAME_TEXT(next(), "AUTH its own");
 	SAME_INT(take_ok(), HANDSHAKE_RUNNING);
 	SAME_TEXT(next(), "SENTINEL GET-MASTER-ADDR-BY-NAME mymaster");
-	failed(
-	    take(REPLY_DENIED, "NOPERM no", NULL), REPLY_DENIED, "NOPERM no");
+	failed(take(REPLY_DENIED, "NOPERM no", NULL), REPLY_DENIED,
+	    "NOPERM no");
 
 	/* The master's password is not for it. */
 	begin_at("redis+sentinel://:secret@h/mymaster", true, false);
@@ -204,11 +204,11 @@ sentinel_errors(void)
 		begin_at("redis+sentinel://h/mymaster", true, false);
 		next();
 		if (spare == 0)
-			failed(
-			    take_words(2, host, "1"), REPLY_ERROR, malformed);
+			failed(take_words(2, host, "1"), REPLY_ERROR,
+			    malformed);
 		else
-			SAME_INT(
-			    take_words(2, host, "1"), HANDSHAKE_REDIRECTED);
+			SAME_INT(take_words(2, host, "1"),
+			    HANDSHAKE_REDIRECTED);
 	}
 	begin_at("redis+sentinel://h/mymaster", true, false);
 	next();
@@ -216,8 +216,8 @@ sentinel_errors(void)
 	    "the Sentinel has no master of that name");
 	begin_at("redis+sentinel://h/mymaster", true, false);
 	next();
-	failed(
-	    take(REPLY_ERROR, "ERR unknown", NULL), REPLY_ERROR, "ERR unknown");
+	failed(take(REPLY_ERROR, "ERR unknown", NULL), REPLY_ERROR,
+	    "ERR unknown");
 }
 
 static void

@@ -194,8 +194,8 @@ static void
 malformed_replies(void)
 {
 	malformed("s3cret\r\n", HANDSHAKE_AUTH, "malformed reply to AUTH");
-	malformed(
-	    "s3cret\r\n", 1, "Protocol error, got \"s\" as reply type byte");
+	malformed("s3cret\r\n", 1,
+	    "Protocol error, got \"s\" as reply type byte");
 	malformed("*2147483647\r\n", 1, "the reply is too long");
 	malformed("*2147483647\r\n", HANDSHAKE_AUTH, "the reply is too long");
 }

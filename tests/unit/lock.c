@@ -252,8 +252,8 @@ renews_at_thirds(void)
 	SAME_INT(acquire(), LOCK_HELD);
 	SAME_INT(deadline(), 60000 - 602);
 	hold(65000);
-	SAME_TEXT(
-	    sent(0), "acquire@0/1 renew@20000/1 renew@40000/1 renew@60000/1");
+	SAME_TEXT(sent(0),
+	    "acquire@0/1 renew@20000/1 renew@40000/1 renew@60000/1");
 	SAME_INT(deadline(), 120000 - 602);
 	SAME_TEXT(requests[1].args[1], "1000"); /* the fence */
 	lock_close(&world.lock);
@@ -291,8 +291,8 @@ errors_change_nothing(void)
 		SAME_INT(deadline(), 988);
 		hold(600);
 		SAME_INT(deadline(), 533 + 988);
-		SAME_TEXT(
-		    sent(0), "acquire@0/1 renew@333/1 renew@433/1 renew@533/1");
+		SAME_TEXT(sent(0),
+		    "acquire@0/1 renew@333/1 renew@433/1 renew@533/1");
 		SAME_INT(released(0), RELEASE_DONE);
 		lock_close(&world.lock);
 	}
@@ -458,8 +458,8 @@ unanswered_acquire(void)
 	SAME_INT(acquire(), LOCK_UNREACHABLE);
 	SAME_TEXT(sent(0), "acquire@0/1 release@100/1");
 	SAME_INT(now(), 100);
-	SAME_TEXT(
-	    lock_why(&world.lock, why), "server0: no answer within 100ms");
+	SAME_TEXT(lock_why(&world.lock, why),
+	    "server0: no answer within 100ms");
 	lock_close(&world.lock);
 }
 
@@ -512,8 +512,8 @@ nothing_left_this_host(void)
 	SAME_INT(acquire(), LOCK_UNREACHABLE);
 	SAME_INT(now(), 100);
 	SAME_TEXT(sent(0), "");
-	SAME_TEXT(
-	    lock_why(&world.lock, why), "server0: no answer within 100ms");
+	SAME_TEXT(lock_why(&world.lock, why),
+	    "server0: no answer within 100ms");
 	lock_close(&world.lock);
 
 	begin(1, 1000, 100);
@@ -935,8 +935,8 @@ history(void)
 	SAME_INT(count(2, RELEASE), 0);
 	SAME_TEXT(nth(2, first(2, TELL))->args[1], "0");
 	SAME_TEXT(nth(2, first(2, TELL))->args[3], " waited=0");
-	SAME_TEXT(
-	    nth(2, first(2, TELL))->args[4], " ran=500 ended=exited status=0");
+	SAME_TEXT(nth(2, first(2, TELL))->args[4],
+	    " ran=500 ended=exited status=0");
 	lock_close(&world.lock);
 
 	/* The release of a refused run carries the reason and the holder. */
@@ -1186,8 +1186,8 @@ majority_fails(void)
 	lock_close(&world.lock);
 
 	begin(3, 1000, 100);
-	plan(
-	    (const char *const[]){ "yes yes no+20", "yes yes free+40", "yes" });
+	plan((const char *const[]){
+	    "yes yes no+20", "yes yes free+40", "yes" });
 	SAME_INT(acquire(), LOCK_HELD);
 	hold(370);
 	CHECK(deadline() > 370);
@@ -1273,8 +1273,8 @@ contested_or_not(void)
 		begin(3, 1000, 100);
 		plan(rows[i].plans);
 		if (acquire() != rows[i].outcome || decided() != rows[i].at_ms)
-			tap_fail(
-			    "row %zu ends at %lld", i, (long long)decided());
+			tap_fail("row %zu ends at %lld", i,
+			    (long long)decided());
 		lock_close(&world.lock);
 	}
 }
@@ -1300,8 +1300,8 @@ tickets(void)
 	plan((const char *const[]){ "yes+5", "queued=7000+5 queued+5",
 	    "queued=9000+5 queued=90000+5" });
 	SAME_INT(acquire(), LOCK_BUSY);
-	SAME_INT(
-	    world.lock.intent.ticket, INT64_C(1763635200000000) + 5000 + 9000);
+	SAME_INT(world.lock.intent.ticket,
+	    INT64_C(1763635200000000) + 5000 + 9000);
 	for (int i = 0; i < 3; i++) {
 		before = nth(i, 0);
 		SAME_TEXT(before->args[3], "0");
@@ -1491,8 +1491,8 @@ gives_back_without_majority(void)
 	plan((const char *const[]){ "lost+5", "lost+5", "yes" });
 	world.servers[0].connects = world.servers[1].connects = "now refused";
 	SAME_INT(acquire_until(START + 1000), LOCK_UNREACHABLE);
-	SAME_TEXT(
-	    sent(2), "acquire@0/1 leave@5/1 acquire@1000/1 release@1000/1");
+	SAME_TEXT(sent(2),
+	    "acquire@0/1 leave@5/1 acquire@1000/1 release@1000/1");
 	CHECK(world.servers[0].connection <= 10);
 	lock_close(&world.lock);
 }
@@ -1505,8 +1505,8 @@ unfenced(void)
 	begin(2, 1000, 100);
 	plan((const char *const[]){ "yes=5+5 silent", "yes=9+5" });
 	SAME_INT(acquire(), LOCK_UNREACHABLE);
-	SAME_TEXT(
-	    lock_why(&world.lock, why), "server0: has not confirmed the fence");
+	SAME_TEXT(lock_why(&world.lock, why),
+	    "server0: has not confirmed the fence");
 	lock_close(&world.lock);
 }
 
@@ -2243,8 +2243,8 @@ starts_over_in_vain(void)
 			abort();
 	}
 	locks_connect(&locks);
-	SAME_INT(locks_acquire(
-		     &locks, &world.owner, START + 3000, ignore_wait_cb, NULL),
+	SAME_INT(locks_acquire(&locks, &world.owner, START + 3000,
+		     ignore_wait_cb, NULL),
 	    LOCK_UNREACHABLE);
 	CHECK(locks_about(&locks) == &two[0]);
 	CHECK(now() >= 3000);

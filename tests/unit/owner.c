@@ -200,8 +200,8 @@ details(void)
 	o = sample("", "", "");
 	SAME_TEXT(owner_details(&o, buf), "pid=4242 host= user= command=");
 	o = sample("\xc3\xa9", "", "");
-	SAME_TEXT(
-	    owner_details(&o, buf), "pid=4242 host=\xc3\xa9 user= command=");
+	SAME_TEXT(owner_details(&o, buf),
+	    "pid=4242 host=\xc3\xa9 user= command=");
 }
 
 static void
@@ -601,8 +601,8 @@ every_byte_changed(void)
 			CHECK(memchr(o.token, '\0', sizeof(o.token)) != NULL);
 			CHECK(memchr(o.host, '\0', sizeof(o.host)) != NULL);
 			CHECK(memchr(o.user, '\0', sizeof(o.user)) != NULL);
-			CHECK(
-			    memchr(o.command, '\0', sizeof(o.command)) != NULL);
+			CHECK(memchr(o.command, '\0', sizeof(o.command)) !=
+			    NULL);
 			CHECK(o.pid >= 0);
 			CHECK(o.since_ms >= 0);
 		}
@@ -637,8 +637,8 @@ who(void)
 	field[sizeof(field) - 1] = '\0';
 	o = sample(field, field, field);
 	o.pid = INT_MAX;
-	who_is(
-	    "redlock-run/9 token=T try=1 since=1 host=h", 42, "?@h pid ? (?)");
+	who_is("redlock-run/9 token=T try=1 since=1 host=h", 42,
+	    "?@h pid ? (?)");
 	snprintf(want, sizeof(want), "%s@%s pid 2147483647 (%s)", field, field,
 	    field);
 	who_is(value, compose(value, &o, 1), want);

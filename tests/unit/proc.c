@@ -227,8 +227,8 @@ has_env(void)
 	CHECK(proc_has_env(pid, "PROCS_EMPTY="));
 	CHECK(proc_has_env(pid, "PROCS_EQUALS=a=b=c"));
 	for (int i = 0; i < PADDING; i++) {
-		snprintf(
-		    assignment, sizeof(assignment), "PROCS_%d=number %d", i, i);
+		snprintf(assignment, sizeof(assignment), "PROCS_%d=number %d",
+		    i, i);
 		CHECK(proc_has_env(pid, assignment));
 	}
 	pid = sleeper(false);
@@ -362,8 +362,8 @@ child_sessions(void)
 	char path[64];
 	bool listed;
 
-	snprintf(
-	    path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children",
+	    (int)getpid());
 	listed = access(path, R_OK) == 0;
 	sessions_of_child(getpid(), two, &s);
 	SAME_INT(s.n, listed ? 2 : 0);
@@ -450,8 +450,8 @@ each_child(void)
 	pthread_t thread;
 	char path[64];
 
-	snprintf(
-	    path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children",
+	    (int)getpid());
 	if (access(path, R_OK) == -1)
 		return;
 	for (int i = 0; i < MANY; i++)

@@ -238,8 +238,8 @@ unknown_ends(void)
 		add(0, "start", " waited=1");
 		runs_judge(&runs, 1, 1, 0);
 		SAME_INT(runs.n, 1);
-		SAME_INT(
-		    runs.run[0].ending, i < 2 ? ENDED_UNKNOWN : ENDED_OTHER);
+		SAME_INT(runs.run[0].ending,
+		    i < 2 ? ENDED_UNKNOWN : ENDED_OTHER);
 		CHECK(runs_has_failed(&runs.run[0]) ==
 		    (strstr(ends[i], " status=") != NULL));
 		runs_release(&runs);
@@ -257,8 +257,8 @@ add_skip(int server, const char *token, const char *rest, const char *value)
 	    "command=c%s",
 	    token, rest);
 	copy = tap_bytes(text, strlen(text));
-	runs_add_skip(
-	    &runs, server, 9000, copy, strlen(text), held, strlen(value));
+	runs_add_skip(&runs, server, 9000, copy, strlen(text), held,
+	    strlen(value));
 	free(copy);
 	free(held);
 }

@@ -57,8 +57,8 @@ joined(void)
 	    "--ttl or --prefix");
 	SAME_TEXT(suggest_join(text, sizeof(text), "", words, 3),
 	    "ttl, prefix or kill-after");
-	SAME_TEXT(
-	    suggest_join(little, sizeof(little), "--", words, 3), "--ttl, ");
+	SAME_TEXT(suggest_join(little, sizeof(little), "--", words, 3),
+	    "--ttl, ");
 }
 
 static const struct tap_test tests[] = {

@@ -287,8 +287,8 @@ key_update(void)
 	begin(TLS1_3_VERSION);
 	exchange();
 	for (int i = 0; i < 5; i++) {
-		SAME_INT(
-		    SSL_key_update(server.ssl, SSL_KEY_UPDATE_REQUESTED), 1);
+		SAME_INT(SSL_key_update(server.ssl, SSL_KEY_UPDATE_REQUESTED),
+		    1);
 		SAME_INT(SSL_do_handshake(server.ssl), 1);
 		exchange();
 	}

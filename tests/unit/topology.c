@@ -82,8 +82,8 @@ moves(void)
 {
 	leads("MOVED 3999 127.0.0.1:6381", "127.0.0.1", 6381, false);
 	leads("MOVED 0 h:1", "h", 1, false);
-	leads(
-	    "MOVED 16383 node-1.example:65535", "node-1.example", 65535, false);
+	leads("MOVED 16383 node-1.example:65535", "node-1.example", 65535,
+	    false);
 }
 
 static void
@@ -367,8 +367,8 @@ no_thread(void)
 	begin("redis://h:7");
 	no_threads = false;
 	SAME_INT(topology.untried, 1);
-	SAME_TEXT(
-	    topology.hosts[0].found.why, "h: Resource temporarily unavailable");
+	SAME_TEXT(topology.hosts[0].found.why,
+	    "h: Resource temporarily unavailable");
 	next_waits_for("h");
 	no_threads = true;
 	busy[0] = '\0';

@@ -53,8 +53,8 @@ made_up_report(const struct lock *l)
 }
 
 char *
-made_up_wait(
-    const struct lock *l, int64_t aged_ms, int64_t left, char text[WAIT_TEXT])
+made_up_wait(const struct lock *l, int64_t aged_ms, int64_t left,
+    char text[WAIT_TEXT])
 {
 	(void)l;
 	(void)aged_ms;
