@@ -51,15 +51,28 @@ table_init(struct table *t, bool colours, int columns,
 	}
 }
 
+/* Removes the rows from `from` on. */
+static void
+drop_rows(struct table *t, size_t from)
+{
+	for (size_t r = from; r < t->nrows; r++)
+		for (int c = 0; c < t->columns; c++)
+			free(t->rows[r].text[c]);
+	t->nrows = from;
+}
+
+void
+table_clear(struct table *t)
+{
+	drop_rows(t, 1);
+}
+
 void
 table_release(struct table *t)
 {
-	for (size_t r = 0; r < t->nrows; r++)
-		for (int c = 0; c < t->columns; c++)
-			free(t->rows[r].text[c]);
+	drop_rows(t, 0);
 	free(t->rows);
 	t->rows = NULL;
-	t->nrows = 0;
 }
 
 size_t

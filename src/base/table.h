@@ -37,6 +37,9 @@ void table_init(struct table *, bool colours, int columns,
     const char *const titles[]);
 void table_release(struct table *);
 
+/* Removes all rows but the titles.  The columns stay as wide as they are. */
+void table_clear(struct table *);
+
 /* Adds an empty row and returns its number.  Exits if memory is short. */
 size_t table_row(struct table *);
 

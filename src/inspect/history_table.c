@@ -210,7 +210,7 @@ static void
 turn_page(struct page *p, const struct history *h, const struct run_list *list,
     size_t first, const int64_t longest[])
 {
-	p->table.nrows = 1;
+	table_clear(&p->table);
 	for (size_t i = first; i < list->n && i < first + PAGE; i++) {
 		const struct run_row *r = &list->row[i];
 
