@@ -98,10 +98,12 @@ read_file(int fd, const char *name, const char *path, size_t most, size_t *len)
 	if (n == -1)
 		refuse_unread(name, path, errno);
 	close(fd);
-	if ((size_t)n > most)
+	if ((size_t)n > most) {
+		file_free(text, (size_t)n); /* it may have a password */
 		die_usage("%s%s'%s' is larger than %zu KB",
 		    name != NULL ? name : "", name != NULL ? ": " : "",
 		    quotable(path), most / 1024);
+	}
 	text[n] = '\0';
 	*len = (size_t)n;
 	return text;
