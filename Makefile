@@ -16,7 +16,6 @@ CFLAGS ?= -O2 -g
 SRCS = $(sort $(patsubst src/%,%,$(filter-out src/redis/tls.c,$(wildcard \
 	src/*.c src/*/*.c))))
 ROOMS = base redis process protocol lock config inspect run
-SCRIPTS = lock status history break
 
 # Uses all processors.  Several goals are made in their order.
 ifeq ($(MAKELEVEL) $(word 2,$(MAKECMDGOALS)),0 )
@@ -74,7 +73,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVERSION=\"$(VERSION)\" -I$B -Isrc \
 # coverage needs the real directory.
 HERE = $(if $(findstring --coverage,$(CFLAGS)),,$(addsuffix =$(CURDIR)=.,$(map)))
 COMPILE = $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP
-FLAGS = $(COMPILE) $(RELRO) $(LDFLAGS) $(LDLIBS) $(SCRIPTS)
+FLAGS = $(COMPILE) $(RELRO) $(LDFLAGS) $(LDLIBS)
 say = $(if $(V),,@echo '$1 $@';)
 
 # Required tools, and the Debian package of each.  The tests of redis-py need a
@@ -136,41 +135,13 @@ $(MODULE): src/redis/tls.c src/redis/tls.h $B/flags
 $B/%.o: src/%.c $B/flags $B/scripts.h | $B/prefix.h
 	$(call say,compile)$(COMPILE) $(HERE) -c -o $@ $<
 
-# The scripts go into the program without comments and indentation, as C
-# strings, each after the parts that all of them need.  The constants that C
-# shares with them come first.  A run's scripts are one script with several
-# parts, so that a server gets its text only once and its digest afterwards.
-# Frequent cases come first, before the parts that they do not need.
+# The scripts go into the program as C strings, without comments and indentation,
+# and C shares their constants and the positions of their arguments and replies.
 LUA = src/protocol/lua
-PREAMBLE = common tenure holder slots state queue
-LOCK_PARTS = common renew_quick tenure acquire_quick release_quick holder \
-	slots state queue renew confirm ran acquire release
-strip_lua = sed -e 's/^[[:space:]]*//' -e '/^--/d' \
-	-e "s/[[:space:]]*--[^\"']*$$//" -e '/^$$/d'
-quick = $(patsubst $(LUA)/%.lua,%,$(wildcard $(LUA)/$1_quick.lua))
-parts = common $(call quick,$1) $(filter-out common,$(PREAMBLE)) $1
-$B/lua/%.lua: $(wildcard $(LUA)/*.lua) $B/flags Makefile
-	$(call say,make)cat $(patsubst %,$(LUA)/%.lua,$(call parts,$*)) | \
-		$(strip_lua) >$@
-
-$B/lua/lock.lua: $(LOCK_PARTS:%=$(LUA)/%.lua) $B/flags Makefile
-	$(call say,make){ for s in $(LOCK_PARTS); do \
-		case ' $(PREAMBLE) ' in \
-		*" $$s "*) cat $(LUA)/$$s.lua ;; \
-		*) echo "if ARGV[#ARGV] == '$${s%_quick}' then"; cat $(LUA)/$$s.lua; \
-			echo end ;; \
-		esac; done; echo 'return loss()'; } | $(strip_lua) >$@
-
-$B/scripts.h: Makefile $(SCRIPTS:%=$B/lua/%.lua)
-	$(call say,make)echo '#pragma once' >$@; \
-	sed -n 's/^local \(GRANT_MS\|HANDOVER_MS\) =/#define \1/p' \
-		$(LUA)/common.lua >>$@; \
-	for s in $(SCRIPTS); do \
-		echo "static const struct script script_$$s = {"; \
-		sed -e 's/[\\"]/\\&/g' -e 's/.*/	"&\\n"/' $B/lua/$$s.lua; \
-		echo "	,\"$$(sha1sum <$B/lua/$$s.lua | cut -c 1-40)\""; \
-		echo '};'; \
-	done >>$@
+$B/scripts.h: $B/wire.h
+	$(call say,make)$(LUA)/build scripts >$@
+$B/wire.h: $(LUA)/build $(wildcard $(LUA)/*.lua) $B/flags
+	$(call say,make)$(LUA)/build wire >$@
 
 # Where the TLS module and the configuration file are.
 $B/prefix.h: FORCE | $B/flags
@@ -181,7 +152,7 @@ $B/prefix.h: FORCE | $B/flags
 # Changes with the flags, the libraries and the scripts, and then everything is
 # rebuilt.
 $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS))
-	@mkdir -p $B/unit $B/sim $B/lua $(ROOMS:%=$B/%); \
+	@mkdir -p $B/unit $B/sim $(ROOMS:%=$B/%); \
 	echo '$(FLAGS)' | cmp -s - $@ && exit; echo '$(FLAGS)' >$@
 	$(call find_missing,$(BUILD_TOOLS)); rm -f $@; \
 	echo "redlock-run cannot be built without$$missing (their names in" \

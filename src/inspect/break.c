@@ -23,6 +23,7 @@
 #include "protocol/owner.h"
 #include "protocol/quorum.h"
 #include "scripts.h"
+#include "wire.h"
 
 #define HOLDING (OWNER_WHO + 2 * DURATION_TEXT + 64) /* text of holding() */
 
@@ -238,14 +239,21 @@ send_revocation(struct query_server *s, size_t i)
 {
 	struct revocation *r = s->query->arg;
 	char key[LOCK_KEY], aux[LOCK_KEY], id[OWNER_ID], slots[12];
-	const char *const argv[] = { key, aux, owner_id(&r->owner, 0, id),
-		r->owner.token, "slots", slots, "1",
-		s->query->nservers == 1 ? "1" : "0", r->by };
+	const char *const argv[] = { [ARG_KEY] = key,
+		[ARG_AUX] = aux,
+		[ARG_ID] = owner_id(&r->owner, 0, id),
+		[ARG_TOKEN] = r->owner.token,
+		[ARG_MODE] = "slots",
+		[ARG_CAPACITY] = slots,
+		[ARG_SLOT] = "1",
+		[ARG_OWN + BREAK_ONLY] = s->query->nservers == 1 ? "1" : "0",
+		[ARG_OWN + BREAK_BY] = r->by };
 
 	key_names(key, aux, r->opt->settings.prefix, r->opt->names.name[0]);
 	snprintf(slots, sizeof(slots), "%d", LOCK_SLOTS);
 	r->sent[s - s->query->servers]++;
-	return conn_eval(&s->conn, (int)i, &script_break, 2, 9, argv);
+	return conn_eval(&s->conn, (int)i, &script_break, ARG_ID,
+	    ARG_OWN + BREAK_ARGS, argv);
 }
 
 static bool

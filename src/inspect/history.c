@@ -12,18 +12,26 @@
 #include "inspect/scan.h"
 #include "protocol/key.h"
 #include "scripts.h"
+#include "wire.h"
 
 int
 history_request(struct conn *c, int tag, const char *prefix, const char *name,
     int slots, bool with_skips)
 {
 	char key[LOCK_KEY], aux[LOCK_KEY], text[12];
-	const char *const argv[] = { key, aux, "", "", "slots", text, "1",
-		with_skips ? "1" : "0" };
+	const char *const argv[] = { [ARG_KEY] = key,
+		[ARG_AUX] = aux,
+		[ARG_ID] = "",
+		[ARG_TOKEN] = "",
+		[ARG_MODE] = "slots",
+		[ARG_CAPACITY] = text,
+		[ARG_SLOT] = "1",
+		[ARG_OWN + HISTORY_SKIPS] = with_skips ? "1" : "0" };
 
 	key_names(key, aux, prefix, name);
 	snprintf(text, sizeof(text), "%d", slots);
-	return conn_eval(c, tag, &script_history, 2, 8, argv);
+	return conn_eval(c, tag, &script_history, ARG_ID,
+	    ARG_OWN + HISTORY_ARGS, argv);
 }
 
 void

@@ -20,6 +20,7 @@
 #include "protocol/owner.h"
 #include "protocol/quorum.h"
 #include "scripts.h"
+#include "wire.h"
 
 #define WAITERS_MAX 100 /* in one reply of status.lua */
 
@@ -106,11 +107,18 @@ send_lock(struct query_server *s, size_t i)
 {
 	const struct status *st = s->query->arg;
 	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
-	const char *const argv[] = { key, aux, "", "", "slots", slots, "1" };
+	const char *const argv[] = { [ARG_KEY] = key,
+		[ARG_AUX] = aux,
+		[ARG_ID] = "",
+		[ARG_TOKEN] = "",
+		[ARG_MODE] = "slots",
+		[ARG_CAPACITY] = slots,
+		[ARG_SLOT] = "1" };
 
 	key_names(key, aux, s->query->opt->settings.prefix, st->locks[i].name);
 	snprintf(slots, sizeof(slots), "%d", st->locks[i].slots);
-	return conn_eval(&s->conn, (int)i, &script_status, 2, 7, argv);
+	return conn_eval(&s->conn, (int)i, &script_status, ARG_ID, ARG_OWN,
+	    argv);
 }
 
 static bool

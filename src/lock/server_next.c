@@ -2,7 +2,7 @@
 #include "lock/grant.h"
 #include "lock/server_next.h"
 #include "protocol/lease.h"
-#include "scripts.h"
+#include "wire.h"
 
 #define PACE_MS 20 /* average time between requests to a server */
 #define BURST   16 /* requests allowed without a pause */

@@ -11,6 +11,7 @@
 #include "protocol/key.h"
 #include "protocol/record.h"
 #include "scripts.h"
+#include "wire.h"
 
 /*
  * Sends a part of the script, with the arguments that all parts have and n
@@ -27,16 +28,20 @@ send_script(struct server *s, const char *part, int n, const char *const args[])
 	char id[OWNER_ID], capacity[12], slot[12];
 	unsigned int try =
 	    l->phase == PHASE_RELEASE && !l->ending.again ? 0 : s->try;
-	const char *argv[CONN_ARGS] = { l->key, l->aux,
-		owner_id(l->owner, try, id), l->owner->token, modes[l->mode],
-		capacity, slot };
+	const char *argv[CONN_ARGS] = { [ARG_KEY] = l->key,
+		[ARG_AUX] = l->aux,
+		[ARG_ID] = owner_id(l->owner, try, id),
+		[ARG_TOKEN] = l->owner->token,
+		[ARG_MODE] = modes[l->mode],
+		[ARG_CAPACITY] = capacity,
+		[ARG_SLOT] = slot };
 
 	snprintf(capacity, sizeof(capacity), "%d", l->capacity);
 	snprintf(slot, sizeof(slot), "%d", l->slot);
-	memcpy(argv + 7, args, (size_t)n * sizeof(*args));
-	argv[7 + n] = part;
-	return conn_eval(&s->conn, ++s->in_flight.sequence, &script_lock, 2,
-	    8 + n, argv);
+	memcpy(argv + ARG_OWN, args, (size_t)n * sizeof(*args));
+	argv[ARG_OWN + n] = part;
+	return conn_eval(&s->conn, ++s->in_flight.sequence, &script_lock,
+	    ARG_ID, ARG_OWN + n + 1, argv);
 }
 
 /* One server hands the lock over; several could choose different waiters. */
@@ -81,9 +86,18 @@ server_send_release(struct server *s, bool leave)
 	char rest[24], fence[24], proposal[24], waited[RECORD_TEXT] = "";
 	char end[RECORD_TEXT] = "", success[RECORD_TEXT] = "";
 	char skip[RECORD_TEXT], holder[LOCK_VALUE + 1] = "";
-	const char *const args[] = { rest, leave ? "1" : "0", only_server(s),
-		waited, end, success, starts ? "1" : "0", skip, holder,
-		l->started || skipped ? l->details : "", fence, proposal };
+	const char *const args[RELEASE_ARGS] = { [RELEASE_COOLDOWN] = rest,
+		[RELEASE_LEAVING] = leave ? "1" : "0",
+		[RELEASE_ONLY] = only_server(s),
+		[RELEASE_WAITED] = waited,
+		[RELEASE_ENDING] = end,
+		[RELEASE_SUCCESS] = success,
+		[RELEASE_STARTS] = starts ? "1" : "0",
+		[RELEASE_SKIP] = skip,
+		[RELEASE_HOLDER] = holder,
+		[RELEASE_DETAILS] = l->started || skipped ? l->details : "",
+		[RELEASE_FENCE] = fence,
+		[RELEASE_PROPOSAL] = proposal };
 
 	snprintf(rest, sizeof(rest), "%" PRId64, cooldown_ms(l));
 	snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
@@ -106,7 +120,7 @@ server_send_release(struct server *s, bool leave)
 	if (l->phase == PHASE_RELEASE && !l->started &&
 	    conn_unanswered_ms(&s->conn) == CLOCK_NEVER)
 		conn_send_text(&s->conn);
-	return send_script(s, "release", 12, args);
+	return send_script(s, "release", RELEASE_ARGS, args);
 }
 
 /*
@@ -164,9 +178,18 @@ send_acquire(struct server *s, const struct next_request *r)
 	char nonce[24] = "", once_per[24];
 	char busy[RECORD_TEXT], mode[RECORD_TEXT];
 	bool heals = l->phase == PHASE_HOLD;
-	const char *const args[] = { l->details, ttl, fence, ticket, heartbeat,
-		only_server(s), start, nonce, heals ? "1" : "0", once_per, busy,
-		mode };
+	const char *const args[ACQUIRE_ARGS] = { [ACQUIRE_DETAILS] = l->details,
+		[ACQUIRE_TTL] = ttl,
+		[ACQUIRE_PROPOSAL] = fence,
+		[ACQUIRE_TICKET] = ticket,
+		[ACQUIRE_HEARTBEAT] = heartbeat,
+		[ACQUIRE_ONLY] = only_server(s),
+		[ACQUIRE_START] = start,
+		[ACQUIRE_NONCE] = nonce,
+		[ACQUIRE_HEALS] = heals ? "1" : "0",
+		[ACQUIRE_ONCE_PER] = once_per,
+		[ACQUIRE_SKIP_BUSY] = busy,
+		[ACQUIRE_SKIP_MODE] = mode };
 	int64_t new_nonce = grant_new_nonce(s);
 	int64_t beat_ms = l->wait_end_ms != 0 ?
 	    HEARTBEAT_MS :
@@ -185,34 +208,42 @@ send_acquire(struct server *s, const struct next_request *r)
 		write_waited(l, start);
 	record_skip(busy, refusal_records(s) ? SKIP_BUSY : SKIP_NONE);
 	record_skip(mode, refusal_records(s) ? SKIP_MODE : SKIP_NONE);
-	return send_script(s, "acquire", 12, args);
+	return send_script(s, "acquire", ACQUIRE_ARGS, args);
 }
 
 static int
 send_ran(struct server *s)
 {
 	char once_per[24];
-	const char *const args[] = { once_per };
+	const char *const args[RAN_ARGS] = { [RAN_ONCE_PER] = once_per };
 
 	snprintf(once_per, sizeof(once_per), "%" PRId64,
 	    s->intent->once_per_ms);
-	return send_script(s, "ran", 1, args);
+	return send_script(s, "ran", RAN_ARGS, args);
 }
 
 static int
 send_renew(struct server *s, const struct next_request *r)
 {
+	_Static_assert((int)RENEW_TTL == (int)CONFIRM_TTL &&
+		(int)RENEW_FENCE == (int)CONFIRM_FENCE &&
+		(int)RENEW_START == (int)CONFIRM_START,
+	    "a confirmation begins like a renewal");
 	const struct intent *l = s->intent;
 	char ttl[24], fence[24], start[RECORD_TEXT] = "";
 	bool granted = s->key.unconfirmed_ms != 0;
-	const char *const args[] = { ttl, fence, start, granted ? "1" : "0" };
+	const char *const args[CONFIRM_ARGS] = { [CONFIRM_TTL] = ttl,
+		[CONFIRM_FENCE] = fence,
+		[CONFIRM_START] = start,
+		[CONFIRM_CARRIED] = granted ? "1" : "0" };
+	const char *part = r->leaves ? "confirm" : "renew";
+	int n = r->leaves ? (int)CONFIRM_ARGS : (int)RENEW_ARGS;
 
 	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, r->fence);
 	if (r->starts)
 		write_waited(l, start);
-	return r->leaves ? send_script(s, "confirm", 4, args) :
-			   send_script(s, "renew", 3, args);
+	return send_script(s, part, n, args);
 }
 
 int

@@ -5,10 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LOCK_NAME  512 /* bytes of a name, and of a prefix, at most */
-#define LOCK_KEY   (2 * LOCK_NAME + 32)
-#define LOCK_SLOTS 64 /* of one lock, at most */
-#define LOCKS_MAX  32 /* of one run */
+#include "wire.h"
+
+#define LOCK_NAME 512 /* bytes of a name, and of a prefix, at most */
+#define LOCK_KEY  (2 * LOCK_NAME + 32)
+#define LOCKS_MAX 32 /* of one run */
 
 /* How long the last success is kept. */
 #define SUCCESS_MS (INT64_C(30) * 24 * 3600 * 1000)

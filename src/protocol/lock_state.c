@@ -7,7 +7,7 @@
 #include "protocol/lock_state.h"
 
 static bool
-read_number(const struct reply *a, enum state_field field, long long min,
+read_number(const struct reply *a, enum lock_field field, long long min,
     long long max, int *number)
 {
 	long long n = reply_int(a, field);
@@ -18,7 +18,7 @@ read_number(const struct reply *a, enum state_field field, long long min,
 
 /* Reads a fence, or a time of the server. */
 static bool
-read_us(const struct reply *a, enum state_field field, int64_t *us)
+read_us(const struct reply *a, enum lock_field field, int64_t *us)
 {
 	*us = reply_int(a, field);
 	return *us >= 0 && *us < FENCE_END;
@@ -26,7 +26,7 @@ read_us(const struct reply *a, enum state_field field, int64_t *us)
 
 /* Reads a PTTL.  A lease longer than 3000 years counts as one of 3000 years. */
 static bool
-read_ttl(const struct reply *a, enum state_field field, int64_t *ttl_ms)
+read_ttl(const struct reply *a, enum lock_field field, int64_t *ttl_ms)
 {
 	long long ms = reply_int(a, field);
 

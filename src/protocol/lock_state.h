@@ -8,48 +8,10 @@
 
 #include "protocol/owner.h"
 #include "redis/reply.h"
+#include "wire.h"
 
 #define LOCK_VALUE 1024 /* bytes of a value that scripts send, at most */
 #define FENCE_END  INT64_C(9000000000000000) /* fences and times are less */
-
-/* Values of PTTL that are no time. */
-#define PTTL_NONE (-1) /* a key without expiry */
-#define PTTL_FREE (-2) /* no key */
-
-/*
- * The fields of a reply.  All scripts except history use this shape, and a
- * reply ends after the last field that its reader needs. common.lua has the
- * same table.
- */
-enum state_field {
-	FIELD_GRANTED,
-	FIELD_FENCE,
-	FIELD_AHEAD,
-	FIELD_SLOT,
-	FIELD_NOW,
-	FIELD_VALUE,
-	FIELD_PTTL,
-	FIELD_READERS,
-	FIELD_BEST,
-	FIELD_BEST_PTTL,
-	FIELD_QUEUED,
-	FIELD_WAITING,
-	FIELD_TICKET,
-	FIELD_PLACE,
-	FIELD_REASON,
-	FIELD_LAST_RAN,
-	FIELD_BROKEN,
-	FIELD_WAITERS,
-	FIELD_HOLDERS
-};
-
-/* The reason of a refusal. */
-enum reason {
-	REASON_BUSY,
-	REASON_MODE,  /* used in another mode, by the owner of value */
-	REASON_RAN,   /* --once-per: the owner of value has run lately */
-	REASON_BEHIND /* busy for a reader: value is of a writer that waits */
-};
 
 /* One server's report on a lock.  Fields beyond the end of the reply are 0. */
 struct lock_state {

@@ -86,13 +86,14 @@ free_now() {
 # break_script NAME TOKEN TRY ARG...: as a run with one slot, or --break, sends
 # it. At once after that, before anything can expire, the lock is given an hour.
 break_script() {
-	local lua=$top/src/protocol/lua name=$1 token=$2 try=$3 sha
+	local part=$1 token=$2 try=$3 script=lock sha
 	shift 3
-	sha=$(redis script load "$(cat "$lua"/{common,tenure,holder,slots,state,queue,"$name"}.lua)")
+	[[ $part != break ]] || script=break
+	sha=$(redis script load "$("$top/src/protocol/lua/build" $script)")
 	{
 		echo multi
 		printf '"%s" ' evalsha "$sha" 2 redlock:a '{redlock:a}:~' \
-		    "redlock-run/2 token=$token try=$try" "$token" exclusive 1 1 "$@"
+		    "redlock-run/2 token=$token try=$try" "$token" exclusive 1 1 "$@" "$part"
 		printf '\npexpire redlock:a 3600000\nexec\n'
 	} | redis | grep -vxE 'OK|QUEUED' | head -n 1
 }

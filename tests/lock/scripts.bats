@@ -5,6 +5,14 @@
 
 load ../lib/one_redis
 
+setup_file() {
+	local name
+	redis_start
+	for name in lock status; do
+		"$top/src/protocol/lua/build" $name >"$BATS_FILE_TMPDIR/$name.lua"
+	done
+}
+
 lock=redlock:a fence='{redlock:a}:~fence'
 queue='{redlock:a}:~queue' beat='{redlock:a}:~beat' runs='{redlock:a}:~runs'
 details='pid=1 host=h user=u command=c'
@@ -12,20 +20,13 @@ details='pid=1 host=h user=u command=c'
 # script_run NAME ID TOKEN [ARG...]: what it replies, a line for each field.  How
 # many may hold the lock is in $limit, 0 stands for a shared one.
 script_run() {
-	local lua=$top/src/protocol/lua part name=$1 id=$2 token=$3
+	local part=$1 id=$2 token=$3 script=lock
 	local -A mode=([0]=shared [1]=exclusive)
 	shift 3
-	{
-		for part in common renew_quick tenure acquire_quick \
-		    release_quick holder slots state queue "$name"; do
-			[[ $part == *_quick && $part != "${name}_quick" ]] ||
-				cat "$lua/$part.lua"
-		done
-		[[ $name != renew && $name != confirm ]] || echo 'return loss()'
-	} >script.lua
-	redis --eval "$PWD/script.lua" "$lock" '{redlock:a}:~' , \
+	[[ $part != status ]] || script=status
+	redis --eval "$BATS_FILE_TMPDIR/$script.lua" "$lock" '{redlock:a}:~' , \
 	    "$id" "$token" "${mode[${limit:-1}]:-slots}" $((${limit:-1} + !${limit:-1})) \
-	    "${slot:-$((${limit:-1} < 2))}" "$@"
+	    "${slot:-$((${limit:-1} < 2))}" "$@" "$part"
 }
 
 # The scripts as owner $1 sends them, in its attempt $2.

@@ -557,23 +557,25 @@ static struct made_reply
 execute_acquire(struct made_up *m, const struct request *r, struct holding *key,
     const char *value, bool ours)
 {
-	int64_t ttl_ms = atoll(r->args[1]), proposal = atoll(r->args[2]);
-	int64_t ticket_us = atoll(r->args[3]);
-	bool heartbeat = atoll(r->args[4]) > 0, before;
+	int64_t ttl_ms = atoll(r->args[ACQUIRE_TTL]);
+	int64_t proposal = atoll(r->args[ACQUIRE_PROPOSAL]);
+	int64_t ticket_us = atoll(r->args[ACQUIRE_TICKET]);
+	bool heartbeat = atoll(r->args[ACQUIRE_HEARTBEAT]) > 0, before;
 	struct waiter *us = &m->us;
 	struct made_reply answer;
 
-	if (!ours && ran_lately(m, atoll(r->args[9]))) {
+	if (!ours && ran_lately(m, atoll(r->args[ACQUIRE_ONCE_PER]))) {
 		us->ticket_us = 0;
 		return refused_by_success(m, key);
 	}
 	snprintf(m->waiting_id, sizeof(m->waiting_id), "%s", r->id);
-	m->beat_nonce = atoll(r->args[7]);
+	m->beat_nonce = atoll(r->args[ACQUIRE_NONCE]);
 	if (heartbeat && (value != NULL || ticket_us > 0)) {
 		if (ticket_us > 0 || us->ticket_us == 0)
 			us->ticket_us =
 			    ticket_us > 0 ? ticket_us : server_us(m);
-		us->beat_us = server_us(m) + atoll(r->args[4]) * 1000;
+		us->beat_us =
+		    server_us(m) + atoll(r->args[ACQUIRE_HEARTBEAT]) * 1000;
 	}
 	before = waits(m, &m->candidate) &&
 	    (us->ticket_us == 0 || m->candidate.ticket_us < us->ticket_us);
@@ -596,9 +598,10 @@ execute_acquire(struct made_up *m, const struct request *r, struct holding *key,
 	}
 	if (!ours && heartbeat && us->ticket_us == 0) {
 		us->ticket_us = server_us(m);
-		us->beat_us = server_us(m) + atoll(r->args[4]) * 1000;
+		us->beat_us =
+		    server_us(m) + atoll(r->args[ACQUIRE_HEARTBEAT]) * 1000;
 	}
-	if (!ours || m->fence == 0 || r->args[5][0] == '1') {
+	if (!ours || m->fence == 0 || r->args[ACQUIRE_ONLY][0] == '1') {
 		int64_t f, most;
 
 		most = server_us(m) + (m->fence == 0 ? 86400 : 60) * SECOND_US;
@@ -645,8 +648,9 @@ value_at(struct made_up *m, struct holding *key)
 static void
 execute_release(const struct request *r, struct holding *key)
 {
-	int64_t cooldown_ms = atoll(r->args[0]);
-	bool leaving = r->args[1][0] == '1', only = r->args[2][0] == '1';
+	int64_t cooldown_ms = atoll(r->args[RELEASE_COOLDOWN]);
+	bool leaving = r->args[RELEASE_LEAVING][0] == '1';
+	bool only = r->args[RELEASE_ONLY][0] == '1';
 
 	if (only && !leaving) {
 		if (key->until_ms > world.now_ms + GRANT_MS)
@@ -718,9 +722,9 @@ execute(struct made_up *m, const struct request *r)
 	case REQUEST_RENEW:
 		if (!ours)
 			break;
-		key->until_ms = world.now_ms + atoll(r->args[0]);
-		if (atoll(r->args[1]) > m->fence)
-			m->fence = atoll(r->args[1]);
+		key->until_ms = world.now_ms + atoll(r->args[RENEW_TTL]);
+		if (atoll(r->args[RENEW_FENCE]) > m->fence)
+			m->fence = atoll(r->args[RENEW_FENCE]);
 		if (r->leaves)
 			m->us.ticket_us = 0;
 		return granted(m, r->kind, m->fence, false);
@@ -733,19 +737,19 @@ execute(struct made_up *m, const struct request *r)
 	case REQUEST_WAIT:
 		return taken_element(m);
 	case REQUEST_RAN:
-		return ran_lately(m, atoll(r->args[0])) ?
+		return ran_lately(m, atoll(r->args[RAN_ONCE_PER])) ?
 		    refused_by_success(m, key) :
 		    granted(m, r->kind, 0, false);
 	case REQUEST_RELEASE:
 	case REQUEST_LEAVE:
 	case REQUEST_NONE:
-		if (r->args[1][0] == '1')
+		if (r->args[RELEASE_LEAVING][0] == '1')
 			m->us.ticket_us = 0;
-		if (!ours && m->ended && r->args[4][0] != '\0')
+		if (!ours && m->ended && r->args[RELEASE_ENDING][0] != '\0')
 			return granted(m, r->kind, 0, false);
 		if (!ours)
 			break;
-		m->ended = r->args[4][0] != '\0';
+		m->ended = r->args[RELEASE_ENDING][0] != '\0';
 		execute_release(r, key);
 		return granted(m, r->kind, 0, false);
 	}
@@ -1314,7 +1318,7 @@ label_of(enum request_kind kind, const char *const script_args[])
 		return kind == REQUEST_ACQUIRE ? ACQUIRE : RENEW;
 	if (kind == REQUEST_RAN)
 		return ASK;
-	if (script_args[1][0] == '0')
+	if (script_args[RELEASE_LEAVING][0] == '0')
 		return world.lock.intent.phase == PHASE_RELEASE ? TELL : YIELD;
 	return world.lock.intent.phase == PHASE_RELEASE ? RELEASE : LEAVE;
 }
@@ -1329,6 +1333,7 @@ trace_send(const struct request *r, const char *const args[])
 {
 	const long long at_ms = world.now_ms - START;
 	char head[128];
+	bool once;
 
 	if (r->label == WAIT || r->label == REPLICAS) {
 		trace_request("%lld server=%d/%d %s %s %s", at_ms, r->server,
@@ -1342,19 +1347,23 @@ trace_send(const struct request *r, const char *const args[])
 		    "%s slot=%d", modes[world.lock.intent.mode], r->slot);
 	switch (r->kind) {
 	case REQUEST_ACQUIRE:
+		once = strcmp(args[ACQUIRE_ONCE_PER], "0") != 0;
 		trace_request("%s acquire ttl=%s fence=%s ticket=%s "
 			      "heartbeat=%s only=%s start=%s%s%s%s%s",
-		    head, args[1], args[2], args[3], args[4], args[5], args[6],
-		    args[7][0] != '\0' ? " nonce=" : "", args[7],
-		    strcmp(args[9], "0") != 0 ? " once-per=" : "",
-		    strcmp(args[9], "0") != 0 ? args[9] : "");
+		    head, args[ACQUIRE_TTL], args[ACQUIRE_PROPOSAL],
+		    args[ACQUIRE_TICKET], args[ACQUIRE_HEARTBEAT],
+		    args[ACQUIRE_ONLY], args[ACQUIRE_START],
+		    args[ACQUIRE_NONCE][0] != '\0' ? " nonce=" : "",
+		    args[ACQUIRE_NONCE], once ? " once-per=" : "",
+		    once ? args[ACQUIRE_ONCE_PER] : "");
 		break;
 	case REQUEST_RENEW:
 		trace_request("%s renew ttl=%s fence=%s leave=%s start=%s",
-		    head, args[0], args[1], r->leaves ? "1" : "0", args[2]);
+		    head, args[RENEW_TTL], args[RENEW_FENCE],
+		    r->leaves ? "1" : "0", args[RENEW_START]);
 		break;
 	case REQUEST_RAN:
-		trace_request("%s ran once-per=%s", head, args[0]);
+		trace_request("%s ran once-per=%s", head, args[RAN_ONCE_PER]);
 		break;
 	case REQUEST_RELEASE:
 	case REQUEST_LEAVE:
@@ -1363,8 +1372,11 @@ trace_send(const struct request *r, const char *const args[])
 	case REQUEST_REPLICAS:
 		trace_request(
 		    "%s %s cooldown=%s leave=%s only=%s end=%s%s%s details=%s%s",
-		    head, labels[r->label], args[0], args[1], args[2], args[3],
-		    args[4], args[7], args[9], r->starts ? " starts" : "");
+		    head, labels[r->label], args[RELEASE_COOLDOWN],
+		    args[RELEASE_LEAVING], args[RELEASE_ONLY],
+		    args[RELEASE_WAITED], args[RELEASE_ENDING],
+		    args[RELEASE_SKIP], args[RELEASE_DETAILS],
+		    r->starts ? " starts" : "");
 		break;
 	}
 }
@@ -1379,9 +1391,10 @@ check_numbers(const struct request *r)
 	const int64_t day_us = INT64_C(86400000000);
 
 	if (r->kind == REQUEST_ACQUIRE)
-		CHECK(atoll(r->args[3]) < clock_wall_us() + day_us + 1000000);
+		CHECK(atoll(r->args[ACQUIRE_TICKET]) <
+		    clock_wall_us() + day_us + 1000000);
 	if (r->kind == REQUEST_RENEW)
-		CHECK(atoll(r->args[1]) <
+		CHECK(atoll(r->args[RENEW_FENCE]) <
 		    clock_wall_us() + 2 * day_us + 61000000);
 }
 
@@ -1465,40 +1478,44 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 	    strcmp(part, "renew") == 0 || leaves ? REQUEST_RENEW :
 	    strcmp(part, "ran") == 0             ? REQUEST_RAN :
 						   REQUEST_RELEASE;
-	bool starts = kind == REQUEST_RELEASE && argv[13][0] == '1';
+	bool starts =
+	    kind == REQUEST_RELEASE && argv[ARG_OWN + RELEASE_STARTS][0] == '1';
 
 	if (!may_send(m, tag, kind))
 		return -1;
-	CHECK(nkeys == 2);
-	CHECK(strcmp(argv[0], "p:n") == 0);
-	CHECK(strcmp(argv[1], "{p:n}:~") == 0);
-	CHECK(strcmp(argv[3], "TOKEN") == 0);
-	CHECK(strcmp(argv[4], modes[world.lock.intent.mode]) == 0);
-	CHECK(atoi(argv[5]) == world.lock.intent.capacity);
-	CHECK(atoi(argv[6]) <= world.lock.intent.capacity);
+	CHECK(nkeys == ARG_ID);
+	CHECK(strcmp(argv[ARG_KEY], "p:n") == 0);
+	CHECK(strcmp(argv[ARG_AUX], "{p:n}:~") == 0);
+	CHECK(strcmp(argv[ARG_TOKEN], "TOKEN") == 0);
+	CHECK(strcmp(argv[ARG_MODE], modes[world.lock.intent.mode]) == 0);
+	CHECK(atoi(argv[ARG_CAPACITY]) == world.lock.intent.capacity);
+	CHECK(atoi(argv[ARG_SLOT]) <= world.lock.intent.capacity);
 	CHECK(script == &script_lock);
 	CHECK(argc ==
-	    8 +
-		(kind == REQUEST_RENEW      ? 3 + leaves :
-			kind == REQUEST_RAN ? 1 :
-					      12));
+	    ARG_OWN + 1 +
+		(leaves                         ? (int)CONFIRM_ARGS :
+			kind == REQUEST_RENEW   ? (int)RENEW_ARGS :
+			kind == REQUEST_RAN     ? (int)RAN_ARGS :
+			kind == REQUEST_ACQUIRE ? (int)ACQUIRE_ARGS :
+						  (int)RELEASE_ARGS));
 	*r = (struct request){ .server = n->address.at[0].port,
 		.connection = m->connection,
 		.tag = tag,
 		.kind = kind,
-		.label = label_of(kind, argv + 7),
+		.label = label_of(kind, argv + ARG_OWN),
 		.leaves = leaves,
 		.starts = starts,
-		.slot = atoi(argv[6]) };
-	snprintf(r->id, sizeof(r->id), "%s", argv[2]);
-	for (int i = 7; i < argc - 1; i++)
-		snprintf(r->args[i - 7], sizeof(r->args[0]), "%s", argv[i]);
-	if (kind == REQUEST_ACQUIRE && r->args[7][0] != '\0') {
+		.slot = atoi(argv[ARG_SLOT]) };
+	snprintf(r->id, sizeof(r->id), "%s", argv[ARG_ID]);
+	for (int i = ARG_OWN; i < argc - 1; i++)
+		snprintf(r->args[i - ARG_OWN], sizeof(r->args[0]), "%s",
+		    argv[i]);
+	if (kind == REQUEST_ACQUIRE && r->args[ACQUIRE_NONCE][0] != '\0') {
 		CHECK(world.lock.intent.once_per_ms == 0);
-		CHECK(atoll(r->args[7]) > m->nonce);
-		m->nonce = atoll(r->args[7]);
+		CHECK(atoll(r->args[ACQUIRE_NONCE]) > m->nonce);
+		m->nonce = atoll(r->args[ACQUIRE_NONCE]);
 	}
-	trace_send(r, argv + 7);
+	trace_send(r, argv + ARG_OWN);
 	check_numbers(r);
 	check_given_back(m, r);
 	if (n->established)

@@ -168,7 +168,7 @@ static void
 no_views(void)
 {
 	static const struct {
-		enum state_field field;
+		enum lock_field field;
 		long long low, high; /* the numbers that it can be */
 	} rows[] = { { FIELD_GRANTED, 0, 1 }, { FIELD_FENCE, 0, FENCE_END - 1 },
 		{ FIELD_SLOT, 0, LOCK_SLOTS }, { FIELD_NOW, 0, FENCE_END - 1 },

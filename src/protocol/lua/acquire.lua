@@ -1,17 +1,28 @@
--- acquire.  Arguments: the rest of the value; the TTL in ms; our proposal for the
--- fence in us; our ticket in us (0: none yet); the heartbeat in ms (0: do not
--- queue); 1 if this is the only server (with several a vote does not leave the
--- queue); the start of the run for the history, if this lock starts it; a nonce,
--- if we could take a grant with the wake; 1 if the run already holds the lock on
--- other servers; --once-per in ms (0: none), which refuses the run if a
--- successful one began less than that ago; and the reason for the history if a
--- refusal skips the run, or "": of a busy lock, and of one in another mode.
--- It may be repeated.
-local details, ttl, ticket, heartbeat = ARGV[6], ARGV[7], tonumber(ARGV[9]), tonumber(ARGV[10])
-local only, start, heals = ARGV[11] == '1', ARGV[12], ARGV[14] == '1'
-local once_per = tonumber(ARGV[15])
-local nonce = once_per > 0 and 'nonce=0 ' or ARGV[13] ~= '' and 'nonce=' .. ARGV[13] .. ' ' or ''
-local SWEEP, SHARE, MOST_SLOTS = 64, 4, 64
+-- acquire.  It may be repeated.
+-- ARGV:
+--	details		the rest of the value
+--	ttl		in ms
+--	proposal	ours for the fence, in us
+--	ticket		ours, in us; 0: none yet
+--	heartbeat	in ms; 0: do not queue
+--	only		1 if this is the only server; with several a vote does not
+--			leave the queue
+--	start		the start of the run for the history, if this lock starts it
+--	nonce		if we could take a grant with the wake
+--	heals		1 if the run already holds the lock on other servers
+--	once_per	--once-per in ms, which refuses the run if a successful one
+--			began less than that ago; 0: none
+--	skip_busy	the reason for the history if a refusal skips the run, or ""
+--	skip_mode	the same if another mode is the reason
+local details, ttl, ticket, heartbeat = ARG.details, ARG.ttl, tonumber(ARG.ticket), tonumber(ARG.heartbeat)
+local only, start, heals, once_per = ARG.only == '1', ARG.start, ARG.heals == '1', tonumber(ARG.once_per)
+local nonce = once_per > 0 and 'nonce=0 ' or ARG.nonce ~= '' and 'nonce=' .. ARG.nonce .. ' ' or ''
+local SWEEP, SHARE, SLACK_MS = 64, 4, 60000
+
+-- Whether this attempt is over; the slot that an older attempt of ours had; the
+-- waiter before us, see in_our_way(); and our value, once this script has taken
+-- the lock.
+local over, left, first, fresh
 
 -- Returns the ticket of a newcomer: the time, but later than the last ticket in
 -- the queue, so that nobody passes the others when the server's clock is set
@@ -29,7 +40,7 @@ local function join()
 	else
 		attempt('ZADD', queue, 'NX', string.format('%.0f', next_ticket()), token)
 	end
-	local fields = 'beat=' .. ARGV[10] .. ' ' .. nonce
+	local fields = 'beat=' .. ARG.heartbeat .. ' ' .. nonce
 	attempt('HSET', beat, token, lasting(heartbeat, mode .. ' ' .. capacity .. ' ' .. fields .. id .. details))
 	if call('PTTL', queue) < 1.5 * heartbeat then
 		redis.pcall('PEXPIRE', queue, 2 * heartbeat)
@@ -61,7 +72,6 @@ end
 -- its --min-hold.  A holder's lease still counts from a request sent before.
 -- Small steps of a clock cut nothing, and neither does a value that names no
 -- length or is not ours.  A failure changes no refusal.
-local SLACK_MS = 60000
 local function longest(its)
 	local kept = its:match('^cooldown (.*)$')
 	return token_of(kept or its) and length_in(kept or its, kept and 'hold' or 'ttl')
@@ -116,7 +126,7 @@ local function cut_lock()
 	cut_slot(1)
 	local n = others and call('PTTL', KEYS[2] .. 'slots') > SLACK_MS and
 		tonumber(redis.pcall('GET', KEYS[2] .. 'slots')) or 1
-	for i = 2, math.min(n, MOST_SLOTS) do
+	for i = 2, math.min(n, LOCK_SLOTS) do
 		cut_slot(i)
 	end
 end
@@ -175,7 +185,7 @@ local function used_otherwise()
 		return (sharing()), true
 	end
 	local n = tonumber(redis.pcall('GET', KEYS[2] .. 'slots'))
-	if n and n ~= wanted and n <= MOST_SLOTS then
+	if n and n ~= wanted and n <= LOCK_SLOTS then
 		local keys = {}
 		for i = 1, n do
 			keys[i] = slot_key(i)
@@ -199,31 +209,28 @@ end
 
 local function skipped(reply, why)
 	if why ~= '' then
-		record_skip(id, details, start .. why, reply[VALUE])
+		record_skip(id, details, start .. why, reply[REPLY.VALUE])
 	end
 	return reply
 end
 
--- An earlier attempt of ours may still have the key, and is replaced; a late
--- request of an attempt that is over gets nothing.
 local function try_of(its)
 	return tonumber(its:match(' try=(%d+) '))
 end
-if not mine and not heals then
-	local its, shares = used_otherwise()
-	if its then
-		pcall(cut_lock)
-		return skipped(refused_for(USED_OTHERWISE, its, shares), ARGV[17])
+
+-- An earlier attempt of ours may still have the key, and is replaced; a late
+-- request of an attempt that is over gets nothing.
+local function replace_attempt()
+	over = mine and try_of(mine) > try_of(id)
+	left = mine and not ours and not over and slot_held(token)
+	if left then
+		free_slot(left)
+		if left == slot or ARG.slot == '0' then
+			pick_slot(left)
+		end
 	end
 end
-local over = mine and try_of(mine) > try_of(id)
-local left = mine and not ours and not over and slot_held(token)
-if left then
-	free_slot(left)
-	if left == slot or ARGV[5] == '0' then
-		pick_slot(left)
-	end
-end
+
 -- The slot that an older attempt of ours left is free for others, as after a
 -- release.
 local function pass_on_left()
@@ -235,13 +242,86 @@ local function pass_on_left()
 		pick_slot(here)
 	end
 end
+
+-- Takes the lock if it is free for us.  Returns whether we have it, or an error as
+-- a table.
+local function take()
+	if ours then
+		return true
+	elseif first or over or value and not (shared and value == SHARED) then
+		return false
+	end
+	fresh = value_of(id, details)
+	local held = hold(token, shared, fresh, ttl)
+	if not held then
+		value = foreign(lock)
+		forget_survey()
+	end
+	return held
+end
+
+-- Gives a newcomer its place.  Returns an error if the user may not release the
+-- lock.
+local function join_first()
+	join()
+	local failed = lacks_right()
+	if failed then
+		pcall(leave, token)
+	end
+	return failed
+end
+
+-- Returns the reply of a refusal for the holder or the first waiter.
+local function busy(newcomer)
+	local waiting, place = sweep()
+	local reply, ticket_here = refusal(), call('ZSCORE', queue, token)
+	local _, n, queued = sharing()
+	local owner = token_of(value)
+	reply[REPLY.AHEAD] = first and 1 or 0
+	reply[REPLY.QUEUED] = (n > 0 and queued == n or owner and call('ZSCORE', queue, owner)) and 1 or 0
+	reply[REPLY.WAITING] = waiting - (ticket_here and 1 or 0)
+	reply[REPLY.TICKET] = tonumber(ticket_here or next_ticket())
+	reply[REPLY.PLACE], reply[REPLY.REASON] = place, REASON.BUSY
+	reply[REPLY.LAST_RAN] = newcomer and select(3, last_success()) or nil
+	return reply
+end
+
+local function refuse()
+	local newcomer = heartbeat > 0 and ticket == 0 and not over
+	pcall(cut_lock)
+	if first and not value then
+		wake(first)
+		hurry(first)
+	end
+	local failed = newcomer and join_first()
+	if failed then
+		return failed
+	end
+	local reply = busy(newcomer)
+	pass_on_left()
+	reply = over and reply or skipped(reply, ARG.skip_busy)
+	local writer = heartbeat == 0 and first and shared and value == SHARED and beat_of(first)
+	if writer then
+		reply[REPLY.VALUE], reply[REPLY.REASON] = value_of(writer.id, writer.details), REASON.BEHIND
+	end
+	return reply
+end
+
+if not mine and not heals then
+	local its, shares = used_otherwise()
+	if its then
+		pcall(cut_lock)
+		return skipped(refused_for(REASON.MODE, its, shares), ARG.skip_mode)
+	end
+end
+replace_attempt()
 -- A run that has waited for another to fail leaves the queue once that succeeds.
 local success = once_per > 0 and not ours and not over and ran_lately(once_per)
 if success then
 	if leave(token) or not value then
 		pass_on(only)
 	end
-	return refused_for(RAN_LATELY, success)
+	return refused_for(REASON.RAN, success)
 end
 if ours then
 	prolong(ttl)
@@ -249,50 +329,10 @@ end
 if heartbeat > 0 and ticket > 0 and not (ours and only or over) then
 	join()
 end
-local first, fresh = in_our_way(), nil
-local refused = not ours and (first or over or value and not (shared and value == SHARED))
-if not ours and not refused then
-	fresh = value_of(id, details)
-	local held = hold(token, shared, fresh, ttl)
-	if type(held) == 'table' then
-		return held
-	elseif not held then
-		refused, value = true, foreign(lock)
-		forget_survey()
-	end
-end
-if refused then
-	pcall(cut_lock)
-	if first and not value then
-		wake(first)
-		hurry(first)
-	end
-	local newcomer = heartbeat > 0 and ticket == 0 and not over
-	if newcomer then
-		join()
-		local failed = lacks_right()
-		if failed then
-			pcall(leave, token)
-			return failed
-		end
-	end
-	local waiting, place = sweep()
-	local reply, ticket_here = refusal(), call('ZSCORE', queue, token)
-	local _, n, queued = sharing()
-	local owner = token_of(value)
-	reply[AHEAD] = first and 1 or 0
-	reply[QUEUED] = (n > 0 and queued == n or owner and call('ZSCORE', queue, owner)) and 1 or 0
-	reply[WAITING] = waiting - (ticket_here and 1 or 0)
-	reply[TICKET] = tonumber(ticket_here or next_ticket())
-	reply[PLACE], reply[REASON] = place, BUSY
-	reply[LAST_RAN] = newcomer and select(3, last_success()) or nil
-	pass_on_left()
-	reply = over and reply or skipped(reply, ARGV[16])
-	local writer = heartbeat == 0 and first and shared and value == SHARED and beat_of(first)
-	if writer then
-		reply[VALUE], reply[REASON] = value_of(writer.id, writer.details), BEHIND_WRITER
-	end
-	return reply
+first = in_our_way()
+local held = take()
+if held ~= true then
+	return held or refuse()
 end
 if only then
 	leave(token)
@@ -301,4 +341,4 @@ elseif heartbeat > 0 then
 	join()
 end
 pass_on_left()
-return granted(fresh or mine, ARGV[8], only or fresh, (fresh or unconfirmed) and start or '', first and 1 or 0)
+return granted(fresh or mine, ARG.proposal, only or fresh, (fresh or unconfirmed) and start or '', first and 1 or 0)

@@ -1,10 +1,9 @@
 -- acquire, the usual case: the lock is free and the queue empty.
-if not value and not others and mode == 'exclusive' and
-	(ARGV[11] == '1' or ARGV[10] == '0') and
-	(ARGV[15] == '0' or not ran_lately(tonumber(ARGV[15]))) then
-	local its = value_of(id, ARGV[6])
-	local done = set_lock(its, ARGV[7], true)
+if plain and not value and (ARG.only == '1' or ARG.heartbeat == '0') and
+	(ARG.once_per == '0' or not ran_lately(tonumber(ARG.once_per))) then
+	local its = value_of(id, ARG.details)
+	local done = set_lock(its, ARG.ttl, true)
 	if done then
-		return done == true and granted(its, ARGV[8], true, ARGV[12], 0) or done
+		return done == true and granted(its, ARG.proposal, true, ARG.start, 0) or done
 	end
 end

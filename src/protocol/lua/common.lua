@@ -20,14 +20,16 @@
 --	none	a key that never exists, see lacks_right()
 --	success	the last run that succeeded: its value up to the command, and how
 --		long it ran: " ran=MS"
--- ARGV: our id, our token, the mode ("exclusive", "shared" or "slots"), the
--- capacity (the number of slots; 1 in the other modes), and the requested slot
--- (0: any).
-local id, token, mode, capacity, slot = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
-local shared, call = mode == 'shared', redis.call
+-- ARGV:
+--	id	ours
+--	token	ours
+--	mode	"exclusive", "shared" or "slots"
+--	capacity	the number of slots; 1 in the other modes
+--	slot	the requested one; 0: any
 
 -- All scripts reply in the same shape.  A reply ends after the last field that
 -- its reader needs: a grant after NOW, a refusal after BEST_PTTL or REASON.
+-- REPLY:
 --	GRANTED		1 or 0
 --	FENCE		the counter; 0 in a refusal
 --	AHEAD		1: a living waiter has an earlier ticket
@@ -42,19 +44,23 @@ local shared, call = mode == 'shared', redis.call
 --	WAITING		how many others wait
 --	TICKET		ours, or the one that we would get
 --	PLACE		our place in the queue, from 1; 0: unknown
---	REASON		of the refusal: BUSY, USED_OTHERWISE (VALUE is then of a
---			run in another mode), RAN_LATELY (VALUE is then the
---			last success) or BEHIND_WRITER (VALUE is then a waiter's)
+--	REASON		of the refusal, see below
 --	LAST_RAN	how long the last run that succeeded ran, in ms; only in
 --			the refusal that gives a ticket
 --	BROKEN		of a lost lock: "by=USER@HOST", if --break took it
 --	WAITERS		for --status: their values
 --	HOLDERS		for --status: their values, each with its PTTL
-local FENCE, AHEAD, VALUE, READERS = 2, 3, 6, 8
-local QUEUED, WAITING, TICKET, PLACE, REASON = 11, 12, 13, 14, 15
-local LAST_RAN, BROKEN, WAITERS, HOLDERS = 16, 17, 18, 19
-local PTTL_NONE, PTTL_FREE = -1, -2
-local BUSY, USED_OTHERWISE, RAN_LATELY, BEHIND_WRITER = 0, 1, 2, 3
+-- REASON:
+--	BUSY	another run has the lock, or its turn
+--	MODE	VALUE is of a run that uses the lock in another mode
+--	RAN	VALUE is of the last success, see ran_lately()
+--	BEHIND	BUSY for a reader; VALUE is of a writer that waits
+
+-- Values of PTTL that are no time: a key without expiry, and none.
+local PTTL_NONE = -1
+local PTTL_FREE = -2
+-- A lock has at most so many slots.
+local LOCK_SLOTS = 64
 
 -- A value is the id of its owner ("redlock-run/2 token=UUID try=N "), the
 -- server's time when the owner got it, and the owner's details.  Scripts
@@ -74,16 +80,18 @@ local GRANT_MS = 2000
 local HANDOVER_MS = 5000
 local THIRTY_DAYS_MS = '2592000000'
 
+local id, token, mode = ARG.id, ARG.token, ARG.mode
+local capacity, slot = tonumber(ARG.capacity), tonumber(ARG.slot)
+local shared, call = mode == 'shared', redis.call
+
+-- The key and the value of the requested slot (false: free); whether this attempt
+-- has it; and whether its waiter still has to confirm it.
+local lock, value, ours, unconfirmed
+
 local function slot_key(n)
 	return n == 1 and KEYS[1] or KEYS[2] .. n
 end
 
--- Sets lock and value, the key and the value of the requested slot (false:
--- free); ours, whether this attempt has it; and unconfirmed, whether its waiter
--- still has to confirm it.
-if slot > capacity then
-	return redis.error_reply('ERR there is no slot ' .. slot .. ' of ' .. capacity)
-end
 -- The value that represents a key of another type: with its type, if the user
 -- may call TYPE.
 local function foreign(key)
@@ -97,14 +105,6 @@ local function read(key)
 	local wrong = type(its) == 'table' and its.err:find('WRONGTYPE', 1, true)
 	return wrong and foreign(key) or its
 end
-
-local lock = slot_key(slot > 0 and slot or 1)
-local value = read(lock)
-if type(value) == 'table' then
-	return value
-end
-local ours = value and id ~= '' and value:sub(1, #id) == id
-local unconfirmed = value and value:sub(-#MARK) == MARK
 
 local time_us
 local function now_us()
@@ -130,3 +130,13 @@ local function fence()
 	return n and n >= 0 and n < 9e15 and n or 0
 end
 
+if slot > capacity then
+	return redis.error_reply('ERR there is no slot ' .. slot .. ' of ' .. capacity)
+end
+lock = slot_key(slot > 0 and slot or 1)
+value = read(lock)
+if type(value) == 'table' then
+	return value
+end
+ours = value and id ~= '' and value:sub(1, #id) == id
+unconfirmed = value and value:sub(-#MARK) == MARK

@@ -1,6 +1,7 @@
--- history of a lock with several slots or readers, see history_quick.lua: adds
--- the tokens of the present holders.
+-- history of a lock with several slots or readers: adds the tokens of the present
+-- holders to what history_quick.lua has read.
 local holders = {}
+
 local function holder(its)
 	local rest, state = without_state(its or '')
 	local owner = state ~= 'cooldown' and token_of(rest)
@@ -8,6 +9,7 @@ local function holder(its)
 		holders[#holders + 1] = owner:sub(1, 64)
 	end
 end
+
 survey()
 for _, its in ipairs(values) do
 	holder(its)

@@ -1,16 +1,21 @@
--- history: empty id and token, and 1 to read the skips; reads all slots.  Replies
--- with the server's time in us; the last entries, newest first, each as its id,
--- its word and its text; the tokens of the present holders; and the skips, each
--- as its id, the text of the run and the value of the holder.
+-- history: empty id and token; reads all slots.  Replies with the server's time in
+-- us; the last entries, newest first, each as its id, its word and its text; the
+-- tokens of the present holders; and the skips, each as its id, the text of the run
+-- and the value of the holder.  A lock with one slot and no readers needs no more
+-- definitions; for the others see history.lua.
+-- ARGV:
+--	skips	1 to read the skips
+local entries, skipped = {}, {}
+
 local function newest(stream, count)
 	local found = redis.pcall('XREVRANGE', KEYS[2] .. stream, '+', '-', 'COUNT', count)
 	return found.err and found.err:find('WRONGTYPE', 1, true) and {} or found
 end
-local runs, skips = newest('runs', 200), ARGV[6] == '1' and newest('skips', 100) or {}
+
+local runs, skips = newest('runs', 200), ARG.skips == '1' and newest('skips', 100) or {}
 if runs.err or skips.err then
 	return runs.err and runs or skips
 end
-local entries, skipped = {}, {}
 for _, entry in ipairs(runs) do
 	local n, fields = #entries, entry[2]
 	entries[n + 1], entries[n + 2], entries[n + 3] = entry[1], fields[1]:sub(1, 8), fields[2]:sub(1, 1600)

@@ -1,6 +1,7 @@
 -- The holder of the lock.
 
 local beat, readers = KEYS[2] .. 'beat', KEYS[2] .. 'readers'
+local mine -- the value of our token, in any slot or share
 
 -- Returns an entry that is valid for ms: its deadline and what.
 local function lasting(ms, what)
@@ -53,8 +54,7 @@ local function within_lease(its, ms)
 	return math.min(ms, length_in(its, 'lease') or length_in(its, 'ttl') or ms)
 end
 
--- mine is the value of our token, in any slot or share.
-local mine
+-- Takes its for the value of our token.
 local function claim(its)
 	mine = its
 	unconfirmed = mine and mine:sub(-#MARK) == MARK
@@ -62,11 +62,6 @@ local function claim(its)
 		mine = mine:sub(1, -#MARK - 1)
 	end
 	ours = mine and id ~= '' and mine:sub(1, #id) == id
-end
-if shared then
-	claim(value == SHARED and alive(call('HGET', readers, token)))
-else
-	claim((ours or token_of(value) == token) and value)
 end
 
 -- Extends the readers' keys to at least ms from now.
@@ -125,12 +120,18 @@ local function hold(who, shares, its, ms)
 	return true
 end
 
--- Returns the reply to a renewal for ms: raises the fence to ours, and records
--- the start of the run unless start is empty.
+-- Returns the reply to a renewal for ms, up to FENCE: raises the fence to ours,
+-- and records the start of the run unless start is empty.
 local function renewed(ms, our_fence, start)
 	prolong(ms)
 	if start ~= '' then
 		record('start', mine, start)
 	end
 	return {1, fence_raise(fence(), tonumber(our_fence))}
+end
+
+if shared then
+	claim(value == SHARED and alive(call('HGET', readers, token)))
+else
+	claim((ours or token_of(value) == token) and value)
 end

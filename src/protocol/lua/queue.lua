@@ -1,5 +1,7 @@
 -- The queue, and handing the lock over to its waiters.
 
+local drops = DROPS -- how many dead waiters this script may still remove
+
 -- Calls a command that may fail when memory is short; any other error ends the
 -- script.
 local function attempt(...)
@@ -70,7 +72,6 @@ end
 -- tickets, and removes dead ones.  Stops after a limited number of dead
 -- waiters, even if living ones follow, so that no call blocks the server for
 -- long.
-local drops = DROPS
 local function waiters()
 	local n = 0
 	return function()

@@ -1,20 +1,25 @@
--- release.  Arguments: the cooldown in ms, or 0; 1 to leave the queue; 1 if this
--- is the only server; for the history, as record.h has them: how long the run waited,
--- its end or "", how long it ran in ms if it succeeded or "", 1 if its start is not
--- recorded yet, the reason why it was skipped or "", and then the holder's value;
--- the rest of the value; our fence; and our proposal for the next fence in us.
--- Replies with a grant up to GRANTED, or a refusal.
+-- release.  Replies with a grant up to GRANTED, or a refusal.
 -- It may be sent twice, on two connections, and executed in any order: the second
 -- one finds the end in the history, records nothing, and replies like the first.
--- In cooldown the value no longer begins with our id, so that a late renewal
--- cannot prolong it.
-local cooldown, leaving, only = tonumber(ARGV[6]), ARGV[7] == '1', ARGV[8] == '1'
-local waited, ending, success, starts = ARGV[9], ARGV[10], ARGV[11], ARGV[12] == '1'
-local skip, holder, details = ARGV[13], ARGV[14], ARGV[15]
-local our_fence, proposal = tonumber(ARGV[16]), tonumber(ARGV[17])
+-- ARGV:
+--	cooldown	in ms; 0: none
+--	leaving		1 to leave the queue
+--	only		1 if this is the only server
+--	waited		for the history, as record.h has it: how long the run waited
+--	ending		its end, or ""
+--	success		how long it ran in ms if it succeeded, or ""
+--	starts		1 if its start is not recorded yet
+--	skip		the reason why it was skipped, or ""
+--	holder		and then the holder's value
+--	details		the rest of the value
+--	fence		ours
+--	proposal	ours for the next fence, in us
+local cooldown, leaving, only = tonumber(ARG.cooldown), ARG.leaving == '1', ARG.only == '1'
+local waited, ending = ARG.waited, ARG.ending
 local ended = ending ~= ''
-if ours and only and not leaving then
-	-- A waiter that gives back an attempt keeps its turn and asks again.
+
+-- A waiter that gives back an attempt keeps its turn and asks again.
+local function shorten()
 	local ms = call('PTTL', lock)
 	local grant_ms = within_lease(mine, GRANT_MS)
 	ms = ms < 0 and grant_ms or math.min(ms, grant_ms)
@@ -24,7 +29,11 @@ if ours and only and not leaving then
 		call('PEXPIRE', lock, ms)
 		keep_slots(mine, ms)
 	end
-elseif ours and cooldown > 0 then
+end
+
+-- In cooldown the value no longer begins with our id, so that a late renewal
+-- cannot prolong it.
+local function cool_down()
 	call('PEXPIRE', lock, cooldown)
 	keep_slots(mine, cooldown)
 	if shared then
@@ -32,14 +41,23 @@ elseif ours and cooldown > 0 then
 	else
 		call('SET', lock, 'cooldown ' .. mine, 'XX', 'KEEPTTL')
 	end
-elseif ours and shared then
-	call('HDEL', readers, token)
-elseif ours then
-	free_slot(slot)
 end
-if ours and shared then
-	share_until_last()
+
+local function give_back()
+	if only and not leaving then
+		shorten()
+	elseif cooldown > 0 then
+		cool_down()
+	elseif shared then
+		call('HDEL', readers, token)
+	else
+		free_slot(slot)
+	end
+	if shared then
+		share_until_last()
+	end
 end
+
 -- The acquire of an attempt that was given up may have recorded a start.  That is
 -- rare; to send each start behind its grant would cost every run a third request.
 local function forget_start()
@@ -51,17 +69,14 @@ local function forget_start()
 		end
 	end
 end
-local function go()
+
+local function serve_others()
 	if leaving and leave(token) or ours then
-		pass_on(ours and leaving and only, our_fence, proposal)
+		pass_on(ours and leaving and only, tonumber(ARG.fence), tonumber(ARG.proposal))
 	end
 	forget_slots()
 end
-if ours then
-	pcall(go) -- errors here must not undo the release
-else
-	go()
-end
+
 -- Returns the end of our run in the history: "end", or "lost" if the lock was no
 -- longer ours then.
 local function known_end()
@@ -72,21 +87,25 @@ local function known_end()
 		end
 	end
 end
-local known = ended and not ours and known_end()
-if ours and ended and (unconfirmed or starts) then
-	record('start', mine, waited)
+
+if ours then
+	give_back()
+	pcall(serve_others) -- errors here must not undo the release
+else
+	serve_others()
 end
+local known = ended and not ours and known_end()
 if ours and ended then
-	record('end', mine, waited .. ending)
-	record_success(mine, success)
-elseif ended then
-	if not known then
-		record('lost', value_of(id .. '0 ', details), waited .. ending)
+	if unconfirmed or ARG.starts == '1' then
+		record('start', mine, waited)
 	end
+	record_end(mine, waited .. ending, ARG.success)
+elseif ended and not known then
+	record('lost', value_of(id .. '0 ', ARG.details), waited .. ending)
 elseif ours and only then
 	forget_start()
 end
-if skip ~= '' then
-	record_skip(id .. '0 ', details, waited .. skip, holder)
+if ARG.skip ~= '' then
+	record_skip(id .. '0 ', ARG.details, waited .. ARG.skip, ARG.holder)
 end
 return (ours or known == 'end') and {1} or loss()

@@ -70,17 +70,6 @@ local function pick_slot(n)
 	slot, lock = n, slot_key(n)
 	value = values and values[n] or not values and read(lock)
 end
-if mine and not shared then
-	slot_of[token] = math.max(slot, 1)
-elseif mode == 'slots' and id ~= '' and slot_held(token) then
-	claim(read(slot_key(slot_held(token))))
-end
-if mode == 'slots' and ours then
-	pick_slot(slot_of[token])
-end
-if slot == 0 then
-	pick_slot((best_slot()))
-end
 
 -- Drops the results of survey() after a change.
 local function forget_survey()
@@ -108,4 +97,16 @@ local function forget_slots()
 		end
 	end
 	call('DEL', KEYS[2] .. 'slots')
+end
+
+if mine and not shared then
+	slot_of[token] = math.max(slot, 1)
+elseif mode == 'slots' and id ~= '' and slot_held(token) then
+	claim(read(slot_key(slot_held(token))))
+end
+if mode == 'slots' and ours then
+	pick_slot(slot_of[token])
+end
+if slot == 0 then
+	pick_slot((best_slot()))
 end

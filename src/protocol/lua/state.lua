@@ -55,22 +55,27 @@ local function refusal()
 	local last, n = sharing()
 	local its, best, best_ms = last or value, best_slot()
 	local ms = best == slot and best_ms or call('PTTL', lock)
-	return {0, 0, 0, slot, now_us(), its and its:sub(1, 1024), ms, n, best, best_ms}
+	return {
+		[REPLY.GRANTED] = 0, [REPLY.FENCE] = 0, [REPLY.AHEAD] = 0,
+		[REPLY.SLOT] = slot, [REPLY.NOW] = now_us(),
+		[REPLY.VALUE] = its and its:sub(1, 1024), [REPLY.PTTL] = ms,
+		[REPLY.READERS] = n, [REPLY.BEST] = best, [REPLY.BEST_PTTL] = best_ms,
+	}
 end
 
 -- Returns a refusal for another reason than the holder; VALUE becomes `its`.
 local function refused_for(reason, its, shares)
 	local reply = refusal()
-	reply[VALUE], reply[READERS] = its and its:sub(1, 1024), shares and math.max(reply[READERS], 1) or 0
-	reply[QUEUED], reply[WAITING], reply[TICKET], reply[PLACE] = 0, 0, 0, 0
-	reply[REASON] = reason
+	reply[REPLY.VALUE], reply[REPLY.READERS] = its and its:sub(1, 1024), shares and math.max(reply[REPLY.READERS], 1) or 0
+	reply[REPLY.QUEUED], reply[REPLY.WAITING], reply[REPLY.TICKET], reply[REPLY.PLACE] = 0, 0, 0, 0
+	reply[REPLY.REASON] = reason
 	return reply
 end
 
 -- Returns the refusal for a run that has lost its lock, up to BROKEN.
 local function loss()
 	local reply = refusal()
-	reply[QUEUED], reply[WAITING], reply[TICKET], reply[PLACE] = 0, 0, 0, 0
-	reply[REASON], reply[LAST_RAN], reply[BROKEN] = BUSY, 0, breaker()
+	reply[REPLY.QUEUED], reply[REPLY.WAITING], reply[REPLY.TICKET], reply[REPLY.PLACE] = 0, 0, 0, 0
+	reply[REPLY.REASON], reply[REPLY.LAST_RAN], reply[REPLY.BROKEN] = REASON.BUSY, 0, breaker()
 	return reply
 end

@@ -1,8 +1,14 @@
 -- status: empty id and token; reads all slots.  Replies with a refusal up to
 -- HOLDERS.  Lists at most a hundred waiters, and checks the first thousand for
 -- dead ones.
-local reply, waiting, holders = refusal(), {}, {}
-local n = call('ZCARD', queue)
+local waiting, holders = {}, {}
+
+local function holder(its, ms)
+	holders[#holders + 1] = its:sub(1, 1024)
+	holders[#holders + 1] = ms
+end
+
+local reply, n = refusal(), call('ZCARD', queue)
 for _, waiter in ipairs(call('ZRANGE', queue, 0, 999)) do
 	local its = beat_of(waiter)
 	if not its then
@@ -10,10 +16,6 @@ for _, waiter in ipairs(call('ZRANGE', queue, 0, 999)) do
 	elseif #waiting < 100 then
 		waiting[#waiting + 1] = value_of(its.id, its.details, call('ZSCORE', queue, waiter))
 	end
-end
-local function holder(its, ms)
-	holders[#holders + 1] = its:sub(1, 1024)
-	holders[#holders + 1] = ms
 end
 if value == SHARED then
 	for i, entry in ipairs(call('HGETALL', readers)) do
@@ -33,7 +35,7 @@ for n, its in ipairs(values) do
 		holder(its, call('PTTL', slot_key(n)))
 	end
 end
-reply[FENCE], reply[QUEUED], reply[WAITING], reply[TICKET] = fence(), 0, n, 0
-reply[PLACE], reply[REASON], reply[LAST_RAN], reply[BROKEN] = 0, BUSY, 0, false
-reply[WAITERS], reply[HOLDERS] = waiting, holders
+reply[REPLY.FENCE], reply[REPLY.QUEUED], reply[REPLY.WAITING], reply[REPLY.TICKET] = fence(), 0, n, 0
+reply[REPLY.PLACE], reply[REPLY.REASON], reply[REPLY.LAST_RAN], reply[REPLY.BROKEN] = 0, REASON.BUSY, 0, false
+reply[REPLY.WAITERS], reply[REPLY.HOLDERS] = waiting, holders
 return reply

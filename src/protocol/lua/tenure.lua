@@ -81,7 +81,10 @@ local function granted(its, proposal, raises, start, ahead)
 	if start ~= '' then
 		record('start', its, start)
 	end
-	return {1, last, ahead, slot, now_us()}
+	return {
+		[REPLY.GRANTED] = 1, [REPLY.FENCE] = last, [REPLY.AHEAD] = ahead,
+		[REPLY.SLOT] = slot, [REPLY.NOW] = now_us(),
+	}
 end
 
 -- Returns the value of the last run that succeeded, when it began, and how long
@@ -116,8 +119,16 @@ local function record_success(its, ran_ms)
 	redis.pcall('SET', KEYS[2] .. 'success', success .. ' ran=' .. ran_ms, 'PX', THIRTY_DAYS_MS)
 end
 
--- Sets length, of the queue including dead waiters; and others, whether a run
--- may be waiting for the lock or holding another slot of it.
+-- Records the end of our run, with the value `its`.
+local function record_end(its, ending, ran_ms)
+	record('end', its, ending)
+	record_success(its, ran_ms)
+end
+
+-- The length of the queue, including dead waiters; whether a run may be waiting for
+-- the lock or holding another slot of it; and whether there is nobody to think of
+-- but a holder.
 local queue = KEYS[2] .. 'queue'
 local others = call('EXISTS', queue, KEYS[2] .. 'slots') > 0
 local length = others and tonumber(redis.pcall('ZCARD', queue)) or others and 1 or 0
+local plain = mode == 'exclusive' and not others
