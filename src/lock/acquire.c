@@ -74,6 +74,43 @@ yield_to_earlier(struct lock *l, int64_t now)
 			server_yield(&l->servers[i]);
 }
 
+/* Gives back the votes that we have, and asks again after a pause. */
+static void
+pause_votes(struct lock *l, int64_t now)
+{
+	int64_t timeout_ms = l->intent.node_timeout_ms;
+	int64_t next_ms = now + clock_jitter(timeout_ms) - timeout_ms / 2;
+
+	for (int i = 0; i < l->intent.nservers; i++) {
+		struct server *s = &l->servers[i];
+
+		if (s->vote != VOTE_GRANTED)
+			continue;
+		server_yield(s);
+		server_next_not_before(s, next_ms);
+	}
+}
+
+bool
+acquire_give_way(struct lock *l, const struct tally *t, int64_t now)
+{
+	int64_t timeout_ms = l->intent.node_timeout_ms;
+
+	if (!t->waits || t->granted == 0 || t->granted >= t->quorum ||
+	    t->unreadable == 0) {
+		l->contest.give_way_ms = 0;
+		return false;
+	}
+	if (l->contest.give_way_ms == 0)
+		l->contest.give_way_ms =
+		    now + clock_jitter(2 * timeout_ms) - timeout_ms;
+	if (now < l->contest.give_way_ms)
+		return false;
+	l->contest.give_way_ms = 0;
+	pause_votes(l, now);
+	return true;
+}
+
 /* Extends the phase, so that new requests have at least one node timeout. */
 static void
 extend(struct lock *l, int64_t now)

@@ -294,6 +294,11 @@ lock_outcome(struct lock *l)
 		l->intent.fence = t.fence;
 	else
 		note_minority(l, &t, now);
+	if (acquire_give_way(l, &t, now)) {
+		if (l->intent.ticket == 0) /* later, it would end the pause */
+			l->intent.ticket = votes_ticket(l);
+		return LOCK_UNDECIDED;
+	}
 	action = votes_decide(&t);
 	follow(l, action, &t, now);
 	return acquire_apply(l, action, &t, now);
@@ -392,6 +397,7 @@ lock_again(struct lock *l)
 	l->contest.changes = 0;
 	l->intent.fence = 0;
 	l->contest.alone = NULL;
+	l->contest.give_way_ms = 0;
 	lock_trust_all(l);
 	for (int i = 0; i < l->intent.nservers; i++)
 		server_again(&l->servers[i]);

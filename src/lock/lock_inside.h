@@ -31,6 +31,8 @@ struct lock {
 		 */
 		const struct server *alone;
 		int64_t alone_ms;
+		/* When we give way to what we cannot read; 0: nothing is. */
+		int64_t give_way_ms;
 	} contest;
 	struct {
 		int64_t begun_ms;

@@ -137,6 +137,9 @@ acquire_next(struct locks *ls, const struct owner *owner)
 		wake = locks_step(ls);
 		if (l->phase_end_ms < wake)
 			wake = l->phase_end_ms;
+		if (l->contest.give_way_ms != 0 &&
+		    l->contest.give_way_ms < wake)
+			wake = l->contest.give_way_ms;
 		if (clock_now_ms() < l->intent.wait_end_ms &&
 		    l->intent.wait_end_ms < wake)
 			wake = l->intent.wait_end_ms;

@@ -165,6 +165,13 @@ server_next_pause(struct server *s, int ms)
 	s->pace.next_ms = clock_now_ms() + clock_jitter(ms);
 }
 
+void
+server_next_not_before(struct server *s, int64_t ms)
+{
+	s->pace.block_ms = 0;
+	s->pace.next_ms = ms;
+}
+
 /*
  * Returns the time until the next attempt to connect: short, so that a
  * restarted server is found soon, but long if it refuses our password.

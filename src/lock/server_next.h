@@ -31,6 +31,9 @@ void server_next_now(struct server *);
 void server_next_pause(struct server *, int ms);
 void server_next_reopen(struct server *);
 
+/* Sends neither an acquire nor a BLPOP before ms, a time of clock_now_ms(). */
+void server_next_not_before(struct server *, int64_t ms);
+
 /*
  * A request sent at sent_ms was granted or refused; was answered with an error;
  * was no vote, but asked for a success.

@@ -155,6 +155,14 @@ count_grants(const struct lock *l, struct tally *t)
 	}
 }
 
+/* Whether a value that we cannot read has the lock. */
+static bool
+is_unreadable(const struct lock_state *v)
+{
+	return v->reason == REASON_BUSY && v->taken && v->readers == 0 &&
+	    v->owner.token[0] == '\0';
+}
+
 struct tally
 votes_count(const struct lock *l, int64_t now)
 {
@@ -188,6 +196,7 @@ votes_count(const struct lock *l, int64_t now)
 		t.ran += vote == VOTE_REFUSED && s->view.reason == REASON_RAN;
 		t.firm +=
 		    vote == VOTE_REFUSED && s->view.taken && !s->view.queued;
+		t.unreadable += vote == VOTE_REFUSED && is_unreadable(&s->view);
 	}
 	count_grants(l, &t);
 	t.free_slot = free_slot(l, now, &t.lone_slot);

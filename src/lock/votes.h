@@ -22,6 +22,7 @@ struct tally {
 	int otherwise;  /* refusals because of our mode */
 	int ran;        /* refusals because a run has succeeded lately */
 	int firm;       /* refusals by a holder, not by a candidate */
+	int unreadable; /* refusals by a value that we cannot read */
 	int fenced;     /* grants that have our fence */
 	int64_t fence;  /* the largest fence among the grants */
 	int replicated; /* fenced grants that enough replicas have */

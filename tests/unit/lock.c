@@ -1358,6 +1358,39 @@ yields(void)
 	lock_close(&world.lock);
 }
 
+/* Only a value that cannot be read, and that keeps us from a majority. */
+static void
+gives_way(void)
+{
+	static const struct {
+		const char *const plans[3];
+		bool gives_way;
+	} rows[] = {
+		{ { "yes+5", "other+5", "silent" }, true },
+		{ { "yes+5", "other+5", "other+5" }, true },
+		{ { "yes+5", "no+5", "silent" }, false },
+		{ { "yes+5", "queued+5", "silent" }, false },
+		{ { "yes+5", "yes+5", "other+5" }, false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int j;
+
+		begin(3, 60000, 100);
+		plan(rows[i].plans);
+		acquire_until(START + 900);
+		j = first(0, YIELD);
+		if ((count(0, YIELD) > 0) != rows[i].gives_way)
+			tap_fail("row %zu: %s", i, sent(0));
+		if (count(0, YIELD) > 0) {
+			CHECK(nth(0, j)->at_ms >= START + 105);
+			CHECK(nth(0, j)->at_ms <= START + 405);
+			CHECK(nth(0, j + 1)->at_ms >= nth(0, j)->at_ms + 50);
+		}
+		lock_close(&world.lock);
+	}
+}
+
 /* A server that alone tells of an earlier ticket does so for ever. */
 static void
 yields_no_longer(void)
@@ -2390,6 +2423,8 @@ static const struct tap_test tests[] = {
 	  "40 ms",
 	    tickets },
 	{ "all votes are given back for an earlier ticket", yields },
+	{ "votes are given back to a value that cannot be read, and to no other",
+	    gives_way },
 	{ "votes are not given back for ever on the word of one server",
 	    yields_no_longer },
 	{ "what a server said before our last vote does not make us yield",
