@@ -110,12 +110,13 @@ switches() {
 	awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$1/status"
 }
 
-# sleeps_soundly PID: it wakes up less than once in two seconds.
+# sleeps_soundly PID: it wakes up at most twice in two seconds.  (Each time that
+# tests/flaky freezes all processes it wakes up once more.)
 sleeps_soundly() {
 	local before
 	before=$(switches "$1")
 	sleep 2
-	(($(switches "$1") == before))
+	(($(switches "$1") <= before + 2))
 }
 
 # guard_sleeps PID: so does the guard of the redlock-run that is PID.

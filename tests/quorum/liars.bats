@@ -72,12 +72,13 @@ held_at_first() {
 	    '            b"uptime_in_seconds:-86400", reply)' \
 	    '    return reply'
 	redis_use "$liar"
-	run -69 --separate-stderr redlock -k a -t 1s --restart-grace 1s -- \
+	export REDLOCK_NODE_TIMEOUT=1s
+	run -69 --separate-stderr redlock -k a -t 3s --restart-grace 3s -- \
 	    touch started
 	says 'a: not run: ' 'started <1s ago' '(--restart-grace)'
 	[ ! -e started ]
-	run -0 redlock -q -k a -t 1s --restart-grace 1s -w inf -- true
-	run -69 --separate-stderr redlock --check -t 1s --restart-grace 1h
+	run -0 redlock -q -k a -t 3s --restart-grace 3s -w inf -- true
+	run -69 --separate-stderr redlock --check -t 3s --restart-grace 1h
 	[[ $output == *'started <1s ago'* ]]
 }
 

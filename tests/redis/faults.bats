@@ -374,12 +374,12 @@ far_runs() {
 @test "the message says how far we got, and what to raise" {
 	local hint='(a tenth of --ttl); raise --ttl or --node-timeout'
 
-	run -69 --separate-stderr far 100 -k a -t 3s -- touch started
-	says "connected, but no reply to the handshake within 300ms $hint"
-	run -69 --separate-stderr far 200 -k a -t 3s -- touch started
-	says "no connection within 300ms $hint"
-	run -69 far 100 --check -t 3s
-	[[ $output == *"it cannot be used: connected, but no reply to the handshake within 300ms $hint"* ]]
+	run -69 --separate-stderr far 350 -k a -t 10s -- touch started
+	says "connected, but no reply to the handshake within 1s $hint"
+	run -69 --separate-stderr far 700 -k a -t 10s -- touch started
+	says "no connection within 1s $hint"
+	run -69 far 350 --check -t 10s
+	[[ $output == *"it cannot be used: connected, but no reply to the handshake within 1s $hint"* ]]
 	redis_freeze
 	refused_with 69 -t 3s
 	says "connected, but no reply within 300ms $hint"
