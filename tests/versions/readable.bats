@@ -76,6 +76,21 @@ print(*[lock["state"]] + [owner[name] or "?" for name in ("host", "user", "comma
 	((n >= 3))
 }
 
+@test "--history shows the run of a holder of another version as running" {
+	local state value="redlock-run/9 token=$token try=3 since=5 new=1 host=h"
+	redis xadd "$runs" '*' start "$value" >/dev/null
+	for state in '' 'paused ' 'cooldown '; do
+		redis set redlock:a "$state$value" px 60000
+		run --separate-stderr redlock --history --json
+		[ "$status" -eq 0 ]
+		if [[ $state == cooldown* ]]; then
+			json "[r['ended'] for r in d] == ['died']"
+		else
+			json "[r['ended'] for r in d] == ['running']"
+		fi
+	done
+}
+
 @test "--once-per counts the success of another version" {
 	redis set '{redlock:a}:~success' \
 	    "redlock-run/9 token=$token try=1 since=$(redis time | head -n 1)000 new=1 host=h ran=7 more=1" >/dev/null

@@ -1,8 +1,8 @@
 -- history: empty id and token; reads all slots.  Replies with the server's time in
 -- us; the last entries, newest first, each as its id, its word and its text; the
 -- tokens of the present holders; and the skips, each as its id, the text of the run
--- and the value of the holder.  A lock with one slot and no readers needs no more
--- definitions; for the others see history.lua.
+-- and the value of the holder.  A lock that is free or has one exclusive holder
+-- needs no more definitions; for the others see history.lua.
 -- ARGV:
 --	skips	1 to read the skips
 local entries, skipped = {}, {}
@@ -25,7 +25,7 @@ for _, entry in ipairs(skips) do
 	skipped[n + 1], skipped[n + 2] = entry[1], fields[2]:sub(1, 1600)
 	skipped[n + 3] = (fields[4] or ''):sub(1, 1024)
 end
-if capacity == 1 and value ~= SHARED then
-	local owner = value and value:match('^redlock%-run/2 token=(%S+)')
+local owner = value and value:match(OURS)
+if capacity == 1 and (owner or not value) then
 	return {now_us(), entries, owner and {owner:sub(1, 64)} or {}, skipped}
 end
