@@ -16,9 +16,9 @@ present_ticket(struct lock *l, int64_t now)
 	if (now >= l->intent.wait_end_ms)
 		l->phase_end_ms =
 		    now + CONTEST_TIMEOUTS * l->intent.node_timeout_ms;
-	for (int i = 0; i < l->intent.nservers && l->intent.quorum > 1; i++)
-		if (server_has_voted(&l->servers[i]))
-			server_next_now(&l->servers[i]);
+	for (struct server *s = l->servers; s < l->end; s++)
+		if (l->intent.quorum > 1 && server_has_voted(s))
+			server_next_now(s);
 }
 
 /* Only s reports what we are about to follow. */
@@ -42,14 +42,10 @@ waiters_ahead(struct lock *l, int64_t now)
 	int64_t won_ms = 0;
 	int reports = 0;
 
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
-
+	for (const struct server *s = l->servers; s < l->end; s++)
 		if (s->vote == VOTE_GRANTED && s->key.granted_ms > won_ms)
 			won_ms = s->key.granted_ms;
-	}
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
+	for (const struct server *s = l->servers; s < l->end; s++) {
 		enum vote vote = server_vote(s);
 
 		if ((vote == VOTE_GRANTED || vote == VOTE_REFUSED) &&
@@ -69,9 +65,9 @@ yield_to_earlier(struct lock *l, int64_t now)
 {
 	bool earlier = waiters_ahead(l, now);
 
-	for (int i = 0; i < l->intent.nservers && earlier; i++)
-		if (l->servers[i].vote == VOTE_GRANTED)
-			server_yield(&l->servers[i]);
+	for (struct server *s = l->servers; s < l->end && earlier; s++)
+		if (s->vote == VOTE_GRANTED)
+			server_yield(s);
 }
 
 /* Gives back the votes that we have, and asks again after a pause. */
@@ -130,9 +126,7 @@ change_slot(struct lock *l, const struct tally *t, int64_t now)
 		note_alone(l, t->lone_slot, now);
 	l->contest.changes += !t->waits;
 	extend(l, now);
-	for (int i = 0; i < l->intent.nservers; i++) {
-		struct server *s = &l->servers[i];
-
+	for (struct server *s = l->servers; s < l->end; s++) {
 		if (s->vote == VOTE_GRANTED ||
 		    s->in_flight.kind == REQUEST_ACQUIRE)
 			server_restart(s);
@@ -148,13 +142,10 @@ change_slot(struct lock *l, const struct tally *t, int64_t now)
 static void
 write_fence(struct lock *l)
 {
-	for (int i = 0; i < l->intent.nservers; i++) {
-		struct server *s = &l->servers[i];
-
+	for (struct server *s = l->servers; s < l->end; s++)
 		if (server_vote(s) == VOTE_GRANTED &&
 		    s->fence != l->intent.fence && s->conn.state == CONN_READY)
 			server_next_now(s);
-	}
 }
 
 /*
@@ -167,14 +158,11 @@ ask_replicas(struct lock *l, int64_t now)
 	if (!l->contest.extended)
 		extend(l, now);
 	l->contest.extended = true;
-	for (int i = 0; i < l->intent.nservers; i++) {
-		struct server *s = &l->servers[i];
-
+	for (struct server *s = l->servers; s < l->end; s++)
 		if (server_vote(s) == VOTE_GRANTED &&
 		    s->fence == l->intent.fence &&
 		    s->replicas < l->intent.replicas)
 			server_next_now(s);
-	}
 }
 
 /*
@@ -185,14 +173,11 @@ ask_replicas(struct lock *l, int64_t now)
 void
 acquire_without_quorum(struct lock *l, bool changed)
 {
-	for (int i = 0; i < l->intent.nservers; i++) {
-		struct server *s = &l->servers[i];
-
+	for (struct server *s = l->servers; s < l->end; s++)
 		if ((changed && server_has_voted(s)) ||
 		    (l->intent.votes.no_quorum && s->vote == VOTE_GRANTED &&
 			s->conn.state == CONN_READY))
 			server_next_now(s);
-	}
 }
 
 /*
@@ -202,8 +187,8 @@ acquire_without_quorum(struct lock *l, bool changed)
 void
 acquire_ask_ran(struct lock *l, int64_t now)
 {
-	for (int i = 0; i < l->intent.nservers; i++)
-		server_end_wait(&l->servers[i], now);
+	for (struct server *s = l->servers; s < l->end; s++)
+		server_end_wait(s, now);
 }
 
 /*
@@ -217,9 +202,7 @@ ask_again(struct lock *l, const struct tally *t, int64_t now)
 		l->contest.extended = true;
 		l->phase_end_ms = now + l->intent.node_timeout_ms;
 	}
-	for (int i = 0; i < l->intent.nservers; i++) {
-		struct server *s = &l->servers[i];
-
+	for (struct server *s = l->servers; s < l->end; s++) {
 		if (s->vote != VOTE_GRANTED || s->sent_ms >= now)
 			continue;
 		if (t->waits)
@@ -239,9 +222,7 @@ acquire_last_call(struct lock *l, int64_t now)
 	l->contest.last_called = true;
 	l->contest.extended = false;
 	l->phase_end_ms = now + PHASE_TIMEOUTS * l->intent.node_timeout_ms;
-	for (int i = 0; i < l->intent.nservers; i++) {
-		struct server *s = &l->servers[i];
-
+	for (struct server *s = l->servers; s < l->end; s++) {
 		if (s->vote != VOTE_REFUSED)
 			continue;
 		server_ask_anew(s);
@@ -268,8 +249,8 @@ static void
 begin_hold(struct lock *l, int64_t now)
 {
 	lock_trust_all(l);
-	for (int i = 0; i < l->intent.nservers; i++)
-		server_limit(&l->servers[i], now + l->intent.node_timeout_ms);
+	for (struct server *s = l->servers; s < l->end; s++)
+		server_limit(s, now + l->intent.node_timeout_ms);
 }
 
 enum lock_outcome

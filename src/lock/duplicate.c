@@ -98,9 +98,7 @@ lock_find_first(struct lock *l, struct server *s)
 
 	identify(s);
 	s->first = NULL;
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *other = &l->servers[i];
-
+	for (const struct server *other = l->servers; other < l->end; other++) {
 		if (other == s ||
 		    !same_run(other->identity.run_id, s->identity.run_id) ||
 		    !precedes(other, s, now))
@@ -116,8 +114,8 @@ lock_find_first(struct lock *l, struct server *s)
 bool
 lock_names_server_twice(const struct lock *l)
 {
-	for (int i = 0; i < l->intent.nservers; i++)
-		if (is_mistake(l, &l->servers[i]))
+	for (const struct server *s = l->servers; s < l->end; s++)
+		if (is_mistake(l, s))
 			return true;
 	return false;
 }
@@ -125,14 +123,11 @@ lock_names_server_twice(const struct lock *l)
 bool
 lock_counts_grant(const struct lock *l, const struct server *s)
 {
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *other = &l->servers[i];
-
+	for (const struct server *other = l->servers; other < l->end; other++)
 		if (other != s && same_run(other->key.run_id, s->key.run_id) &&
 		    (other->valid_ms > s->valid_ms ||
 			(other->valid_ms == s->valid_ms && other < s)))
 			return false;
-	}
 	return true;
 }
 

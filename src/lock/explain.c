@@ -15,9 +15,9 @@ main_reason(const struct lock *l)
 {
 	int n[REASON_BEHIND + 1] = { 0 };
 
-	for (int i = 0; i < l->intent.nservers; i++)
-		if (server_vote(&l->servers[i]) == VOTE_REFUSED)
-			n[l->servers[i].view.reason]++;
+	for (const struct server *s = l->servers; s < l->end; s++)
+		if (server_vote(s) == VOTE_REFUSED)
+			n[s->view.reason]++;
 	for (int reason = REASON_MODE; reason <= REASON_BEHIND; reason++)
 		if (n[reason] > l->intent.nservers - l->intent.quorum)
 			return (enum reason)reason;
@@ -31,8 +31,7 @@ lock_state(const struct lock *l)
 	const enum reason reason = main_reason(l);
 	int refusals = 0, most = 0;
 
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
+	for (const struct server *s = l->servers; s < l->end; s++) {
 		int telling = 2 * (s->view.reason == reason) + s->view.taken;
 
 		if (s->numbers.odd != NULL ||
@@ -58,10 +57,9 @@ lock_broken_by(const struct lock *l)
 	const char *by = NULL;
 	int broken = 0;
 
-	for (int i = 0; i < l->intent.nservers; i++)
-		if (l->servers[i].view.broken_by[0] != '\0' &&
-		    l->servers[i].first == NULL) {
-			by = l->servers[i].view.broken_by;
+	for (const struct server *s = l->servers; s < l->end; s++)
+		if (s->view.broken_by[0] != '\0' && s->first == NULL) {
+			by = s->view.broken_by;
 			broken++;
 		}
 	return broken > l->intent.nservers - l->intent.quorum ? by : NULL;
@@ -143,8 +141,7 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 		return buf;
 	}
 	buf[0] = '\0';
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
+	for (const struct server *s = l->servers; s < l->end; s++) {
 		const char *name = s->conn.address.text;
 
 		if (complaint(l, s, text)[0] == '\0')
@@ -166,13 +163,10 @@ lock_why(const struct lock *l, char buf[LOCK_WHY])
 bool
 lock_may_be_left(const struct lock *l)
 {
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
-
+	for (const struct server *s = l->servers; s < l->end; s++)
 		if (s->key.state != KEY_NONE &&
 		    (s->in_flight.acquire != 0 || s->conn.state != CONN_READY))
 			return true;
-	}
 	return false;
 }
 
@@ -182,8 +176,8 @@ lock_minority_fails(const struct lock *l)
 	char text[COMPLAINT];
 	int failing = 0;
 
-	for (int i = 0; i < l->intent.nservers; i++)
-		failing += complaint(l, &l->servers[i], text)[0] != '\0';
+	for (const struct server *s = l->servers; s < l->end; s++)
+		failing += complaint(l, s, text)[0] != '\0';
 	return failing <= l->intent.nservers - l->intent.quorum;
 }
 
@@ -222,14 +216,11 @@ lock_agreed(const struct lock *l, bool released, char buf[LOCK_WHY])
 	size_t used = 0;
 
 	buf[0] = '\0';
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
-
+	for (const struct server *s = l->servers; s < l->end; s++)
 		if ((released ? s->release.vote : server_vote(s)) ==
 			VOTE_GRANTED &&
 		    used < LOCK_WHY)
 			used += (size_t)snprintf(buf + used, LOCK_WHY - used,
 			    "%s%s", used > 0 ? ", " : "", s->conn.address.text);
-	}
 	return buf;
 }

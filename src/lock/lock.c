@@ -72,12 +72,9 @@ lock_step(struct lock *l)
 {
 	int64_t now = clock_now_ms(), wake = CLOCK_NEVER, t;
 
-	for (int i = 0; i < l->intent.nservers; i++)
-		l->intent.voted =
-		    l->intent.voted || server_has_voted(&l->servers[i]);
-	for (int i = 0; i < l->intent.nservers; i++) {
-		struct server *s = &l->servers[i];
-
+	for (const struct server *s = l->servers; s < l->end; s++)
+		l->intent.voted = l->intent.voted || server_has_voted(s);
+	for (struct server *s = l->servers; s < l->end; s++) {
 		t = server_step(s, now);
 		if (t < wake)
 			wake = t;
@@ -107,6 +104,7 @@ lock_init(struct lock *l, struct resolver *resolver,
 	l->servers = calloc((size_t)l->intent.nservers, sizeof(*l->servers));
 	if (l->servers == NULL)
 		return -1;
+	l->end = l->servers + l->intent.nservers;
 	l->loop = resolver->loop;
 	l->asks = (struct server_asks){ refresh_cb, propose_cb, l };
 	l->intent.name = config->name;
@@ -200,12 +198,9 @@ lock_connect(struct lock *l)
 {
 	int64_t now = clock_now_ms();
 
-	for (int i = 0; i < l->intent.nservers; i++) {
-		struct server *s = &l->servers[i];
-
+	for (struct server *s = l->servers; s < l->end; s++)
 		if (s->vote == VOTE_PENDING && s->conn.state == CONN_DOWN)
 			server_open(s, now);
-	}
 }
 
 void
@@ -314,10 +309,9 @@ lock_same_server(const struct lock *l, const char *urls[2])
 void
 lock_renew(struct lock *l)
 {
-	for (int i = 0; i < l->intent.nservers && l->intent.phase == PHASE_HOLD;
-	     i++)
-		if (l->servers[i].key.state == KEY_OURS)
-			server_next_now(&l->servers[i]);
+	for (struct server *s = l->servers; s < l->end; s++)
+		if (l->intent.phase == PHASE_HOLD && s->key.state == KEY_OURS)
+			server_next_now(s);
 }
 
 void
@@ -372,9 +366,7 @@ lock_begin_release(struct lock *l, int64_t cooldown_ms,
 		l->phase_end_ms = now + CANCEL_MS;
 	l->release.expected = 0;
 	l->intent.ending.end = l->intent.started ? end : NULL;
-	for (int i = 0; i < l->intent.nservers; i++) {
-		struct server *s = &l->servers[i];
-
+	for (struct server *s = l->servers; s < l->end; s++) {
 		/*
 		 * Without COMMAND, servers that were silent so far are not
 		 * waited for.
@@ -399,16 +391,16 @@ lock_again(struct lock *l)
 	l->contest.alone = NULL;
 	l->contest.give_way_ms = 0;
 	lock_trust_all(l);
-	for (int i = 0; i < l->intent.nservers; i++)
-		server_again(&l->servers[i]);
+	for (struct server *s = l->servers; s < l->end; s++)
+		server_again(s);
 }
 
 void
 lock_close(struct lock *l)
 {
-	for (int i = 0; i < l->intent.nservers; i++) {
-		conn_finish(&l->servers[i].conn);
-		conn_release(&l->servers[i].conn);
+	for (struct server *s = l->servers; s < l->end; s++) {
+		conn_finish(&s->conn);
+		conn_release(&s->conn);
 	}
 	free(l->servers);
 }

@@ -18,6 +18,7 @@ struct lock {
 	struct intent intent;
 	struct loop *loop;
 	struct server *servers;
+	struct server *end; /* behind the last server */
 	struct server_asks asks;
 	int64_t proposal_us;  /* a fence to propose: our wall clock, at times */
 	int64_t phase_end_ms; /* the end of acquire or release, at the latest */

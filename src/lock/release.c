@@ -17,12 +17,9 @@ release_sent(const struct server *s)
 static bool
 all_releases_sent(const struct lock *l)
 {
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
-
+	for (const struct server *s = l->servers; s < l->end; s++)
 		if (server_may_have_ours(s) && !release_sent(s))
 			return false;
-	}
 	return true;
 }
 
@@ -37,12 +34,10 @@ stragglers_end_ms(const struct lock *l)
 {
 	int64_t end_ms = 0, slowest_ms = -1, t;
 
-	for (int i = 0; i < l->intent.nservers; i++)
-		if (l->servers[i].slowest_ms > slowest_ms)
-			slowest_ms = l->servers[i].slowest_ms;
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
-
+	for (const struct server *s = l->servers; s < l->end; s++)
+		if (s->slowest_ms > slowest_ms)
+			slowest_ms = s->slowest_ms;
+	for (const struct server *s = l->servers; s < l->end; s++) {
 		if (s->release.vote != VOTE_PENDING || !server_may_have_ours(s))
 			continue;
 		if (!release_sent(s))
@@ -73,9 +68,7 @@ release_result(const struct lock *l, bool *decided)
 
 	if (needed > l->intent.quorum)
 		needed = l->intent.quorum;
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
-
+	for (const struct server *s = l->servers; s < l->end; s++) {
 		if (s->release.sent == 0 || s->release.vote == VOTE_PENDING)
 			continue;
 		answered++;

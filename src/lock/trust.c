@@ -43,22 +43,19 @@ judge_times(struct lock *l)
 	int64_t sorted[LOCK_SERVERS], low, high;
 	int n = 0;
 
-	for (int i = 0; i < l->intent.nservers; i++)
-		if (server_has_voted(&l->servers[i]))
-			sorted[n++] = l->servers[i].numbers.ahead_us;
+	for (const struct server *s = l->servers; s < l->end; s++)
+		if (server_has_voted(s))
+			sorted[n++] = s->numbers.ahead_us;
 	if (n == 0)
 		return 0;
 	qsort(sorted, (size_t)n, sizeof(*sorted), ascending_cb);
 	low = sorted[(n - 1) / 2];
 	high = sorted[n / 2];
-	for (int i = 0; i < l->intent.nservers; i++) {
-		struct server *s = &l->servers[i];
-
+	for (struct server *s = l->servers; s < l->end; s++)
 		if (server_has_voted(s) &&
 		    (s->numbers.ahead_us > low + DAY_US ||
 			s->numbers.ahead_us < high - DAY_US))
 			s->numbers.odd = bad_time;
-	}
 	return high;
 }
 
@@ -103,8 +100,8 @@ judge_counters(struct lock *l, int64_t median_us)
 void
 lock_trust_all(struct lock *l)
 {
-	for (int i = 0; i < l->intent.nservers; i++)
-		l->servers[i].numbers.odd = NULL;
+	for (struct server *s = l->servers; s < l->end; s++)
+		s->numbers.odd = NULL;
 }
 
 void

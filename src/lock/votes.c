@@ -29,12 +29,11 @@ contested(const struct lock *l)
 
 	if (l->intent.quorum == 1)
 		return false; /* one vote cannot be split */
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct lock_state *v = &l->servers[i].view;
+	for (const struct server *s = l->servers; s < l->end; s++) {
+		const struct lock_state *v = &s->view;
 
 		/* A recent success is no candidate for our votes. */
-		if (server_vote(&l->servers[i]) != VOTE_REFUSED ||
-		    v->reason == REASON_RAN)
+		if (server_vote(s) != VOTE_REFUSED || v->reason == REASON_RAN)
 			continue;
 		if (!v->taken || v->queued)
 			return true;
@@ -51,12 +50,9 @@ namings(const struct lock *l, int slot)
 {
 	int n = 0;
 
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
-
+	for (const struct server *s = l->servers; s < l->end; s++)
 		n += server_vote(s) == VOTE_REFUSED &&
 		    s->view.best_ms == PTTL_FREE && s->view.best == slot;
-	}
 	return n;
 }
 
@@ -79,8 +75,7 @@ free_slot(const struct lock *l, int64_t now, const struct server **lone)
 	*lone = NULL;
 	if (l->intent.mode != LOCK_SLOTTED || l->intent.nservers == 1)
 		return 0;
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
+	for (const struct server *s = l->servers; s < l->end; s++) {
 		bool alone;
 		int n;
 
@@ -110,13 +105,10 @@ grant_is_stale(const struct lock *l, int64_t now)
 
 	if (l->intent.nservers > 1)
 		most_ms *= PHASE_TIMEOUTS;
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
-
+	for (const struct server *s = l->servers; s < l->end; s++)
 		if (server_vote(s) == VOTE_GRANTED &&
 		    now > s->key.confirmed_ms + most_ms)
 			return true;
-	}
 	return false;
 }
 
@@ -125,13 +117,10 @@ votes_ticket(const struct lock *l)
 {
 	int64_t ticket = 1;
 
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
-
+	for (const struct server *s = l->servers; s < l->end; s++)
 		if (server_vote(s) == VOTE_REFUSED &&
 		    s->view.ticket_us > ticket)
 			ticket = s->view.ticket_us;
-	}
 	return ticket;
 }
 
@@ -139,15 +128,10 @@ static void
 count_grants(const struct lock *l, struct tally *t)
 {
 	t->fence = l->intent.fence;
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
-
+	for (const struct server *s = l->servers; s < l->end; s++)
 		if (server_vote(s) == VOTE_GRANTED && s->fence > t->fence)
 			t->fence = s->fence;
-	}
-	for (int i = 0; i < l->intent.nservers; i++) {
-		const struct server *s = &l->servers[i];
-
+	for (const struct server *s = l->servers; s < l->end; s++) {
 		if (server_vote(s) != VOTE_GRANTED || s->fence != t->fence)
 			continue;
 		t->fenced++;
@@ -181,8 +165,7 @@ votes_count(const struct lock *l, int64_t now)
 		    lease_start_ms(grant_ms != 0 ? grant_ms : w->ttl_ms),
 		.stale = grant_is_stale(l, now) };
 
-	for (int i = 0; i < w->nservers; i++) {
-		const struct server *s = &l->servers[i];
+	for (const struct server *s = l->servers; s < l->end; s++) {
 		enum vote vote = server_vote(s);
 
 		t.granted += vote == VOTE_GRANTED;

@@ -269,6 +269,7 @@ free_slots(void)
 			servers[n].view.best_ms = PTTL_FREE;
 		}
 		l.intent.nservers = rows[i].nservers;
+		l.end = servers + rows[i].nservers;
 		SAME_INT(free_slot(&l, rows[i].now_ms, &lone), rows[i].slot);
 		SAME_INT(lone == NULL ? 0 : lone - servers + 1, rows[i].lone);
 		for (int n = 0; n < rows[i].nservers; n++)
