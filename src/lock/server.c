@@ -55,7 +55,6 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 		server_next_pause(s, POLL_MS);
 		return true;
 	}
-	server_next_now(s);
 	s->in_flight.first_sent_ms = a->sent_ms;
 	s->in_flight.first_kind = kind;
 	if (!s->in_flight.extended) {
@@ -428,7 +427,6 @@ begin_second_release(struct server *s, int64_t now)
 	s->release.second_ms = now;
 	end_request(s);
 	s->link.opened = false;
-	server_next_now(s);
 	conn_set_aside(&s->conn);
 }
 
