@@ -190,5 +190,3 @@ status_table(FILE *out, const struct status *st)
 	}
 	table_release(&t);
 }
-
-/* A foreign value is its own token; it has no other known fields. */
