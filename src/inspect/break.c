@@ -266,10 +266,8 @@ revocation_replied(struct query_server *s, size_t i, const struct reply *a)
 	(void)i;
 	if (query_server_error(s, a))
 		return false;
-	if (lock_state_read(&state, a) == -1) {
-		query_server_malformed(s);
-		return false;
-	}
+	if (lock_state_read(&state, a) == -1)
+		return query_server_malformed(s);
 	r->replies++;
 	/* A second request means that the reply to the first was lost. */
 	revoked = state.granted || r->sent[s - s->query->servers] > 1;

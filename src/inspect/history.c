@@ -105,10 +105,8 @@ lock_replied(struct query_server *s, size_t i, const struct reply *a)
 
 	if (query_server_error(s, a))
 		return false;
-	if (reply_count(a) < 3 || reply_int(a, 0) <= 0) {
-		query_server_malformed(s);
-		return false;
-	}
+	if (reply_count(a) < 3 || reply_int(a, 0) <= 0)
+		return query_server_malformed(s);
 	log->known = true;
 	if (reply_int(a, 0) / 1000 > c->now_ms)
 		c->now_ms = reply_int(a, 0) / 1000;

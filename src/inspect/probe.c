@@ -168,10 +168,8 @@ time_replied(struct query_server *s, size_t i, const struct reply *a)
 		p->rtt_us = rtt_us;
 		if (a->kind == REPLY_OK) {
 			its_us = time_us(a);
-			if (its_us < 0) {
-				query_server_malformed(s);
-				return false;
-			}
+			if (its_us < 0)
+				return query_server_malformed(s);
 			p->offset_us = its_us - p->sent_wall_us - rtt_us / 2;
 		}
 	}

@@ -40,10 +40,11 @@ query_server_error(struct query_server *s, const struct reply *a)
 	return true;
 }
 
-void
+bool
 query_server_malformed(struct query_server *s)
 {
 	query_server_fail(s, REPLY_ERROR, "malformed reply");
+	return false;
 }
 
 /* Several addresses share the time. */
@@ -182,8 +183,7 @@ query_send(struct query *q, size_t n, query_send_cb *send_cb,
 			done = false;
 			if (s->conn.state == CONN_DOWN || s->conn.redirect.due)
 				wake = 0;
-			else if (s->end_ms < wake)
-				wake = s->end_ms;
+			wake = clock_min_ms(wake, s->end_ms);
 		}
 		if (done || q->stop)
 			return;

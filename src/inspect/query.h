@@ -133,8 +133,11 @@ void query_server_fail(struct query_server *, enum reply_kind, const char *why);
  */
 bool query_server_error(struct query_server *, const struct reply *);
 
-/* Fails a server that sent a reply that cannot be right. */
-void query_server_malformed(struct query_server *);
+/*
+ * Fails a server that sent a reply that cannot be right.  Returns false, for a
+ * query_reply_cb to return.
+ */
+bool query_server_malformed(struct query_server *);
 
 /* Writes the server and why it has failed, not yet escaped.  Returns buf. */
 char *query_server_why(const struct query_server *, char buf[QUERY_WHY]);

@@ -217,10 +217,8 @@ scan_replied(struct query_server *s, size_t i, const struct reply *a)
 		read_masters(s, a);
 		return s->scan.nmasters > 0;
 	}
-	if (!is_cursor(s, cursor)) {
-		query_server_malformed(s);
-		return false;
-	}
+	if (!is_cursor(s, cursor))
+		return query_server_malformed(s);
 	snprintf(s->scan.cursor, sizeof(s->scan.cursor), "%s", cursor);
 	for (size_t k = 0; k < reply_count(&keys); k++) {
 		key = reply_string(&keys, k, &len);

@@ -87,10 +87,8 @@ lock_replied(struct query_server *s, size_t i, const struct reply *a)
 
 	if (query_server_error(s, a))
 		return false;
-	if (lock_state_read(&state, a) == -1 || state.granted) {
-		query_server_malformed(s);
-		return false;
-	}
+	if (lock_state_read(&state, a) == -1 || state.granted)
+		return query_server_malformed(s);
 	v->known = true;
 	v->fence = state.fence;
 	v->now_us = state.now_us;
