@@ -18,6 +18,13 @@ int64_t clock_now_us(void);
  */
 int64_t clock_wall_us(void);
 
+/* Returns the smaller of two times or durations. */
+static inline int64_t
+clock_min_ms(int64_t a_ms, int64_t b_ms)
+{
+	return a_ms < b_ms ? a_ms : b_ms;
+}
+
 /* A random time from ms to twice ms, so that clients do not act in step. */
 static inline int64_t
 clock_jitter(int64_t ms)

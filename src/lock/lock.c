@@ -70,14 +70,12 @@ extend_for(struct lock *l, const struct server *s)
 int64_t
 lock_step(struct lock *l)
 {
-	int64_t now = clock_now_ms(), wake = CLOCK_NEVER, t;
+	int64_t now = clock_now_ms(), wake = CLOCK_NEVER;
 
 	for (const struct server *s = l->servers; s < l->end; s++)
 		l->intent.voted = l->intent.voted || server_has_voted(s);
 	for (struct server *s = l->servers; s < l->end; s++) {
-		t = server_step(s, now);
-		if (t < wake)
-			wake = t;
+		wake = clock_min_ms(wake, server_step(s, now));
 		if (l->intent.phase != PHASE_HOLD)
 			extend_for(l, s);
 	}

@@ -44,14 +44,13 @@ locks_connect(struct locks *ls)
 int64_t
 locks_step(struct locks *ls)
 {
-	int64_t wake = CLOCK_NEVER, t;
+	int64_t wake = CLOCK_NEVER;
 
 	if (loop_stepped(ls->loop))
 		for (int i = 0; i < ls->n; i++)
 			lock_renew(&ls->lock[i]);
 	for (int i = 0; i < ls->n; i++)
-		if ((t = lock_step(&ls->lock[i])) < wake)
-			wake = t;
+		wake = clock_min_ms(wake, lock_step(&ls->lock[i]));
 	return wake;
 }
 
@@ -121,7 +120,7 @@ acquire_next(struct locks *ls, const struct owner *owner)
 {
 	struct lock *l = &ls->lock[ls->begun];
 	enum lock_outcome outcome;
-	int64_t wake, t;
+	int64_t wake;
 
 	lock_begin(l, owner, ls->wait_end_ms, ls->begun == 0,
 	    ls->begun + 1 == ls->n);
@@ -134,20 +133,14 @@ acquire_next(struct locks *ls, const struct owner *owner)
 		if (outcome != LOCK_UNDECIDED)
 			break;
 		/* The new outcome may have made requests due at once. */
-		wake = locks_step(ls);
-		if (l->phase_end_ms < wake)
-			wake = l->phase_end_ms;
-		if (l->contest.give_way_ms != 0 &&
-		    l->contest.give_way_ms < wake)
-			wake = l->contest.give_way_ms;
-		if (clock_now_ms() < l->intent.wait_end_ms &&
-		    l->intent.wait_end_ms < wake)
-			wake = l->intent.wait_end_ms;
-		if (ls->wait_end_ms != 0) {
-			t = ls->waiting_cb(ls->waiting_arg, l);
-			if (t < wake)
-				wake = t;
-		}
+		wake = clock_min_ms(locks_step(ls), l->phase_end_ms);
+		if (l->contest.give_way_ms != 0)
+			wake = clock_min_ms(wake, l->contest.give_way_ms);
+		if (clock_now_ms() < l->intent.wait_end_ms)
+			wake = clock_min_ms(wake, l->intent.wait_end_ms);
+		if (ls->wait_end_ms != 0)
+			wake = clock_min_ms(wake,
+			    ls->waiting_cb(ls->waiting_arg, l));
 		loop_turn(ls->loop, wake);
 	}
 	ls->begun++;

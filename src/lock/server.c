@@ -434,10 +434,7 @@ begin_second_release(struct server *s, int64_t now)
 static int64_t
 look_after_ms(const struct server *s)
 {
-	int64_t second_ms = second_release_ms(s);
-
-	return second_ms < s->in_flight.give_up_ms ? second_ms :
-						     s->in_flight.give_up_ms;
+	return clock_min_ms(second_release_ms(s), s->in_flight.give_up_ms);
 }
 
 /* The next request is r; it may be the last one once more, with its text. */

@@ -186,7 +186,7 @@ reopen_after_ms(const struct server *s)
 
 	if (s->conn.failure == REPLY_DENIED)
 		return lease_renewal_ms(ttl_ms);
-	return retry_ms < REOPEN_MS ? retry_ms : REOPEN_MS;
+	return clock_min_ms(retry_ms, REOPEN_MS);
 }
 
 void
@@ -252,10 +252,9 @@ await_turn(struct server *s)
 	if (!s->queue.waiter_ahead && (v->best_ms == PTTL_FREE || v->queued))
 		return;
 	if (!s->queue.waiter_ahead && !wakes) {
-		s->pace.poll_ms =
-		    s->pace.poll_ms == 0 ? FOREIGN_MS : 2 * s->pace.poll_ms;
-		if (s->pace.poll_ms > FOREIGN_MAX_MS)
-			s->pace.poll_ms = FOREIGN_MAX_MS;
+		s->pace.poll_ms = s->pace.poll_ms == 0 ?
+		    FOREIGN_MS :
+		    clock_min_ms(2 * s->pace.poll_ms, FOREIGN_MAX_MS);
 		s->pace.next_ms = now + s->pace.poll_ms;
 		return;
 	}
@@ -264,8 +263,8 @@ await_turn(struct server *s)
 	    clock_wall_us() % (refresh_ms / 5);
 	s->pace.next_ms = s->pace.block_ms + LATE_MS + l->node_timeout_ms;
 	if ((!s->queue.waiter_ahead || v->queued || v->best_ms == PTTL_FREE) &&
-	    v->best_ms != PTTL_NONE && ends < s->pace.next_ms)
-		s->pace.next_ms = ends;
+	    v->best_ms != PTTL_NONE)
+		s->pace.next_ms = clock_min_ms(s->pace.next_ms, ends);
 }
 
 void

@@ -240,17 +240,15 @@ gone_step(struct child *c, int64_t now)
 int64_t
 child_step(struct child *c)
 {
-	int64_t now = clock_now_ms(), wake, t;
+	int64_t now = clock_now_ms(), wake;
 
 	if (!c->started || c->gone)
 		return CLOCK_NEVER;
 	kill_step(c, now);
 	if (now >= c->reap_ms)
 		child_reap(c);
-	wake = c->kill_ms < c->reap_ms ? c->kill_ms : c->reap_ms;
-	if ((t = survival_step(c, now)) < wake)
-		wake = t;
-	if ((t = gone_step(c, now)) < wake)
-		wake = t;
+	wake = clock_min_ms(c->kill_ms, c->reap_ms);
+	wake = clock_min_ms(wake, survival_step(c, now));
+	wake = clock_min_ms(wake, gone_step(c, now));
 	return c->gone ? CLOCK_NEVER : wake;
 }

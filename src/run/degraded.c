@@ -115,7 +115,7 @@ int64_t
 degraded_step(struct degraded *d, struct locks *ls, int64_t now_ms)
 {
 	int n = lock_servers(locks_at(ls, 0));
-	int64_t wake = CLOCK_NEVER, t;
+	int64_t wake = CLOCK_NEVER;
 
 	if (n == 1)
 		return CLOCK_NEVER;
@@ -124,7 +124,6 @@ degraded_step(struct degraded *d, struct locks *ls, int64_t now_ms)
 	if (!d->begun)
 		begin(d, ls, n);
 	for (int i = 0; i < n; i++)
-		if ((t = judge_server(d, ls, i, n, now_ms)) < wake)
-			wake = t;
+		wake = clock_min_ms(wake, judge_server(d, ls, i, n, now_ms));
 	return wake;
 }

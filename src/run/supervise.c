@@ -19,12 +19,6 @@
 #define GUARD_PAUSE_MS 4000 /* between attempts to start a guard, at most */
 #define OUTAGE_MS      1000 /* an outage this long is worth a message */
 
-static int64_t
-min_ms(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 int64_t
 supervise_margin_ms(const struct run *run)
 {
@@ -64,7 +58,8 @@ guard_kill_ms(const struct run *run)
 static int64_t
 settle_ms(const struct run *run)
 {
-	return min_ms(OUTAGE_MS, lease_retry_ms(run->opt->settings.ttl_ms));
+	return clock_min_ms(OUTAGE_MS,
+	    lease_retry_ms(run->opt->settings.ttl_ms));
 }
 
 static void
@@ -110,7 +105,8 @@ lease_step(struct run *run, int64_t now)
 		 * The lease ran out while we did not run, or servers refused.
 		 */
 		lose(run,
-		    min_ms(kill_ms, now + run->opt->settings.kill_after_ms));
+		    clock_min_ms(kill_ms,
+			now + run->opt->settings.kill_after_ms));
 		return now;
 	}
 	if (now >= term_ms && !run->opt->warn_on_loss) {
@@ -221,7 +217,8 @@ guard_step(struct run *run, int64_t now)
 	if (now - run->guard_ms > GUARD_PAUSE_MS)
 		run->guard_pause_ms = 0;
 	run->guard_pause_ms =
-	    min_ms(2 * run->guard_pause_ms + GUARD_AFTER_MS, GUARD_PAUSE_MS);
+	    clock_min_ms(2 * run->guard_pause_ms + GUARD_AFTER_MS,
+		GUARD_PAUSE_MS);
 	run->guard_ms = now + run->guard_pause_ms;
 	if (guard_start(g, &run->child.tree, guard_kill_ms(run)) == 0)
 		return CLOCK_NEVER;
@@ -309,16 +306,16 @@ step(struct run *run)
 		stop_step(run);
 	now = run->turn_ms = clock_now_ms();
 	wake = locks_step(&run->locks);
-	wake = min_ms(wake, lease_step(run, now));
-	wake = min_ms(wake, outage_step(run, now));
+	wake = clock_min_ms(wake, lease_step(run, now));
+	wake = clock_min_ms(wake, outage_step(run, now));
 	if (!run->lost && !run->child.stopping)
-		wake = min_ms(wake,
+		wake = clock_min_ms(wake,
 		    degraded_step(&run->degraded, &run->locks, now));
-	wake = min_ms(wake, max_run_step(run, now));
-	wake = min_ms(wake, child_step(&run->child));
+	wake = clock_min_ms(wake, max_run_step(run, now));
+	wake = clock_min_ms(wake, child_step(&run->child));
 	report_end(run);
 	if (!run->child.gone)
-		wake = min_ms(wake, guard_step(run, now));
+		wake = clock_min_ms(wake, guard_step(run, now));
 	return wake;
 }
 
