@@ -136,7 +136,7 @@ change_slot(struct lock *l, const struct tally *t, int64_t now)
 }
 
 /*
- * Writes the fence of this tenure to the grants that have a smaller one.  A
+ * Writes the fence of this tenure to the votes that have a smaller one.  A
  * renewal does that, so nothing happens where the key is no longer ours.
  */
 static void
@@ -149,7 +149,7 @@ write_fence(struct lock *l)
 }
 
 /*
- * Asks whether the replicas have the grants.  WAIT blocks a connection, so it
+ * Asks whether the replicas have the votes.  WAIT blocks a connection, so it
  * is sent only when nothing else is missing.
  */
 static void

@@ -7,7 +7,7 @@
  * after the v_i of the first.  Two that are one server from the start are a
  * mistake in the command line.
  *
- * A restarted server has another run_id, so D counts a grant from before the
+ * A restarted server has another run_id, so D counts a vote from before the
  * restart and one from after it as if they could be of one server.
  */
 #include <string.h>
@@ -121,7 +121,7 @@ lock_names_server_twice(const struct lock *l)
 }
 
 bool
-lock_counts_grant(const struct lock *l, const struct server *s)
+lock_counts_vote(const struct lock *l, const struct server *s)
 {
 	for (const struct server *other = l->servers; other < l->end; other++)
 		if (other != s && same_run(other->key.run_id, s->key.run_id) &&
@@ -150,7 +150,7 @@ may_be_earlier(const struct lock *l, const struct server *s,
 
 /*
  * A restart changes the run_id.  Of all other addresses only one may have led to
- * that server, so it takes the grant of one: the one that lasts longest.
+ * that server, so it takes the vote of one: the one that lasts longest.
  */
 void
 lock_drop_earlier(const struct lock *l, int64_t valid_ms[])

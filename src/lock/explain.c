@@ -65,7 +65,7 @@ lock_broken_by(const struct lock *l)
 	return broken > l->intent.nservers - l->intent.quorum ? by : NULL;
 }
 
-/* Returns why the grant of a server does not count, or "" if it counts. */
+/* Returns why the vote of a server does not count, or "" if it counts. */
 static const char *
 missing(const struct lock *l, const struct server *s, bool ending)
 {
@@ -194,7 +194,7 @@ lock_server_url(const struct lock *l, int i)
 }
 
 bool
-lock_server_grants(const struct lock *l, int i)
+lock_server_votes(const struct lock *l, int i)
 {
 	const struct server *s = &l->servers[i];
 

@@ -24,7 +24,7 @@ lock_deadline_ms(const struct lock *l)
 
 	for (int i = 0; i < l->intent.nservers; i++)
 		if (l->servers[i].numbers.odd == NULL &&
-		    lock_counts_grant(l, &l->servers[i]))
+		    lock_counts_vote(l, &l->servers[i]))
 			valid_ms[i] = l->servers[i].valid_ms;
 	lock_drop_earlier(l, valid_ms);
 	return quorum_largest(valid_ms, l->intent.nservers, l->intent.quorum);

@@ -4,8 +4,8 @@
  *	v_i = when we sent the last request that it granted
  *	      + TTL - drift,  drift = TTL/100 + 2 ms
  *	v_i = 0 if it has granted none, once it has refused a request, and
- *	      while its grant is not trusted (vote_trusted() in
- *	      server_reply.c)
+ *	      while its vote is not trusted (vote_trusted() in
+ *	      server_key.c)
  *
  * and the deadline D is the q-th largest of them, q = N/2 + 1. The lock is held
  * if and only if now < D. One server follows the same rule.
@@ -94,12 +94,12 @@ char *lock_agreed(const struct lock *, bool released, char buf[LOCK_WHY]);
 
 /*
  * lock_servers() returns the number of servers.  For the i-th of them: its URL
- * without secrets; whether its grant of the held lock counts; and what is wrong
+ * without secrets; whether its vote for the held lock counts; and what is wrong
  * with it, or "", in buf, which is returned.
  */
 int lock_servers(const struct lock *);
 const char *lock_server_url(const struct lock *, int i);
-bool lock_server_grants(const struct lock *, int i);
+bool lock_server_votes(const struct lock *, int i);
 char *lock_server_why(const struct lock *, int i, char buf[LOCK_WHY]);
 
 /*

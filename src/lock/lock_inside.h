@@ -93,13 +93,13 @@ void lock_cancel(struct lock *);
 
 /*
  * In duplicate.c. lock_find_first() finds out which address has the vote of the
- * server that s leads to, and sets s->first. lock_counts_grant() returns whether
+ * server that s leads to, and sets s->first. lock_counts_vote() returns whether
  * v_i of s counts: not if the same server has granted a later one.
  * lock_drop_earlier() sets those to 0 that a server may have granted before it
  * restarted and granted a later one.
  */
 void lock_find_first(struct lock *, struct server *s);
-bool lock_counts_grant(const struct lock *, const struct server *s);
+bool lock_counts_vote(const struct lock *, const struct server *s);
 void lock_drop_earlier(const struct lock *, int64_t valid_ms[]);
 
 /*

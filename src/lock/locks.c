@@ -75,7 +75,7 @@ locks_failing(const struct locks *ls)
 		int well = 0;
 
 		for (int j = 0; j < l->intent.nservers; j++)
-			well += lock_server_grants(l, j);
+			well += lock_server_votes(l, j);
 		if (well < l->intent.quorum)
 			return l;
 	}

@@ -1,8 +1,7 @@
 /*
  * Chooses the next request to a server, with one in flight at a time, and keeps
  * the connection.  Callbacks only record replies; server_step() acts.  Nothing
- * here knows other servers: struct intent has the state that depends on all of
- * them.
+ * here knows other servers: struct intent has what depends on all of them.
  *
  * A release never overtakes its acquire: it is sent behind it on the same
  * connection, whether or not the acquire has a reply.

@@ -35,7 +35,7 @@ server_key_passed_on(struct server *s, const struct grant *g)
 }
 
 /*
- * Whether the server's grant counts.  Not if another address has the server's
+ * Whether the server's vote counts.  Not if another address has the server's
  * vote.  Not if we set the key on a server that may have forgotten another
  * holder.  Not if we set it while the lock was held, until a majority is known
  * to have kept its keys past that moment.

@@ -22,7 +22,7 @@ void server_key_won(struct server *, int64_t sent_ms, int64_t fence, int slot);
 void server_key_passed_on(struct server *, const struct grant *);
 
 /*
- * Makes a grant of a request sent at sent_ms count, unless D has passed or the
+ * Makes the vote on a request sent at sent_ms count, unless D has passed or the
  * server is not trusted.  The lease runs from when the request was sent, not
  * from the reply.
  */

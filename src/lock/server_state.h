@@ -108,7 +108,7 @@ struct server_pace {
 struct server_key {
 	enum key_state state;
 	int64_t granted_ms;         /* when the key became ours */
-	int64_t confirmed_ms;       /* sending of the last grant */
+	int64_t confirmed_ms;       /* sending of its last request */
 	int64_t untrusted_since_ms; /* but our key is there; 0: trusted */
 	int64_t barred_ms;          /* not counted before, see duplicate.c */
 	/* The length of a grant with the wake; 0: it is confirmed. */

@@ -95,11 +95,11 @@ free_slot(const struct lock *l, int64_t now, const struct server **lone)
 }
 
 /*
- * Whether a grant is older than the longest that we wait: for its own reply, and
+ * Whether a vote is older than the longest that we wait: for its own reply, and
  * for the connection and the reply of another server.
  */
 static bool
-grant_is_stale(const struct lock *l, int64_t now)
+vote_is_stale(const struct lock *l, int64_t now)
 {
 	int64_t most_ms = l->intent.node_timeout_ms;
 
@@ -125,7 +125,7 @@ votes_ticket(const struct lock *l)
 }
 
 static void
-count_grants(const struct lock *l, struct tally *t)
+count_fenced(const struct lock *l, struct tally *t)
 {
 	t->fence = l->intent.fence;
 	for (const struct server *s = l->servers; s < l->end; s++)
@@ -163,7 +163,7 @@ votes_count(const struct lock *l, int64_t now)
 		.has_ticket = w->ticket != 0,
 		.half_left = lock_deadline_ms(l) - now >=
 		    lease_start_ms(grant_ms != 0 ? grant_ms : w->ttl_ms),
-		.stale = grant_is_stale(l, now) };
+		.stale = vote_is_stale(l, now) };
 
 	for (const struct server *s = l->servers; s < l->end; s++) {
 		enum vote vote = server_vote(s);
@@ -181,7 +181,7 @@ votes_count(const struct lock *l, int64_t now)
 		    vote == VOTE_REFUSED && s->view.taken && !s->view.queued;
 		t.unreadable += vote == VOTE_REFUSED && is_unreadable(&s->view);
 	}
-	count_grants(l, &t);
+	count_fenced(l, &t);
 	t.free_slot = free_slot(l, now, &t.lone_slot);
 	/* Without waiting each slot is tried at most once. */
 	if (!t.waits && l->contest.changes >= w->capacity)
@@ -190,8 +190,8 @@ votes_count(const struct lock *l, int64_t now)
 }
 
 /*
- * Decides when there are enough grants: the fence, the replicas or time may be
- * missing.
+ * Decides when a majority has granted its vote: the fence, the replicas or time
+ * may be missing.
  */
 static enum action
 decide_majority(const struct tally *t)

@@ -10,7 +10,7 @@
 
 #include "lock/lock_inside.h"
 
-/* The state of an acquisition. */
+/* The votes of an acquisition, counted. */
 struct tally {
 	int quorum;
 	int minority; /* how many servers a quorum can miss */
@@ -23,9 +23,9 @@ struct tally {
 	int ran;        /* refusals because a run has succeeded lately */
 	int firm;       /* refusals by a holder, not by a candidate */
 	int unreadable; /* refusals by a value that we cannot read */
-	int fenced;     /* grants that have our fence */
-	int64_t fence;  /* the largest fence among the grants */
-	int replicated; /* fenced grants that enough replicas have */
+	int fenced;     /* of those granted, with our fence */
+	int64_t fence;  /* the largest of the votes granted */
+	int replicated; /* of those fenced, on enough replicas */
 	int free_slot;  /* another slot that refusals name as free; 0: none */
 	const struct server *lone_slot; /* that alone names it, or NULL */
 	bool contested;
@@ -36,14 +36,14 @@ struct tally {
 	bool extended;    /* the time was extended for the last time */
 	bool has_ticket;
 	bool half_left; /* at least half of the lease is left */
-	bool stale;     /* a grant is older than any wait for a server */
+	bool stale;     /* a vote is older than any wait for a server */
 };
 
 enum action {
 	AWAIT_REPLIES,
-	WRITE_FENCE,  /* to grants with a smaller fence */
-	ASK_REPLICAS, /* how many have the grants */
-	ASK_AGAIN,    /* because the grants have become old */
+	WRITE_FENCE,  /* to votes with a smaller fence */
+	ASK_REPLICAS, /* how many have the votes */
+	ASK_AGAIN,    /* because the votes have become old */
 	CHANGE_SLOT,
 	TAKE_TICKET,
 	YIELD_VOTES, /* to an earlier ticket */

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 /*
- * Returns for how long a grant counts after its request was sent: the TTL less
+ * Returns for how long a vote counts after its request was sent: the TTL less
  * the drift of the clocks in that time.
  */
 int64_t lease_valid_ms(int64_t ttl_ms);

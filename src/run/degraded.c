@@ -23,7 +23,7 @@ static const struct lock *
 lacking(struct locks *ls, int server)
 {
 	for (int i = 0; i < locks_count(ls); i++)
-		if (!lock_server_grants(locks_at(ls, i), server))
+		if (!lock_server_votes(locks_at(ls, i), server))
 			return locks_at(ls, i);
 	return NULL;
 }

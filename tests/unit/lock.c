@@ -1933,8 +1933,8 @@ odd_while_acquiring(void)
 	SAME_INT(acquire(), LOCK_HELD);
 	hold(5000);
 	CHECK(deadline() > 5000);
-	CHECK(lock_server_grants(&world.lock, 2));
-	CHECK(!lock_server_grants(&world.lock, 1));
+	CHECK(lock_server_votes(&world.lock, 2));
+	CHECK(!lock_server_votes(&world.lock, 1));
 	lock_close(&world.lock);
 
 	/* It confirms that a majority has kept its keys. */
