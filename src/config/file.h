@@ -4,7 +4,6 @@
 #ifndef FILE_H
 #define FILE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 

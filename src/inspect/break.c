@@ -3,7 +3,6 @@
  * each server, so no other run can lose the lock, whatever happens in between.
  * A run that cannot have a majority keeps its votes.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/options.h"
 #include "inspect/query.h"
 #include "inspect/runs.h"
 #include "protocol/owner.h"

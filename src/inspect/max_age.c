@@ -1,5 +1,4 @@
 /* Everything is in one line, because a monitor shows only one. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  */
 #include "lock/acquire.h"
 #include "lock/server_next.h"
-#include "protocol/lock_state.h"
 
 /*
  * A split vote has given us a ticket.  A single server has us in its queue with

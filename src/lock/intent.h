@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lock/outcome.h"
 #include "protocol/key.h"
 #include "protocol/mode.h"
 #include "protocol/owner.h"

@@ -2,7 +2,6 @@
  * The course of a lock: begin, hold, release, again.  Only this file changes the
  * intent, which all servers follow.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

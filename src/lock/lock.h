@@ -21,11 +21,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/loop.h"
 #include "lock/outcome.h"
 #include "protocol/key.h"
 #include "protocol/mode.h"
-#include "protocol/owner.h"
 #include "protocol/lock_state.h"
 #include "redis/conn.h"
 

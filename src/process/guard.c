@@ -7,7 +7,6 @@
  * cheap test for the end of COMMAND's processes, and the guard's death sends no
  * SIGCHLD.  The pipe reports its death.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>

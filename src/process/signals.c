@@ -4,9 +4,7 @@
  * (nohup) stays ignored and out of the mask, because the kernel queues a
  * blocked signal even if it is ignored.
  */
-#include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>

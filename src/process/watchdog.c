@@ -2,7 +2,6 @@
  * The guard blocks signals and shares only one page of memory, so both it and
  * redlock-run can be stopped or killed between any two steps.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

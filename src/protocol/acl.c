@@ -7,7 +7,6 @@
  * arguments.  So a call with a nonsensical word ("?") or an absent key tests
  * the permission and does nothing.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "protocol/acl.h"

@@ -3,7 +3,6 @@
 #define ACL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define ACL_TEXT    2560

@@ -2,7 +2,6 @@
  * Writes and reads owner values.  A value may come from another program: any
  * bytes, of any length.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pwd.h>

@@ -8,10 +8,8 @@
 #define CONN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "base/loop.h"
 #include "redis/handshake.h"
 #include "redis/link.h"
 #include "redis/redirect.h"

@@ -2,7 +2,6 @@
 #ifndef REPLY_H
 #define REPLY_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/loop.h"
 #include "redis/resolve.h"
 #include "redis/address.h"
 

@@ -15,13 +15,11 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "inspect/status.h"
-#include "lock/locks.h"
 #include "process/proc.h"
 #include "protocol/key.h"
 #include "protocol/owner.h"
 #include "run/exec_error.h"
 #include "run/nested.h"
-#include "run/report.h"
 
 /* Whether name is among names, which are separated by newlines. */
 static bool

@@ -3,12 +3,10 @@
  * server, and what to do.
  */
 #include <stdbool.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/exit.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"
