@@ -76,9 +76,7 @@ pause_votes(struct lock *l, int64_t now)
 	int64_t timeout_ms = l->intent.node_timeout_ms;
 	int64_t next_ms = now + clock_jitter(timeout_ms) - timeout_ms / 2;
 
-	for (int i = 0; i < l->intent.nservers; i++) {
-		struct server *s = &l->servers[i];
-
+	for (struct server *s = l->servers; s < l->end; s++) {
 		if (s->vote != VOTE_GRANTED)
 			continue;
 		server_yield(s);

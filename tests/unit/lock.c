@@ -1997,7 +1997,7 @@ asks_for_success(void)
 	}
 }
 
-/* Of the grants of one server only the latest counts. */
+/* Of the votes of one server only the latest counts. */
 static void
 one_grant_each(void)
 {
