@@ -5,7 +5,6 @@
 #ifndef FINDINGS_H
 #define FINDINGS_H
 
-
 #include "config/options.h"
 #include "inspect/probe.h"
 
