@@ -162,16 +162,18 @@ history_next(struct history *h, size_t most)
 {
 	struct query *q = &h->query;
 	const struct query_lock *listed;
+	size_t n = query_next(q, most, &listed);
 
-	forget_locks(h);
-	h->nlocks = query_next(q, most, &listed);
-	if (h->nlocks == 0)
+	if (n == 0)
 		return false;
-	h->locks = xcalloc(h->nlocks, sizeof(*h->locks));
+	forget_locks(h);
+	h->locks = xcalloc(n, sizeof(*h->locks));
+	h->nlocks = n;
 	for (size_t i = 0; i < h->nlocks; i++) {
 		struct lock_runs *c = &h->locks[i];
 
 		c->name = listed[i].name;
+		c->number = (size_t)(&listed[i] - q->locks);
 		c->slots = listed[i].slots;
 		c->logs = xcalloc((size_t)q->nservers, sizeof(*c->logs));
 	}
@@ -182,23 +184,8 @@ history_next(struct history *h, size_t most)
 }
 
 void
-history_read(struct history *h)
-{
-	history_list(h);
-	history_next(h, QUERY_ALL);
-}
-
-void
 history_release(struct history *h)
 {
 	forget_locks(h);
 	query_release(&h->query);
-}
-
-int64_t
-history_ran_ms(const struct lock_runs *c, const struct past_run *run)
-{
-	if (run->ending != ENDED_RUNNING)
-		return run->ran_ms;
-	return c->now_ms > run->since_ms ? c->now_ms - run->since_ms : 0;
 }

@@ -20,6 +20,7 @@ struct server_log {
 /* A lock and its recorded runs. */
 struct lock_runs {
 	const char *name; /* owned by the query */
+	size_t number;    /* among the locks of the query */
 	int slots;
 	struct server_log *logs; /* one for each server */
 	struct runs runs;
@@ -29,27 +30,20 @@ struct lock_runs {
 struct history {
 	struct query query;
 	bool with_skips;
-	struct lock_runs *locks; /* one for each lock of the query */
+	struct lock_runs *locks; /* those that were read last */
 	size_t nlocks;
 };
 
 /*
- * Reads the recorded runs of the locks named in the options of h->query or, if
- * there are none, of all under the prefix; with h->with_skips also the runs
- * that did not get the lock. history_release() frees them.
- */
-void history_read(struct history *);
-
-/*
- * history_list() lists the same locks, and history_next() reads the next of
- * them, at most so many, in place of the last ones.  Returns false at the end.
+ * history_list() lists the locks named in the options of h->query or, if there
+ * are none, all under the prefix. history_next() reads the recorded runs of the
+ * next of them, at most so many locks, in place of the last ones; with
+ * h->with_skips also the runs that did not get the lock.  Returns false at the
+ * end, where the last ones stay. history_release() frees them.
  */
 void history_list(struct history *);
 bool history_next(struct history *, size_t most);
 void history_release(struct history *);
-
-/* Returns for how long COMMAND ran, or has run so far; -1: unknown. */
-int64_t history_ran_ms(const struct lock_runs *, const struct past_run *);
 
 /*
  * Read the history of one lock on one connection. history_request() sends the

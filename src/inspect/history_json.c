@@ -28,15 +28,15 @@ json_held_by(struct json *j, const struct skip *s)
 static void
 json_run(struct json *j, const struct run_row *r)
 {
-	const struct past_run *run = r->run;
+	const struct past_run *run = &r->run;
 
 	json_object(j, NULL);
-	json_string(j, "name", r->lock->name);
+	json_string(j, "name", r->name);
 	json_string(j, "token", run->owner.token);
 	members_owner(j, &run->owner);
 	json_time(j, "since", run->since_ms);
 	json_number(j, "waited_ms", run->waited_ms, 0);
-	json_number(j, "ran_ms", history_ran_ms(r->lock, run), 0);
+	json_number(j, "ran_ms", r->ran_ms, 0);
 	json_number(j, "status", run->status, 0);
 	json_number(j, "signal", run->signal, 0);
 	json_string(j, "ended", record_ending_word(run->ending));

@@ -34,10 +34,12 @@ static int
 print_list(struct history *h)
 {
 	const struct options *opt = h->query.opt;
-	struct run_list list;
+	struct run_list list = { 0 };
 	int result, failures;
 
-	run_list_select(&list, h);
+	while (history_next(h, QUERY_WINDOW))
+		run_list_add(&list, h);
+	run_list_sort(&list, opt);
 	result = report_servers(&h->query, true, &failures);
 	if (opt->json)
 		history_json(stdout, h, &list);
@@ -60,7 +62,7 @@ history_run(const struct options *opt)
 	query_init(&h.query, opt);
 	h.query.arg = &h;
 	h.with_skips = opt->all || opt->max_age_ms > 0;
-	history_read(&h);
+	history_list(&h);
 	result = opt->max_age_ms > 0 ? max_age_check(&h) : print_list(&h);
 	die_unless_flushed();
 	history_release(&h);

@@ -161,16 +161,16 @@ show_skip(struct page *p, size_t row, const struct skip *s)
 }
 
 static void
-show_run(struct page *p, const struct lock_runs *c, const struct past_run *run,
-    int64_t longest)
+show_run(struct page *p, const struct run_row *r, int64_t longest)
 {
+	const struct past_run *run = &r->run;
 	const struct owner *o = &run->owner;
 	char what[OWNER_WHAT], pid[OWNER_PID];
 	struct table *t = &p->table;
 	size_t row = table_row(t);
 
 	if (p->first > 0)
-		table_text(t, row, 0, c->name, strlen(c->name));
+		table_text(t, row, 0, r->name, strlen(r->name));
 	for (int column = 0; column < COLUMNS; column++)
 		if (column != BAR)
 			table_cell(t, row, p->first + column, "-");
@@ -180,8 +180,8 @@ show_run(struct page *p, const struct lock_runs *c, const struct past_run *run,
 	owner_what(what, o);
 	table_text(t, row, p->first + COMMAND, what, strlen(what));
 	show_duration(p, row, WAITED, run->waited_ms);
-	show_duration(p, row, RAN, history_ran_ms(c, run));
-	show_bar(p, row, history_ran_ms(c, run), longest);
+	show_duration(p, row, RAN, r->ran_ms);
+	show_bar(p, row, r->ran_ms, longest);
 	if (run->skip != NULL)
 		show_skip(p, row, run->skip);
 	else
@@ -192,29 +192,27 @@ show_run(struct page *p, const struct lock_runs *c, const struct past_run *run,
 static int64_t *
 find_longest(const struct history *h, const struct run_list *list)
 {
-	int64_t *longest = xcalloc(h->nlocks + 1, sizeof(*longest));
+	int64_t *longest = xcalloc(h->query.nlocks + 1, sizeof(*longest));
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct run_row *r = &list->row[i];
-		int64_t ms = history_ran_ms(r->lock, r->run);
-		size_t lock = (size_t)(r->lock - h->locks);
 
-		if (ms > longest[lock])
-			longest[lock] = ms;
+		if (r->ran_ms > longest[r->number])
+			longest[r->number] = r->ran_ms;
 	}
 	return longest;
 }
 
 /* Replaces the rows by those from first; columns only become wider. */
 static void
-turn_page(struct page *p, const struct history *h, const struct run_list *list,
-    size_t first, const int64_t longest[])
+turn_page(struct page *p, const struct run_list *list, size_t first,
+    const int64_t longest[])
 {
 	table_clear(&p->table);
 	for (size_t i = first; i < list->n && i < first + PAGE; i++) {
 		const struct run_row *r = &list->row[i];
 
-		show_run(p, r->lock, r->run, longest[r->lock - h->locks]);
+		show_run(p, r, longest[r->number]);
 	}
 }
 
@@ -228,16 +226,15 @@ show_logs(FILE *out, const struct query *q, const struct run_row *r)
 	bool agree = true;
 
 	fprintf(out, "  token %s\n",
-	    escape_text(safe, sizeof(safe), r->run->owner.token,
-		strlen(r->run->owner.token)));
-	if (r->run->skip != NULL)
+	    escape_text(safe, sizeof(safe), r->run.owner.token,
+		strlen(r->run.owner.token)));
+	if (r->run.skip != NULL)
 		return;
 	for (int i = 1; i < q->nservers; i++)
-		agree = agree && r->run->event[i] == r->run->event[0];
+		agree = agree && r->run.event[i] == r->run.event[0];
 	for (int i = 0; i < q->nservers && !agree; i++)
 		fprintf(out, "  %s  %s\n", q->servers[i].conn.address.text,
-		    r->lock->logs[i].known ? views[r->run->event[i]] :
-					     "no answer");
+		    r->known[i] ? views[r->run.event[i]] : "no answer");
 }
 
 void
@@ -254,13 +251,13 @@ history_table(FILE *out, const struct history *h, const struct run_list *list)
 	table_init(&p.table, table_wants_colours(), p.first + COLUMNS,
 	    titles + 1 - p.first);
 	for (size_t i = 0; i < list->n; i += PAGE)
-		turn_page(&p, h, list, i, longest); /* for the widths */
+		turn_page(&p, list, i, longest); /* for the widths */
 	table_print(out, &p.table, 0, 1);
 	for (size_t i = 0; i < list->n; i++) {
 		size_t row = i % PAGE + 1;
 
 		if (row == 1)
-			turn_page(&p, h, list, i, longest);
+			turn_page(&p, list, i, longest);
 		table_print(out, &p.table, row, row + 1);
 		if (opt->verbose)
 			show_logs(out, &h->query, &list->row[i]);

@@ -73,12 +73,15 @@ int
 max_age_check(struct history *h)
 {
 	const struct options *opt = h->query.opt;
-	const struct lock_runs *l = &h->locks[0];
-	const struct past_run *success = runs_last_success(&l->runs);
+	const struct lock_runs *l;
+	const struct past_run *success;
 	char name[LINE], host[4 * OWNER_FIELD], age[DURATION_TEXT], rest[REST];
 	int64_t age_ms;
 	bool fresh;
 
+	history_next(h, 1);
+	l = &h->locks[0];
+	success = runs_last_success(&l->runs);
 	escape_text(name, sizeof(name), l->name, strlen(l->name));
 	if (query_status(&h->query) != 0)
 		return report_unreachable(&h->query, name);

@@ -5,10 +5,10 @@
 #include "inspect/history.h"
 
 /*
- * Prints one line on standard output about the last success of the history's
- * only lock; with -q only if something is wrong.  Returns 0 if that run began
- * within --max-age, EXIT_TOO_OLD if not, EXIT_UNREACHABLE or EXIT_REFUSED if no
- * majority replied.
+ * Reads the history's only lock, after history_list(), and prints one line on
+ * standard output about its last success; with -q only if something is wrong.
+ * Returns 0 if that run began within --max-age, EXIT_TOO_OLD if not,
+ * EXIT_UNREACHABLE or EXIT_REFUSED if no majority replied.
  */
 int max_age_check(struct history *);
 

@@ -1,4 +1,7 @@
-/* Selects among all recorded runs, so that --since and --failed miss none. */
+/*
+ * Selects among all recorded runs, so that --since and --failed miss none.  Keeps
+ * at most twice as many runs as --rows, however many locks there are.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,41 +23,84 @@ compare_rows(const void *a, const void *b)
 {
 	const struct run_row *x = a, *y = b;
 
-	if (x->run->since_ms != y->run->since_ms)
-		return x->run->since_ms > y->run->since_ms ? -1 : 1;
-	if (x->lock != y->lock)
-		return strcmp(x->lock->name, y->lock->name);
-	return strcmp(x->run->owner.token, y->run->owner.token);
+	if (x->run.since_ms != y->run.since_ms)
+		return x->run.since_ms > y->run.since_ms ? -1 : 1;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return strcmp(x->run.owner.token, y->run.owner.token);
+}
+
+/* Keeps the first n rows. */
+static void
+cut(struct run_list *list, size_t n)
+{
+	while (list->n > n)
+		free(list->row[--list->n].run.skip);
 }
 
 void
-run_list_select(struct run_list *list, const struct history *h)
+run_list_sort(struct run_list *list, const struct options *opt)
 {
-	const struct options *opt = h->query.opt;
-	size_t most = 0;
-
-	for (size_t i = 0; i < h->nlocks; i++)
-		most += h->locks[i].runs.n;
-	list->row = xcalloc(most + 1, sizeof(*list->row));
-	list->n = 0;
-	for (size_t i = 0; i < h->nlocks; i++) {
-		const struct lock_runs *l = &h->locks[i];
-
-		for (size_t k = 0; k < l->runs.n; k++)
-			if (is_wanted(opt, l, &l->runs.run[k]))
-				list->row[list->n++] =
-				    (struct run_row){ l, &l->runs.run[k] };
-	}
 	if (list->n > 1)
 		qsort(list->row, list->n, sizeof(*list->row), compare_rows);
-	if (list->n > (size_t)opt->rows)
-		list->n = (size_t)opt->rows;
+	cut(list, (size_t)opt->rows);
+}
+
+/* Makes room for a row. */
+static void
+make_room(struct run_list *list, const struct options *opt)
+{
+	if (list->n == 2 * (size_t)opt->rows)
+		run_list_sort(list, opt);
+	if (list->n < list->room)
+		return;
+	list->room = 2 * list->room + 1;
+	list->row = xreallocarray(list->row, list->room, sizeof(*list->row));
+}
+
+/* Returns how long COMMAND ran, or has run so far; -1: unknown. */
+static int64_t
+ran_ms(const struct lock_runs *l, const struct past_run *run)
+{
+	if (run->ending != ENDED_RUNNING)
+		return run->ran_ms;
+	return l->now_ms > run->since_ms ? l->now_ms - run->since_ms : 0;
+}
+
+static void
+add_run(struct run_list *list, const struct query *q, const struct lock_runs *l,
+    struct past_run *run)
+{
+	struct run_row *row;
+
+	make_room(list, q->opt);
+	row = &list->row[list->n++];
+	*row = (struct run_row){ .name = l->name,
+		.number = l->number,
+		.ran_ms = ran_ms(l, run),
+		.run = *run };
+	run->skip = NULL;
+	for (int i = 0; i < q->nservers; i++)
+		row->known[i] = l->logs[i].known;
+}
+
+void
+run_list_add(struct run_list *list, struct history *h)
+{
+	for (size_t i = 0; i < h->nlocks; i++) {
+		struct lock_runs *l = &h->locks[i];
+
+		for (size_t k = 0; k < l->runs.n; k++)
+			if (is_wanted(h->query.opt, l, &l->runs.run[k]))
+				add_run(list, &h->query, l, &l->runs.run[k]);
+	}
 }
 
 void
 run_list_release(struct run_list *list)
 {
+	cut(list, 0);
 	free(list->row);
 	list->row = NULL;
-	list->n = 0;
+	list->room = 0;
 }

@@ -69,4 +69,4 @@ def measure(bench, n, modes, rounds):
 
 def run(bench):
     measure(bench, 10_000, MODES, bench.rounds(20))
-    measure(bench, 100_000, ["--status", "--metrics"], bench.rounds(5))
+    measure(bench, 100_000, MODES, bench.rounds(5))

@@ -337,7 +337,7 @@ sys.exit(status)' "$@"
 	done
 }
 
-@test "--status and --metrics of 100000 locks take less than 64 MB" {
+@test "--status, --history and --metrics of 100000 locks take less than 64 MB" {
 	local mode
 	needs_no_sanitizer	# it keeps freed memory
 	redis eval 'for i = 1, 100000 do
@@ -346,11 +346,15 @@ sys.exit(status)' "$@"
 		redis.call("SET", "redlock:n" .. i, its, "PX", 600000)
 		redis.call("XADD", "{redlock:n" .. i .. "}:~runs", "*", "start", its .. " waited=0")
 	end' 0
-	for mode in --status --metrics; do
+	for mode in --status --metrics --history; do
 		run -0 --separate-stderr most_memory memory "$REDLOCK_RUN" "$mode" \
 		    --node-timeout 10s -t 60s
 		[ -z "$stderr" ]
-		((${#output} > 5000000))
+		if [ "$mode" = --history ]; then
+			[ "$(wc -l <<<"$output")" -eq 51 ]
+		else
+			((${#output} > 5000000))
+		fi
 		cat memory
 		(($(<memory) < 65536))
 	done
