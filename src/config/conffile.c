@@ -42,9 +42,6 @@ parse_line(struct conffile *c, char *line)
 	if (*value != '\0')
 		*value++ = '\0';
 	value += strspn(value, blanks);
-	/* Other formats need the '='; here it would be part of the value. */
-	if (value[0] == '=' && strchr(blanks, value[1]) != NULL)
-		return "has a '=' between name and value; remove it";
 	if (strcmp(value, "''") == 0 || strcmp(value, "\"\"") == 0)
 		return "has quotes as its value; remove them";
 	c->settings[c->n].name = name;

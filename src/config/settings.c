@@ -180,13 +180,28 @@ find_key(const char *line)
 }
 
 /*
- * Refuses a line such as "TTL 30s" or "ttl=30s", which has a setting in another
- * form.  Quotes no secret.
+ * Returns what follows a '=' that stands alone before the value, or NULL.  Other
+ * formats need it; here it would be part of the value.
+ */
+static const char *
+behind_equals(const char *value)
+{
+	static const char blanks[] = " \t";
+
+	if (value[0] != '=' || strchr(blanks, value[1]) == NULL)
+		return NULL;
+	return value + 1 + strspn(value + 1, blanks);
+}
+
+/*
+ * Refuses a line such as "TTL 30s", "ttl=30s" or "ttl = 30s", which has a setting
+ * in another form.  Quotes no secret.
  */
 static void
 advise_form(const struct conffile *c, int i)
 {
-	const char *name = c->settings[i].name, *value = c->settings[i].value;
+	const char *name = c->settings[i].name, *given = c->settings[i].value;
+	const char *value = behind_equals(given);
 	size_t len = strcspn(name, "=:");
 	char word[32];
 	enum setting_key key;
@@ -200,8 +215,10 @@ advise_form(const struct conffile *c, int i)
 	key = find_key(word);
 	if (key == SETTING_KEYS)
 		return;
-	if (value[0] == '\0' && name[len] != '\0')
-		value = name + len + 1;
+	if (given[0] == '\0' && name[len] != '\0')
+		given = name + len + 1;
+	if (value == NULL)
+		value = given;
 	secret = key == SETTING_REDIS || key == SETTING_PASSWORD ||
 	    key == SETTING_SENTINEL_PASSWORD;
 	if (secret || value[0] == '\0' || address_has_password(value, false))
@@ -209,7 +226,7 @@ advise_form(const struct conffile *c, int i)
 		    c->settings[i].line, word);
 	die_usage("%s:%d: malformed line '%.*s%c%.64s'; write: %s %.64s",
 	    c->path, c->settings[i].line, (int)len, name,
-	    name[len] != '\0' ? name[len] : ' ', value, word, value);
+	    name[len] != '\0' ? name[len] : ' ', given, word, value);
 }
 
 /*
@@ -253,7 +270,8 @@ check_lines(const struct conffile *c, settings_is_option *is_option)
 		enum setting_key key = find_key(c->settings[i].name);
 		const char *where = c->settings[i].where;
 
-		if (key == SETTING_KEYS)
+		if (key == SETTING_KEYS ||
+		    behind_equals(c->settings[i].value) != NULL)
 			refuse_line(c, i, is_option);
 		if (c->settings[i].value[0] == '\0' && key != SETTING_PREFIX)
 			die_usage("%s has no value", where);

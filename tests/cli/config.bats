@@ -113,8 +113,6 @@ conf_lease() {
 	conf_wrong "$PWD/conf:1: ttl has no value"
 	conf "ttl 5s" "redis $here" "ttl 5s"
 	conf_wrong "$PWD/conf:3: ttl is set twice"
-	conf "ttl = 5s"
-	conf_wrong "$PWD/conf:1: the line has a '='"
 	conf "prefix ''"
 	conf_wrong "$PWD/conf:1: the line has quotes"
 	printf 'ttl 5s\nprefix a\0b\n' >conf
@@ -169,8 +167,16 @@ conf_lease() {
 	conf_wrong "$PWD/conf:1: malformed line 'TTL 30s'; write: ttl 30s"
 	conf 'ttl=30s'
 	conf_wrong "$PWD/conf:1: malformed line 'ttl=30s'; write: ttl 30s"
+	conf 'ttl = 30s'
+	conf_wrong "$PWD/conf:1: malformed line 'ttl = 30s'; write: ttl 30s"
+	conf 'TTL = 30s'
+	conf_wrong "$PWD/conf:1: malformed line 'TTL = 30s'; write: ttl 30s"
+	conf 'ttl ='
+	conf_wrong "$PWD/conf:1: malformed line; write: ttl VALUE"
 	conf 'ttl: 30s'
 	conf_wrong "$PWD/conf:1: malformed line"
+	conf 'password = s3cret'
+	conf_wrong "$PWD/conf:1: malformed line; write: password VALUE"
 	conf 'password=s3cret'
 	conf_wrong "$PWD/conf:1: malformed line; write: password VALUE"
 	conf 'Redis redis://:s3cret@h'
