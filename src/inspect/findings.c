@@ -59,19 +59,11 @@ findings_persistence(const struct probe *p)
 			      "none";
 }
 
-static const char *
-user_of(const struct probe *p)
-{
-	const char *user = p->address->user;
-
-	return user[0] != '\0' ? user : "default";
-}
-
 /* Masks a refused user, which may be a password in the wrong place. */
 static const char *
 refused_user(const struct probe *p)
 {
-	return p->address->user_alone ? "***" : user_of(p);
+	return p->address->user_alone ? "***" : address_user(p->address);
 }
 
 static bool
@@ -108,7 +100,8 @@ judge_failure(struct findings *v, const struct probe *p,
 		add(v, LEVEL_REFUSED,
 		    "the user %s may not use database %d (%s); allow it "
 		    "with: ACL SETUSER %s +select",
-		    user_of(p), p->address->db, p->why, user_of(p));
+		    address_user(p->address), p->address->db, p->why,
+		    address_user(p->address));
 	else if (strstr(p->why, "without any password") != NULL)
 		add(v, LEVEL_REFUSED,
 		    "the user %s has no password, but one was sent (%s); "
@@ -141,8 +134,9 @@ judge_spare(struct findings *v, const struct probe *p, uint32_t denied)
 		add(v, LEVEL_NOTE,
 		    "%s, because the user %s may not use %s; allow it "
 		    "with: ACL SETUSER %s %s",
-		    rights[i].without, user_of(p), acl_names(names, alike),
-		    user_of(p), acl_part(rule, "", 0, alike));
+		    rights[i].without, address_user(p->address),
+		    acl_names(names, alike), address_user(p->address),
+		    acl_part(rule, "", 0, alike));
 	}
 }
 
@@ -171,9 +165,10 @@ judge_rights(struct findings *v, const struct probe *p,
 	add(v, LEVEL_REFUSED,
 	    "the user %s may not use %s%s%s%s; allow it with: ACL SETUSER "
 	    "%s %s",
-	    user_of(p), names,
+	    address_user(p->address), names,
 	    names[0] != '\0' && keys[0] != '\0' ? ", nor " : "", keys,
-	    p->informed ? "" : ", so nothing else could be checked", user_of(p),
+	    p->informed ? "" : ", so nothing else could be checked",
+	    address_user(p->address),
 	    acl_part(rule, opt->settings.prefix, patterns, denied));
 }
 

@@ -52,7 +52,8 @@ describe_rest(const struct runs *runs, const struct past_run *success,
 static int
 report_unreachable(struct query *q, const char *name)
 {
-	char why[QUERY_WHY], rule[ACL_TEXT], text[QUERY_WHY + ACL_TEXT + 24];
+	char why[QUERY_WHY], rule[ACL_TEXT],
+	    text[QUERY_WHY + ADDRESS_SECRET + ACL_TEXT + 40];
 	char safe[4 * sizeof(text)];
 	int i = 0;
 
@@ -60,7 +61,9 @@ report_unreachable(struct query *q, const char *name)
 		i++;
 	query_server_why(&q->servers[i], why);
 	if (error_denies(why))
-		snprintf(text, sizeof(text), "%s; the user needs %s", why,
+		snprintf(text, sizeof(text),
+		    "%s; allow it with: ACL SETUSER %s %s", why,
+		    address_user(&q->servers[i].conn.address),
 		    probe_missing(q, i, acl_asking(RIGHTS_ALL), rule));
 	else
 		snprintf(text, sizeof(text), "%s", why);

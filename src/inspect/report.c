@@ -18,7 +18,8 @@ report_server(struct query_server *s, bool asks)
 	warn("%s%s", query_server_why(s, why),
 	    advice_password(password, q->opt->settings.file.path, s->why));
 	if (error_denies(s->why))
-		warn("%s: the user needs %s", s->conn.address.text,
+		warn("%s: allow it with: ACL SETUSER %s %s",
+		    s->conn.address.text, address_user(&s->conn.address),
 		    asks ? probe_missing(q, (int)(s - q->servers),
 			       acl_asking(RIGHTS_ALL), rule) :
 			   acl_text(rule, q->opt->settings.prefix));

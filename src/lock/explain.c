@@ -90,6 +90,9 @@ explain_refusal(const struct lock *l, const struct server *s,
 		snprintf(text, COMPLAINT, "ran %s ago on %s (--once-per)",
 		    duration_format(owner_age_ms(&v->owner, v->now_us), ago),
 		    v->owner.host);
+	else if (v->reason == REASON_BEHIND)
+		snprintf(text, COMPLAINT, "a writer is waiting (%s)",
+		    owner_who(who, &v->owner, v->value, v->len));
 	else if (v->taken)
 		snprintf(text, COMPLAINT, "held by %s",
 		    owner_who(who, &v->owner, v->value, v->len));

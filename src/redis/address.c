@@ -335,6 +335,12 @@ address_parse(struct address *a, const char *url)
 	return tcp_parse(a, url, "redis");
 }
 
+const char *
+address_user(const struct address *a)
+{
+	return a->user[0] != '\0' ? a->user : "default";
+}
+
 bool
 address_same(const struct address *a, const struct address *b)
 {

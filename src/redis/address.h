@@ -75,6 +75,9 @@ const char *address_endpoint(struct endpoint *, const char *word);
 /* Returns the port number in text, 1 to 65535, or -1 if it is none. */
 int address_port(const char *text);
 
+/* Returns the user's name on the server: "default" if the URL has none. */
+const char *address_user(const struct address *);
+
 /* Whether both lead to the same servers; ignores user and database. */
 bool address_same(const struct address *, const struct address *);
 

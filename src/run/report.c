@@ -114,6 +114,24 @@ report_loss(const struct lock *l, int64_t paused_ms, char *text, size_t size)
 		    server);
 }
 
+/*
+ * Returns what to do about a taken lock.  With several servers no one reply has
+ * the writer of REASON_BEHIND.
+ */
+static const char *
+busy_hint(const struct lock *l, const struct lock_state *v)
+{
+	const char *behind = "; readers queue behind a writer; -w waits too";
+	const char *gave_up = "; readers queue behind a writer";
+
+	if (lock_mode(l) == LOCK_SHARED && v->readers > 0 && v->ahead)
+		return lock_waits(l) ? gave_up : behind;
+	if (v->ttl_ms < 0)
+		return "; it has no expiry; if its owner is dead, delete the "
+		       "key with redis-cli";
+	return lock_waits(l) ? "" : "; -w waits for it";
+}
+
 void
 report_busy(const struct lock *l, int64_t waited_ms)
 {
@@ -121,7 +139,6 @@ report_busy(const struct lock *l, int64_t waited_ms)
 	char who[OWNER_WHO], held[DURATION_TEXT + 32] = "";
 	char lease[DURATION_TEXT + 16] = "", text[DURATION_TEXT],
 				   slots[40] = "";
-	const char *hint = lock_waits(l) ? "" : "; -w waits for it";
 	char waiting[32] = "", waited[DURATION_TEXT + 24] = "";
 	char what[OWNER_WHAT], pid[OWNER_PID];
 	const struct owner *o;
@@ -131,7 +148,8 @@ report_busy(const struct lock *l, int64_t waited_ms)
 		    "gave up after %s: ", duration_format(waited_ms, text));
 	if (v == NULL || !v->taken) {
 		notice("%s: %sother runs are ahead in the queue%s",
-		    lock_name(l), waited, hint);
+		    lock_name(l), waited,
+		    lock_waits(l) ? "" : "; -w waits for it");
 		return;
 	}
 	o = &v->owner;
@@ -150,17 +168,15 @@ report_busy(const struct lock *l, int64_t waited_ms)
 	}
 	if (v->waiting > 0)
 		snprintf(waiting, sizeof(waiting), ", %d waiting", v->waiting);
-	if (v->ttl_ms < 0)
-		hint = "; it has no expiry; if its owner is dead, delete the "
-		       "key with redis-cli";
-	else
+	if (v->ttl_ms >= 0)
 		snprintf(lease, sizeof(lease), ", lease %s left",
 		    duration_format(v->ttl_ms, text));
 	if (o->in_cooldown) {
 		notice(
 		    "%s: %sin cooldown for another %s (--min-hold) after %s@%s (%s)%s%s",
 		    lock_name(l), waited, duration_format(v->ttl_ms, text),
-		    o->user, o->host, owner_what(what, o), waiting, hint);
+		    o->user, o->host, owner_what(what, o), waiting,
+		    busy_hint(l, v));
 		return;
 	}
 	if (v->readers > 1)
@@ -174,7 +190,8 @@ report_busy(const struct lock *l, int64_t waited_ms)
 		    lock_capacity(l));
 	notice("%s: %s%sheld %sby %s%s%s%s%s%s", lock_name(l), waited, slots,
 	    v->readers > 0 ? "shared " : "", which(o),
-	    owner_who(who, o, v->value, v->len), held, lease, waiting, hint);
+	    owner_who(who, o, v->value, v->len), held, lease, waiting,
+	    busy_hint(l, v));
 }
 
 void
@@ -321,21 +338,19 @@ report_denied(const struct options *opt, const struct lock *l, const char *why)
 	    (opt->replicas > 0 ? RIGHT_BIT(RIGHT_WAIT) : 0);
 	struct options asking = *opt;
 	char rule[ACL_TEXT], its[LOCK_WHY];
-	const char *user;
 	struct query q;
 	int i = 0;
 
 	while (i < lock_servers(l) - 1 &&
 	    !error_denies(lock_server_why(l, i, its)))
 		i++;
-	user = opt->servers.address[i].user;
 	if (asking.settings.node_timeout_ms > QUESTION_MS)
 		asking.settings.node_timeout_ms = QUESTION_MS;
 	query_init(&q, &asking);
 	probe_missing(&q, i, needed, rule);
 	query_release(&q);
 	warn("%s: not run: %s; allow it with: ACL SETUSER %s %s", lock_name(l),
-	    why, user[0] != '\0' ? user : "default", rule);
+	    why, address_user(&opt->servers.address[i]), rule);
 }
 
 void

@@ -195,7 +195,7 @@ locks() {
 	metrics
 	redis acl setuser default +scan
 	[ "$status" -eq 0 ]
-	[[ $stderr == *"$url: the user needs +scan" ]]
+	[[ $stderr == *"$url: allow it with: ACL SETUSER default +scan" ]]
 	[ "$(gauge server_up "$url")" = 1 ]
 	[ "$(gauge server_locks_listed "$url")" = 0 ]
 }

@@ -30,6 +30,22 @@ teardown_file() { redis_stop_all; }
 	all_over
 }
 
+@test "several servers: a reader is told that it would queue behind a waiting writer" {
+	modes_quorum 1 2 3
+	reader 1 -w 0
+	clients_started 1
+	redlock_bg -k a -w 1m -- true
+	eventually queue_is 1
+	run -75 --separate-stderr redlock -k a -s -- touch started
+	says 'a: held shared by ' ', 1 waiting; readers queue behind a writer; -w waits too'
+	run -75 --separate-stderr redlock -k a -s -w 100ms -- touch started
+	says 'a: held shared by ' ', 1 waiting; readers queue behind a writer'
+	[[ $stderr != *'-w waits'* ]]
+	clients_leave 1
+	redlock_ended 0
+	[[ ! -e started ]]
+}
+
 @test "several servers: concurrent readers without -w all run" {
 	local name
 

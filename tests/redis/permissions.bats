@@ -167,7 +167,7 @@ denied() {
 		[ "$(denied)" = "${word#+}" ]
 		# A run goes on without a history, with whole scripts, without the
 		# type of a key, and if a run that gives up cannot leave the queue.
-		[[ $word == +type || $word == +xadd || $word == +xdel || $word == +evalsha || $word == +zrem ]] || grep -q 'ACL SETUSER \|the user needs \|cannot release' said
+		[[ $word == +type || $word == +xadd || $word == +xdel || $word == +evalsha || $word == +zrem ]] || grep -q 'ACL SETUSER \|cannot release' said
 	done
 }
 
@@ -338,9 +338,9 @@ asks() {
 		[ "$(denied)" = "${word#+}" ]
 		# The message has what is missing, and no more.
 		[[ $word != +type && $word != +evalsha ]] || continue
-		grep -q "the user needs $word\$" said
-		grep 'the user needs ' said >needs
-		not grep -v " needs $word\$" needs
+		grep -q "allow it with: ACL SETUSER monitor $word\$" said
+		grep 'ACL SETUSER ' said >needs
+		not grep -v " SETUSER monitor $word\$" needs
 	done
 	let_go
 	wait
@@ -348,14 +348,20 @@ asks() {
 }
 
 @test "--status names only the permissions that are missing of those for asking" {
+	local words
+
 	redis acl setuser monitor reset on nopass
 	run -77 --separate-stderr monitor --status
-	says "the user needs $(asking)"
+	says "allow it with: ACL SETUSER monitor $(asking)"
 	redis acl setuser monitor '~redlock:*' +@all -hget -mget -del -set
 	run -77 --separate-stderr monitor --status -k a
-	says 'the user needs ~{redlock:* +mget +hget'
+	says 'allow it with: ACL SETUSER monitor ~{redlock:* +mget +hget'
 	run -77 monitor --history -k a --max-age 1h
-	[[ $output == *'; the user needs ~{redlock:* +mget +hget' ]]
+	[[ $output == *'; allow it with: ACL SETUSER monitor ~{redlock:* +mget +hget' ]]
+	# The command is complete: the next query is answered.
+	read -ra words <<<"${output##*allow it with: }"
+	redis "${words[@]}"
+	run -1 monitor --status -k a
 	redis acl deluser monitor
 }
 
@@ -364,7 +370,7 @@ asks() {
 	for mode in --status --history; do
 		run -77 --separate-stderr monitor "$mode"
 		[[ $output == unknown ]]
-		says NOPERM 'the user needs +eval'
+		says NOPERM 'allow it with: ACL SETUSER monitor +eval'
 	done
 	redis acl deluser monitor
 }
