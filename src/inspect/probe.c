@@ -137,8 +137,8 @@ send_time(struct query_server *s, size_t i)
 	const char *const argv[] = { "TIME" };
 	struct probe *p = probe_of(s);
 
-	p->sent_us = clock_now_us();
-	p->sent_wall_us = clock_wall_us();
+	p->sample.sent_us = clock_now_us();
+	p->sample.sent_wall_us = clock_wall_us();
 	return conn_command(&s->conn, (int)i, 1, argv);
 }
 
@@ -161,7 +161,7 @@ static bool
 time_replied(struct query_server *s, size_t i, const struct reply *a)
 {
 	struct probe *p = probe_of(s);
-	int64_t rtt_us = clock_now_us() - p->sent_us, its_us;
+	int64_t rtt_us = clock_now_us() - p->sample.sent_us, its_us;
 
 	(void)i;
 	if (p->rtt_us < 0 || rtt_us < p->rtt_us) {
@@ -170,10 +170,11 @@ time_replied(struct query_server *s, size_t i, const struct reply *a)
 			its_us = time_us(a);
 			if (its_us < 0)
 				return query_server_malformed(s);
-			p->offset_us = its_us - p->sent_wall_us - rtt_us / 2;
+			p->offset_us =
+			    its_us - p->sample.sent_wall_us - rtt_us / 2;
 		}
 	}
-	return --p->left > 0;
+	return --p->sample.left > 0;
 }
 
 /* Returns the n-th of these commands. */
@@ -243,7 +244,7 @@ probe_servers(struct probe *probes, struct query *q)
 			    .uptime_ms = -1,
 			    .rtt_us = -1,
 			    .offset_us = PROBE_UNKNOWN,
-			    .left = SAMPLES,
+			    .sample.left = SAMPLES,
 			    .tries = RIGHTS_ALL };
 	}
 	query_send(q, 1, send_info, info_replied);

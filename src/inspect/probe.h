@@ -15,6 +15,13 @@
 #define PROBE_WORD    40
 #define PROBE_UNKNOWN INT64_MIN
 
+/* A measurement of the clock and the round trip, by TIME. */
+struct probe_sample {
+	int64_t sent_us;
+	int64_t sent_wall_us;
+	int left; /* requests still to be sent */
+};
+
 /* One server.  Its texts are copied from replies and must be escaped. */
 struct probe {
 	const struct address *address;
@@ -24,10 +31,8 @@ struct probe {
 	int64_t uptime_ms; /* whole seconds; -1: unknown */
 	int64_t rtt_us;    /* the shortest; -1: unknown */
 	int64_t offset_us; /* its clock less ours, or PROBE_UNKNOWN */
-	int64_t sent_us;
-	int64_t sent_wall_us;
+	struct probe_sample sample;
 	enum reply_kind failure; /* REPLY_OK: all replies arrived */
-	int left;                /* TIME requests still to be sent */
 	uint32_t tries;          /* RIGHT_BIT() of commands to be tried */
 	uint32_t denied;     /* RIGHT_BIT() of commands that the ACL denies */
 	uint32_t unknown;    /* RIGHT_BIT() of commands that the server lacks */

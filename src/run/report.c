@@ -132,40 +132,16 @@ busy_hint(const struct lock *l, const struct lock_state *v)
 	return lock_waits(l) ? "" : "; -w waits for it";
 }
 
-void
-report_busy(const struct lock *l, int64_t waited_ms)
+/* Reports the holder, or the cooldown after it; waited begins the message. */
+static void
+report_holder(const struct lock *l, const struct lock_state *v,
+    const char *waited)
 {
-	const struct lock_state *v = lock_state(l);
-	char who[OWNER_WHO], held[DURATION_TEXT + 32] = "";
-	char lease[DURATION_TEXT + 16] = "", text[DURATION_TEXT],
-				   slots[40] = "";
-	char waiting[32] = "", waited[DURATION_TEXT + 24] = "";
-	char what[OWNER_WHAT], pid[OWNER_PID];
-	const struct owner *o;
+	char who[OWNER_WHO], what[OWNER_WHAT], text[DURATION_TEXT];
+	char held[DURATION_TEXT + 32] = "", lease[DURATION_TEXT + 16] = "";
+	char waiting[32] = "", slots[40] = "";
+	const struct owner *o = &v->owner;
 
-	if (waited_ms > 0)
-		snprintf(waited, sizeof(waited),
-		    "gave up after %s: ", duration_format(waited_ms, text));
-	if (v == NULL || !v->taken) {
-		notice("%s: %sother runs are ahead in the queue%s",
-		    lock_name(l), waited,
-		    lock_waits(l) ? "" : "; -w waits for it");
-		return;
-	}
-	o = &v->owner;
-	if (v->reason == REASON_RAN) {
-		notice("%s: ran %s ago on %s; --once-per %s", lock_name(l),
-		    duration_format(owner_age_ms(o, v->now_us), text), o->host,
-		    duration_format(lock_once_per_ms(l), held));
-		return;
-	}
-	if (v->reason == REASON_BEHIND) {
-		notice("%s: %sa writer is waiting (%s@%s pid %s) and readers "
-		       "queue behind it%s",
-		    lock_name(l), waited, o->user, o->host, owner_pid(pid, o),
-		    lock_waits(l) ? "" : "; -w waits too");
-		return;
-	}
 	if (v->waiting > 0)
 		snprintf(waiting, sizeof(waiting), ", %d waiting", v->waiting);
 	if (v->ttl_ms >= 0)
@@ -192,6 +168,40 @@ report_busy(const struct lock *l, int64_t waited_ms)
 	    v->readers > 0 ? "shared " : "", which(o),
 	    owner_who(who, o, v->value, v->len), held, lease, waiting,
 	    busy_hint(l, v));
+}
+
+void
+report_busy(const struct lock *l, int64_t waited_ms)
+{
+	const struct lock_state *v = lock_state(l);
+	char waited[DURATION_TEXT + 24] = "", text[DURATION_TEXT];
+	char period[DURATION_TEXT], pid[OWNER_PID];
+	const struct owner *o;
+
+	if (waited_ms > 0)
+		snprintf(waited, sizeof(waited),
+		    "gave up after %s: ", duration_format(waited_ms, text));
+	if (v == NULL || !v->taken) {
+		notice("%s: %sother runs are ahead in the queue%s",
+		    lock_name(l), waited,
+		    lock_waits(l) ? "" : "; -w waits for it");
+		return;
+	}
+	o = &v->owner;
+	if (v->reason == REASON_RAN) {
+		notice("%s: ran %s ago on %s; --once-per %s", lock_name(l),
+		    duration_format(owner_age_ms(o, v->now_us), text), o->host,
+		    duration_format(lock_once_per_ms(l), period));
+		return;
+	}
+	if (v->reason == REASON_BEHIND) {
+		notice("%s: %sa writer is waiting (%s@%s pid %s) and readers "
+		       "queue behind it%s",
+		    lock_name(l), waited, o->user, o->host, owner_pid(pid, o),
+		    lock_waits(l) ? "" : "; -w waits too");
+		return;
+	}
+	report_holder(l, v, waited);
 }
 
 void

@@ -208,28 +208,28 @@ guard_step(struct run *run, int64_t now)
 
 	if (g->pid != 0)
 		return CLOCK_NEVER;
-	if (now < run->guard_ms)
-		return run->guard_ms;
+	if (now < run->starts.next_ms)
+		return run->starts.next_ms;
 	drop_streams(run);
 	if (g->lost)
 		info("%s: the guard has died; starting another",
 		    run->opt->names.joined);
-	if (now - run->guard_ms > GUARD_PAUSE_MS)
-		run->guard_pause_ms = 0;
-	run->guard_pause_ms =
-	    clock_min_ms(2 * run->guard_pause_ms + GUARD_AFTER_MS,
+	if (now - run->starts.next_ms > GUARD_PAUSE_MS)
+		run->starts.pause_ms = 0;
+	run->starts.pause_ms =
+	    clock_min_ms(2 * run->starts.pause_ms + GUARD_AFTER_MS,
 		GUARD_PAUSE_MS);
-	run->guard_ms = now + run->guard_pause_ms;
+	run->starts.next_ms = now + run->starts.pause_ms;
 	if (guard_start(g, &run->child.tree, guard_kill_ms(run)) == 0)
 		return CLOCK_NEVER;
-	if (!run->guard_reported)
+	if (!run->starts.reported)
 		warn("%s: cannot start the guard: %s: %s; until a retry "
 		     "succeeds, processes of '%s' run on if redlock-run is "
 		     "killed",
 		    run->opt->names.joined, g->call, strerror(errno),
 		    run->owner.command);
-	run->guard_reported = true;
-	return run->guard_ms;
+	run->starts.reported = true;
+	return run->starts.next_ms;
 }
 
 /* Reports once how COMMAND ended, and which of its processes live on. */
@@ -285,8 +285,8 @@ stop_step(struct run *run)
 		    clock_now_ms(),
 		text));
 	run->child.continued = false;
-	run->guard_ms = clock_now_ms();
-	guard_step(run, run->guard_ms);
+	run->starts.next_ms = clock_now_ms();
+	guard_step(run, run->starts.next_ms);
 	stopped_ms = clock_now_ms();
 	signals_stop_ourselves(signo);
 	run->paused_ms += clock_now_ms() - stopped_ms;
@@ -336,7 +336,7 @@ supervise(struct run *run)
 	const struct child *c = &run->child;
 	int64_t wake;
 
-	run->guard_ms = clock_now_ms() + GUARD_AFTER_MS;
+	run->starts.next_ms = clock_now_ms() + GUARD_AFTER_MS;
 	degraded_init(&run->degraded, run->opt->names.joined,
 	    run->acquired_ms + run->opt->settings.node_timeout_ms,
 	    settle_ms(run));
