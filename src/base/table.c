@@ -111,12 +111,12 @@ table_cell(struct table *t, size_t row, int column, const char *fmt, ...)
 }
 
 void
-table_text(struct table *t, size_t row, int column, const char *text,
-    size_t len)
+table_text(struct table *t, size_t row, int column, const char *text)
 {
 	char safe[TABLE_CELL];
 
-	set_text(t, row, column, escape_text(safe, sizeof(safe), text, len));
+	set_text(t, row, column,
+	    escape_text(safe, sizeof(safe), text, strlen(text)));
 }
 
 void

@@ -43,13 +43,10 @@ void table_clear(struct table *);
 /* Adds an empty row and returns its number.  Exits if memory is short. */
 size_t table_row(struct table *);
 
-/*
- * Write a cell, as printf(3) does or from len foreign bytes, which are escaped.
- */
+/* Write a cell, as printf(3) does or from foreign text, which is escaped. */
 void table_cell(struct table *, size_t row, int column, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
-void table_text(struct table *, size_t row, int column, const char *text,
-    size_t len);
+void table_text(struct table *, size_t row, int column, const char *text);
 
 void table_style(struct table *, size_t row, int column, enum style);
 

@@ -10,21 +10,17 @@
 enum { NAME, VALUE, ORIGIN, COLUMNS };
 
 static void
-cell(struct table *t, size_t row, int column, const char *text)
-{
-	table_text(t, row, column, text, strlen(text));
-}
-
-static void
 add(struct table *t, const char *name, const char *value, const char *origin)
 {
 	size_t row = table_row(t);
 	const char *end = strstr(origin, ": "); /* the file's name for it */
+	char place[TABLE_CELL];
 
-	cell(t, row, NAME, name);
-	cell(t, row, VALUE, value[0] != '\0' ? value : "''");
-	table_text(t, row, ORIGIN, origin,
-	    end != NULL ? (size_t)(end - origin) : strlen(origin));
+	table_text(t, row, NAME, name);
+	table_text(t, row, VALUE, value[0] != '\0' ? value : "''");
+	snprintf(place, sizeof(place), "%.*s",
+	    end != NULL ? (int)(end - origin) : -1, origin);
+	table_text(t, row, ORIGIN, place);
 }
 
 /* Adds a setting; fallback is its default. */

@@ -50,12 +50,6 @@ version_of(char *text, size_t size, const struct probe *p)
 }
 
 static void
-cell(struct table *t, size_t row, int column, const char *text)
-{
-	table_text(t, row, column, text, strlen(text));
-}
-
-static void
 show_probe(struct table *t, size_t row, const struct probe *p)
 {
 	char text[DURATION_TEXT], version[PROBE_WORD + 8];
@@ -63,13 +57,14 @@ show_probe(struct table *t, size_t row, const struct probe *p)
 
 	if (p->informed) {
 		version_of(version, sizeof(version), p);
-		cell(t, row, VERSION_IS, version);
-		cell(t, row, ROLE, role_of(p));
-		cell(t, row, PERSISTENCE, findings_persistence(p));
-		cell(t, row, EVICTION, p->policy[0] != '\0' ? p->policy : "-");
+		table_text(t, row, VERSION_IS, version);
+		table_text(t, row, ROLE, role_of(p));
+		table_text(t, row, PERSISTENCE, findings_persistence(p));
+		table_text(t, row, EVICTION,
+		    p->policy[0] != '\0' ? p->policy : "-");
 	}
 	if (p->uptime_ms >= 0)
-		cell(t, row, UPTIME, duration_format(p->uptime_ms, text));
+		table_text(t, row, UPTIME, duration_format(p->uptime_ms, text));
 	if (p->offset_us != PROBE_UNKNOWN)
 		table_cell(t, row, CLOCK, "%s%s",
 		    off_ms > 0     ? "+" :
@@ -97,11 +92,11 @@ show_table(FILE *out, const struct probe *probes, const struct findings *found,
 		size_t row = table_row(&t);
 		bool good = found[i].worst == LEVEL_NOTE;
 
-		cell(&t, row, SERVER, probes[i].address->text);
-		cell(&t, row, VERDICT, good ? "OK" : "NOT OK");
+		table_text(&t, row, SERVER, probes[i].address->text);
+		table_text(&t, row, VERDICT, good ? "OK" : "NOT OK");
 		table_style(&t, row, VERDICT, good ? STYLE_GOOD : STYLE_BAD);
 		for (int c = VERSION_IS; c < COLUMNS; c++)
-			cell(&t, row, c, "-");
+			table_text(&t, row, c, "-");
 		show_probe(&t, row, &probes[i]);
 	}
 	table_print(out, &t, 0, t.nrows);

@@ -157,7 +157,7 @@ show_skip(struct page *p, size_t row, const struct skip *s)
 		how = "other runs were ahead in the queue";
 	snprintf(text, sizeof(text), "%s: %s%s%s", reasons[s->reason], how,
 	    s->len == 0 ? "" : " ", s->len == 0 ? "" : who);
-	table_text(&p->table, row, p->first + ENDED, text, strlen(text));
+	table_text(&p->table, row, p->first + ENDED, text);
 }
 
 static void
@@ -170,15 +170,15 @@ show_run(struct page *p, const struct run_row *r, int64_t longest)
 	size_t row = table_row(t);
 
 	if (p->first > 0)
-		table_text(t, row, 0, r->name, strlen(r->name));
+		table_text(t, row, 0, r->name);
 	for (int column = 0; column < COLUMNS; column++)
 		if (column != BAR)
 			table_cell(t, row, p->first + column, "-");
 	show_when(p, row, run->since_ms);
-	table_text(t, row, p->first + HOST, o->host, strlen(o->host));
+	table_text(t, row, p->first + HOST, o->host);
 	table_cell(t, row, p->first + PID, "%s", owner_pid(pid, o));
 	owner_what(what, o);
-	table_text(t, row, p->first + COMMAND, what, strlen(what));
+	table_text(t, row, p->first + COMMAND, what);
 	show_duration(p, row, WAITED, run->waited_ms);
 	show_duration(p, row, RAN, r->ran_ms);
 	show_bar(p, row, r->ran_ms, longest);

@@ -20,16 +20,16 @@ show_holder(struct table *t, size_t row, const struct lock_info *l,
 
 	if (!h->ours) {
 		owner_who(who, o, h->value, h->len < 75 ? h->len : 75);
-		table_text(t, row, HOLDER, who, strlen(who));
+		table_text(t, row, HOLDER, who);
 	} else {
 		if (o->in_cooldown)
 			snprintf(who, sizeof(who), "%s@%s", o->user, o->host);
 		else
 			snprintf(who, sizeof(who), "%s@%s pid %s", o->user,
 			    o->host, owner_pid(pid, o));
-		table_text(t, row, HOLDER, who, strlen(who));
+		table_text(t, row, HOLDER, who);
 		owner_what(what, o);
-		table_text(t, row, COMMAND, what, strlen(what));
+		table_text(t, row, COMMAND, what);
 	}
 	if (status_holder_age_ms(l, h) >= 0)
 		table_cell(t, row, HELD, "%s",
@@ -73,7 +73,7 @@ show_lock(struct table *t, const struct lock_info *l)
 		if (i < l->nholders)
 			show_holder(t, row, l, &l->holders[i]);
 	}
-	table_text(t, first, LOCK, l->name, strlen(l->name));
+	table_text(t, first, LOCK, l->name);
 	show_state(t, first, l);
 	if (l->sample != NULL)
 		table_cell(t, first, WAITING, "%d", l->sample->waiting);
