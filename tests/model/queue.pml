@@ -94,6 +94,9 @@ typedef Client {
 #ifdef MODES
 	bit mode;		/* uses the lock in this way */
 #endif
+#ifdef STRANGER
+	bit stranger;		/* of a kind that only another version knows */
+#endif
 #ifdef SET_BACK
 	bit fresh;		/* draws its ticket from a clock set back */
 #endif
@@ -147,6 +150,13 @@ bit rare, agreed;
 #else
 #define ONCE(c)		false
 #define TOO_SOON(c)	false
+#endif
+
+/* A waiter of a kind that only another version knows: nobody grants to it. */
+#ifdef STRANGER
+#define UNKNOWN(c)	client[c].stranger
+#else
+#define UNKNOWN(c)	false
 #endif
 
 /* Clients that have a key or a place, and whether one uses another mode than c. */
@@ -394,6 +404,9 @@ inline tidy(c)
 #ifdef MODES
 	C.mode = C.mode && (C.phase != IDLE || TRACE);
 #endif
+#ifdef STRANGER
+	C.stranger = C.stranger && (C.phase != IDLE || TRACE);
+#endif
 	C.attempt = (C.phase == IDLE && !TRACE -> 0 : C.attempt)
 }
 
@@ -434,7 +447,7 @@ inline done()
 #if defined(ONCE_PER)
 #define BEGINS(c)	begin(c, false, false) :: begin(c, true, false)
 #define ENDS(c)		end(c, true, false) :: end(c, true, true)
-#elif defined(MODES)
+#elif defined(MODES) || defined(STRANGER)
 #define BEGINS(c)	begin(c, false, false) :: begin(c, false, true)
 #define ENDS(c)		end(c, true, false)
 #else

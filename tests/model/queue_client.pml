@@ -98,7 +98,7 @@ inline begin(c, seldom, other)
 	d_step {
 		C.phase == IDLE && !TRACE &&
 		    BUSY(0) + BUSY(1) + BUSY(2) < CLIENTS ->
-		printf("client %d: begins to wait, once-per: %d, mode: %d\n",
+		printf("client %d: begins to wait, once-per: %d, other: %d\n",
 		    NAME(c), seldom, other);
 		C.phase = WAITING;
 #ifdef ONCE_PER
@@ -106,6 +106,9 @@ inline begin(c, seldom, other)
 #endif
 #ifdef MODES
 		C.mode = other;
+#endif
+#ifdef STRANGER
+		C.stranger = other;
 #endif
 		done()
 	}

@@ -23,7 +23,10 @@ inline push(j, its_nonce, its_fence)
 	skip
 #else
 	if
-#ifdef ELEMENT_REPLACED
+#ifdef STRANGER_UNWOKEN
+	:: UNKNOWN(j)
+	:: !UNKNOWN(j) && !client[j].wake ->
+#elif defined(ELEMENT_REPLACED)
 	:: true ->
 #else
 	:: !client[j].wake ->
@@ -87,11 +90,14 @@ inline grant(j)
 #endif
 }
 
-/* A --once-per waiter has to ask whether it still may run. */
+/*
+ * A --once-per waiter has to ask whether it still may run, and an unknown one
+ * because its value is not known.
+ */
 #ifdef ONCE_GRANTED
-#define BY_ASKING(j)	false
+#define BY_ASKING(j)	UNKNOWN(j)
 #else
-#define BY_ASKING(j)	ONCE(j)
+#define BY_ASKING(j)	(ONCE(j) || UNKNOWN(j))
 #endif
 
 /* A grant, or word that j is next. */
@@ -144,7 +150,7 @@ inline pass_on(hand_over)
 
 inline leave(c)
 {
-	C.beat = 0; C.wake = 0
+	client[c].beat = 0; client[c].wake = 0
 }
 
 inline join(c, try, its_nonce)
@@ -161,6 +167,9 @@ inline join(c, try, its_nonce)
 
 #ifdef NO_RESERVE
 #define MUST_WAIT(c)	false
+#elif defined(STRANGER_PASSED)
+#define IN_WAY(c, j)	(BEFORE(c, j) && !UNKNOWN(j))
+#define MUST_WAIT(c)	(IN_WAY(c, 0) || IN_WAY(c, 1))
 #else
 #define MUST_WAIT(c)	EARLIER(c)
 #endif
@@ -319,8 +328,25 @@ inline serve_renew(c, try)
 	fi
 }
 
+#ifdef STRANGER_REMOVED
+inline remove_stranger(j)
+{
+	if
+	:: UNKNOWN(j) -> leave(j)
+	:: else
+	fi
+}
+#endif
+
 inline serve(c, what, try, its_nonce, starts)
 {
+#ifdef STRANGER_REMOVED
+	if
+	:: !UNKNOWN(c) ->
+		remove_stranger(0); remove_stranger(1); remove_stranger(2)
+	:: else
+	fi;
+#endif
 	if
 	:: what == ACQUIRE -> serve_acquire(c, try, its_nonce)
 	:: what == RENEW -> serve_renew(c, try)
