@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # What other versions have written into a lock's keys.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2030,SC2031,SC2154
 
 load ../lib/one_redis
 
@@ -89,6 +89,15 @@ print(*[lock["state"]] + [owner[name] or "?" for name in ("host", "user", "comma
 			json "[r['ended'] for r in d] == ['running']"
 		fi
 	done
+}
+
+@test "the message of a loss names the user who broke the lock with another version" {
+	hold a
+	redis del redlock:a
+	redis xadd "$runs" '*' broken \
+	    "$(redis xrange "$runs" - + | grep -o '^redlock-run/.*') new=1 by=ann@web2 new=2" new 3
+	redlock_ended 79
+	grep -q 'ann@web2' "$bg_err"
 }
 
 @test "--once-per counts the success of another version" {
