@@ -123,7 +123,7 @@ __redlock_run_option -l failed -d 'With --history: runs that did not exit with 0
 __redlock_run_option -l all -d 'With --history: also runs that were skipped'
 __redlock_run_option -l rows -x -d 'With --history: at most N runs'
 __redlock_run_option -l max-age -x -d 'With --history: check for a success in that time'
-__redlock_run_option -l break -d 'Take the lock away from a dead holder'
+__redlock_run_option -l break -d 'Break the lock of a dead holder'
 __redlock_run_option -l token -x -d 'With --break: token of the dead holder'
 __redlock_run_option -l check -d 'Test whether the servers are fit for locks'
 __redlock_run_option -l metrics -d 'Print gauges for Prometheus'

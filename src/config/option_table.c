@@ -315,7 +315,7 @@ const struct option_row option_table[] = {
 	{ "max-age", 0, IN(HISTORY), "DURATION", set_period, TO(max_age_ms),
 	    "with --history: check for a success in that time", NULL },
 	{ "break", 0, ALL, NULL, set_mode, MODE_BREAK,
-	    "take the lock away from a dead holder", NULL },
+	    "break the lock of a dead holder", NULL },
 	{ "token", 0, IN(BREAK), "TOKEN", set_text, TO(token),
 	    "with --break: token of the dead holder", NULL },
 	{ "check", 0, ALL, NULL, set_mode, MODE_CHECK,

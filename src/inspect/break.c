@@ -186,7 +186,7 @@ print_suggestion(const struct options *opt, const struct server_view *o,
 		    name);
 	else
 		notice("%s: make sure that its command is dead, too; to "
-		       "take the lock away, run",
+		       "break the lock, run",
 		    name);
 	print_command(opt, h->owner.token);
 }
@@ -272,7 +272,7 @@ revocation_replied(struct query_server *s, size_t i, const struct reply *a)
 	revoked = state.granted || r->sent[s - s->query->servers] > 1;
 	r->revoked += revoked;
 	info("%s: %s: %s", r->opt->names.name[0], s->conn.address.text,
-	    revoked ? "taken away" : "that run does not hold it here");
+	    revoked ? "broken" : "that run does not hold it here");
 	return false;
 }
 
@@ -352,18 +352,19 @@ revoke_lock(const struct options *opt, struct status *st)
 	}
 	result = report_servers(&st->query, false, &failures);
 	if (r.revoked == 0)
-		warn("%s: no server could take it away from %s", name, who);
+		warn("%s: no server could break the lock of %s", name, who);
 	else if (result != 0)
-		warn("%s: taken away from %s on only %d of %d servers: it "
-		     "may keep the others until its lease ends; try again "
-		     "when they can be reached",
-		    name, who, r.revoked, st->query.nservers);
+		warn("%s: broken on only %d of %d servers: %s may keep the "
+		     "others until its lease ends; try again when they can "
+		     "be reached",
+		    name, r.revoked, st->query.nservers, who);
 	else if (failures > 0)
-		notice("%s: taken away from %s; anything left on the other "
-		       "server%s is no majority and ends with its lease",
+		notice("%s: broken, %s no longer holds it; anything left "
+		       "on the other server%s is no majority and ends with "
+		       "its lease",
 		    name, who, failures > 1 ? "s" : "");
 	else
-		notice("%s: taken away from %s", name, who);
+		notice("%s: broken, %s no longer holds it", name, who);
 	return result;
 }
 

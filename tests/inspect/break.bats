@@ -67,7 +67,7 @@ client_has() {
 	done
 }
 
-# break_granted NAME: the script that took the lock away has given it to that
+# break_granted NAME: the script that broke the lock has given it to that
 # one.
 break_granted() {
 	grep -q '"DEL" "redlock:a"$' sent &&
@@ -101,13 +101,13 @@ break_script() {
 ## What it takes away
 
 # bats test_tags=quick
-@test "--break takes the lock away from a run that has died" {
+@test "--break breaks the lock of a run that has died" {
 	writer one -t 1h
 	clients_started one
 	client_crashes one
 	client_has one
 	breaks 0 one
-	says "a: taken away from $(who one)"
+	says "a: broken, $(who one) no longer holds it"
 	[ -z "$output" ]
 	free_now
 	redlock -k a -- true
@@ -118,7 +118,7 @@ break_script() {
 	writer one -t 6s
 	clients_started one
 	breaks 0 one
-	says "a: taken away from $(who one)"
+	says "a: broken, $(who one) no longer holds it"
 	client_ends one 79
 	grep -q "a: lock lost: broken by $(id -un)@$(uname -n) (--break)" one.err
 	rm in-one
@@ -172,7 +172,7 @@ break_script() {
 	client_queues writer two
 	clients_leave one
 	breaks 0 one
-	says "a: taken away from $(who one)"
+	says "a: broken, $(who one) no longer holds it"
 	clients_started two
 	clients_leave two
 	all_over
@@ -253,7 +253,7 @@ break_script() {
 	rude redis next
 	breaks 0 one -r "$rude_url"
 	[ "$(cat mode)" = pass ]
-	says "a: taken away from $(who one)"
+	says "a: broken, $(who one) no longer holds it"
 	free_now
 }
 
@@ -538,7 +538,7 @@ container_waits() {
 	clients_started one
 	client_crashes one
 	breaks 0 one -v
-	says "a: unix://$BATS_FILE_TMPDIR/redis.sock: taken away"
+	says "a: unix://$BATS_FILE_TMPDIR/redis.sock: broken"
 	writer one -t 1h
 	clients_started one
 	client_crashes one
@@ -583,7 +583,7 @@ container_waits() {
 	redis acl setuser default -del
 	breaks 77 one
 	says "unix://$BATS_FILE_TMPDIR/redis.sock: " \
-	    "a: no server could take it away from $(who one)"
+	    "a: no server could break the lock of $(who one)"
 	client_has one
 	redis acl setuser default +del -eval
 	breaks 77 one
@@ -612,7 +612,7 @@ container_waits() {
 	offers -k a
 	[ "$(wc -l <<<"$output")" -eq 1 ]
 	breaks 0 one -v
-	[ "$(grep -c 'sock: taken away$' <<<"$stderr")" -eq 3 ]
+	[ "$(grep -c 'sock: broken$' <<<"$stderr")" -eq 3 ]
 	clients_started two
 	clients_leave two
 	(($(client_fence two) > $(client_fence one)))
@@ -641,7 +641,7 @@ container_waits() {
 	client_crashes one
 	redis_kill s3
 	breaks 0 one
-	says "s3.sock: " "a: taken away from $(who one); anything left on" \
+	says "s3.sock: " "a: broken, $(who one) no longer holds it; anything left on" \
 	    'is no majority'
 	servers_free 1 2
 	breaks 1 one
@@ -671,7 +671,7 @@ container_waits() {
 	[[ $output == *" --token $(cat token-one) "* ]]
 	breaks 69 one
 	says 's2.sock: ' 's3.sock: ' \
-	    "a: taken away from $(who one) on only 1 of 3 servers: it may keep the others"
+	    "a: broken on only 1 of 3 servers: $(who one) may keep the others"
 	servers_free 1
 	breaks 69 one
 	says 'too few servers answer to tell whether' 'nothing was changed'
