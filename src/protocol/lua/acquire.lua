@@ -282,7 +282,8 @@ local function busy(newcomer)
 	reply[REPLY.WAITING] = waiting - (ticket_here and 1 or 0)
 	reply[REPLY.TICKET] = tonumber(ticket_here or next_ticket())
 	reply[REPLY.PLACE], reply[REPLY.REASON] = place, REASON.BUSY
-	reply[REPLY.LAST_RAN] = newcomer and select(3, last_success()) or nil
+	local success = newcomer and last_success()
+	reply[REPLY.LAST_RAN] = success and tonumber(success:match(' ran=(%d+)')) or nil
 	return reply
 end
 

@@ -87,13 +87,12 @@ local function granted(its, proposal, raises, start, ahead)
 	}
 end
 
--- Returns the value of the last run that succeeded, when it began, and how long
--- it ran.
+-- Returns the value of the last run that succeeded, and when it began.
 local function last_success()
 	local its = redis.pcall('GET', KEYS[2] .. 'success')
 	local _, since_ms = (type(its) == 'string' and its or ''):match(OURS .. ' try=%d+ since=(%d+) ')
 	if since_ms then
-		return its, tonumber(since_ms), tonumber(its:match(' ran=(%d+)'))
+		return its, tonumber(since_ms)
 	end
 end
 
