@@ -252,7 +252,7 @@ check-asan:
 # in tests/coverage.never.
 COVERED = B=build/coverage PROGRAM=build/coverage/redlock-run \
 	CFLAGS='-O0 -g --coverage -fprofile-update=atomic' \
-	LDFLAGS='--coverage build/coverage/covered.o -Wl,--wrap=_exit,--wrap=execvp,--wrap=kill'
+	LDFLAGS='--coverage build/coverage/covered.o -Wl,--wrap=_exit,--wrap=execv,--wrap=kill'
 coverage:
 	@mkdir -p build/coverage; \
 	$(CC) -c -o build/coverage/covered.o tests/helpers/covered.c

@@ -9,6 +9,7 @@
 
 #include "base/die.h"
 #include "base/exit.h"
+#include "base/sigmask.h"
 
 void
 die(int status, const char *fmt, ...)
@@ -49,14 +50,12 @@ die_unless_flushed(void)
 void
 die_of_signal(int signo)
 {
-	sigset_t set;
+	const sigset_t set = sigmask_only(signo);
 
 	/* A core_pattern with a pipe ignores a core limit of 0. */
 	prctl(PR_SET_DUMPABLE, 0);
 	signal(signo, SIG_DFL);
-	sigemptyset(&set);
-	sigaddset(&set, signo);
 	kill(getpid(), signo);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	sigmask_set(SIG_UNBLOCK, &set, NULL);
 	_exit(128 + signo);
 }

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/exit.h"
 #include "process/child.h"
+#include "process/exec.h"
 #include "process/proc.h"
 
 #define CHECK_MS    50    /* between checks that SIGCHLD does not cause */
@@ -63,7 +64,7 @@ child_spawn(struct child *c, char *const argv[], char pid_text[CHILD_PID_TEXT],
 		/* Into memory that our parent shares until exec. */
 		snprintf(pid_text, CHILD_PID_TEXT, "%d", (int)getpid());
 		signals_restore(s);
-		execvp(argv[0], argv);
+		exec_command(argv);
 		error = errno;
 		_exit(127);
 	}

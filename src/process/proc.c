@@ -3,13 +3,14 @@
  * process only if the kernel has handed out every other pid in between.  A
  * child of ours keeps its pid until we reap it.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,15 @@
 #include "process/proc.h"
 
 #define KILL_BATCH 1024
+
+/* An entry of a directory, as getdents64(2) has it; not every libc declares it. */
+struct entry {
+	uint64_t inode;
+	int64_t next;
+	uint16_t size;
+	uint8_t type;
+	char name[];
+};
 
 bool
 procs_visible(void)
@@ -57,22 +67,22 @@ numbers_close(struct numbers *n)
 static int
 numbers_next(struct numbers *n)
 {
-	const struct dirent64 *entry;
+	const struct entry *entry;
 	int64_t number;
 
 	while (n->fd != -1) {
 		if (n->used == n->filled) {
 			n->used = 0;
-			n->filled =
-			    getdents64(n->fd, n->entries, sizeof(n->entries));
+			n->filled = syscall(SYS_getdents64, n->fd, n->entries,
+			    sizeof(n->entries));
 			if (n->filled <= 0) {
 				numbers_close(n);
 				break;
 			}
 		}
-		entry = (const struct dirent64 *)(n->entries + n->used);
-		n->used += entry->d_reclen;
-		if (number_parse(entry->d_name, strlen(entry->d_name), INT_MAX,
+		entry = (const struct entry *)(n->entries + n->used);
+		n->used += entry->size;
+		if (number_parse(entry->name, strlen(entry->name), INT_MAX,
 			&number) == 0)
 			return (int)number;
 	}

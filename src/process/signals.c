@@ -10,34 +10,24 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/sigmask.h"
 #include "process/signals.h"
-
-static sigset_t
-only(int signo)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, signo);
-	return set;
-}
 
 void
 signals_init(struct signals *s)
 {
-	const sigset_t set = only(SIGPIPE);
+	const sigset_t set = sigmask_only(SIGPIPE);
 
 	*s = (struct signals){ .fd = -1 };
-	sigprocmask(SIG_BLOCK, &set, &s->inherited);
+	sigmask_set(SIG_BLOCK, &set, &s->inherited);
 }
 
 int
 signals_take(struct signals *s)
 {
 	struct sigaction sa;
-	sigset_t set;
+	sigset_t set = sigmask_all();
 
-	sigfillset(&set);
 	for (int signo = 1; signo <= SIGRTMAX; signo++) {
 		if (sigaction(signo, NULL, &sa) == -1 ||
 		    (sa.sa_flags & SA_SIGINFO) || sa.sa_handler != SIG_IGN)
@@ -54,7 +44,7 @@ signals_take(struct signals *s)
 		sa.sa_handler = SIG_DFL;
 		sigaction(SIGCHLD, &sa, NULL);
 	}
-	if (sigprocmask(SIG_SETMASK, &set, NULL) == -1)
+	if (sigmask_set(SIG_SETMASK, &set, NULL) == -1)
 		return -1;
 	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return s->fd == -1 ? -1 : 0;
@@ -65,14 +55,14 @@ signals_restore(const struct signals *s)
 {
 	if (s->chld_ignored)
 		signal(SIGCHLD, SIG_IGN);
-	sigprocmask(SIG_SETMASK, &s->inherited, NULL);
+	sigmask_set(SIG_SETMASK, &s->inherited, NULL);
 }
 
 void
 signals_discard_pipe(void)
 {
 	const struct timespec now = { 0 };
-	const sigset_t set = only(SIGPIPE);
+	const sigset_t set = sigmask_only(SIGPIPE);
 
 	while (sigtimedwait(&set, NULL, &now) == SIGPIPE)
 		continue;
@@ -127,10 +117,10 @@ signals_from_keyboard(const struct signalfd_siginfo *si)
 void
 signals_stop_ourselves(int signo)
 {
-	const sigset_t set = only(signo);
+	const sigset_t set = sigmask_only(signo);
 	sigset_t old;
 
 	kill(getpid(), signo);
-	sigprocmask(SIG_UNBLOCK, &set, &old);
-	sigprocmask(SIG_SETMASK, &old, NULL);
+	sigmask_set(SIG_UNBLOCK, &set, &old);
+	sigmask_set(SIG_SETMASK, &old, NULL);
 }

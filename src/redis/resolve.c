@@ -11,7 +11,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/sigmask.h"
 #include "redis/resolve.h"
 #include "redis/address.h"
 
@@ -164,16 +164,16 @@ start_thread(struct lookup *l)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
-	sigset_t all, before;
+	const sigset_t all = sigmask_all();
+	sigset_t before;
 	int error;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	sigmask_set(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	error = pthread_create(&thread, &attr, lookup_run, l);
 	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	sigmask_set(SIG_SETMASK, &before, NULL);
 	return error;
 }
 

@@ -14,24 +14,17 @@
 
 #include "base/exit.h"
 #include "base/log.h"
+#include "process/exec.h"
 #include "run/exec_error.h"
 
 #define INTERPRETER 256 /* BINPRM_BUF_SIZE of the kernel */
 #define REASON      (PATH_MAX + 64)
 
-static const char *
-search_path(void)
-{
-	const char *path = getenv("PATH");
-
-	return path != NULL ? path : "/bin:/usr/bin"; /* as execvp(3) */
-}
-
-/* Finds the file that execvp(3) tried first.  Returns false if there is none. */
+/* Finds the file that exec_command() tried first.  Returns false if there is none. */
 static bool
 find_file(const char *command, char file[PATH_MAX])
 {
-	const char *dir = search_path();
+	const char *dir = exec_path();
 	size_t len;
 
 	if (strchr(command, '/') != NULL) {
@@ -85,7 +78,7 @@ explain(const char *command, int error, char reason[REASON])
 		snprintf(reason, REASON, "its interpreter '%s' does not exist",
 		    interpreter);
 	else if (!found && error == ENOENT && strchr(command, '/') == NULL)
-		snprintf(reason, REASON, "not found in PATH=%s", search_path());
+		snprintf(reason, REASON, "not found in PATH=%s", exec_path());
 	else
 		snprintf(reason, REASON, "%s", strerror(error));
 }

@@ -5,8 +5,8 @@
 #include "config/options.h"
 
 /*
- * Reports why execvp(3) of COMMAND has failed with that errno.  Returns the exit
- * status for that.
+ * Reports why exec_command() of COMMAND has failed with that errno.  Returns the
+ * exit status for that.
  */
 int exec_report(const struct options *, int error);
 

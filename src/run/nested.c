@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "inspect/status.h"
+#include "process/exec.h"
 #include "process/proc.h"
 #include "protocol/key.h"
 #include "protocol/owner.h"
@@ -128,7 +129,7 @@ become_command(const struct options *opt, const struct signals *s)
 		    opt->names.joined, opt->command[0], strerror(errno));
 	signals_discard_pipe();
 	signals_restore(s);
-	execvp(opt->command[0], opt->command);
+	exec_command(opt->command);
 	exit(exec_report(opt, errno));
 }
 

@@ -9,10 +9,10 @@
 void __gcov_dump(void);
 void __gcov_reset(void);
 void __real__exit(int status);
-int __real_execvp(const char *file, char *const argv[]);
+int __real_execv(const char *file, char *const argv[]);
 int __real_kill(pid_t pid, int signo);
 void __wrap__exit(int status);
-int __wrap_execvp(const char *file, char *const argv[]);
+int __wrap_execv(const char *file, char *const argv[]);
 int __wrap_kill(pid_t pid, int signo);
 
 static void
@@ -30,12 +30,12 @@ __wrap__exit(int status)
 }
 
 int
-__wrap_execvp(const char *file, char *const argv[])
+__wrap_execv(const char *file, char *const argv[])
 {
 	/* A library that counts our calls would count those of this. */
 	if (getenv("LD_PRELOAD") == NULL)
 		write_down();
-	return __real_execvp(file, argv);
+	return __real_execv(file, argv);
 }
 
 int

@@ -239,6 +239,8 @@ with_child() {
 	[[ $(redlock -k a -- plain 2) == "no interpreter named 2" ]]
 	cd "$dir/second"
 	[[ $(redlock -k a -- ./thing 3) == "right 3" ]]
+	[[ $(redlock -k a -- "$REDLOCK_RUN" -k a -- plain 4) == \
+	    "no interpreter named 4" ]]
 }
 
 ## How it ends

@@ -92,6 +92,21 @@ scripts_are() {
 	free
 }
 
+@test "signals that threads of libc use are passed on to COMMAND, too" {
+	local number
+	needs_localhost			# a thread looks it up
+	redis_start_tcp named
+	begin redlock-run -k a -r "redis://localhost:$redis_port" -- \
+	    witness "$log" "$(kill -l URG)" 0
+	eventually witness_ready "$log"
+	for number in 32 33 34; do
+		kill "-$number" "$pid"
+		eventually grep -q "^$number " "$log"
+	done
+	kill -URG "$(witness_pid "$log")"
+	ends_with 0
+}
+
 @test "signals are passed on within 50 ms while the server does not answer" {
 	local end late=0 sent=0
 	begin redlock-run -t 6s --node-timeout 3s --kill-after 100ms -k a -- \
