@@ -102,7 +102,7 @@ take_encrypted(struct link *l)
 
 /* Gives the requests to TLS, or continues its handshake. */
 static int
-encrypt(struct link *l)
+encrypt_plain(struct link *l)
 {
 	size_t len;
 	const char *first = bytes_first(&l->requests, &len);
@@ -151,7 +151,7 @@ flush_cb(void *arg)
 {
 	struct link *l = arg;
 
-	if (l->error == 0 && l->ssl != NULL && encrypt(l) == -1)
+	if (l->error == 0 && l->ssl != NULL && encrypt_plain(l) == -1)
 		l->error = errno;
 	if (l->error == 0)
 		send_out(l);
