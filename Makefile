@@ -27,6 +27,7 @@ PROGRAM = redlock-run
 MODULE = $(PROGRAM)-tls.so
 OBJS = $(SRCS:%.c=$B/%.o)
 UNITS = $(patsubst tests/%.c,$B/%,$(wildcard tests/unit/*.c tests/sim/*.c))
+BATS = $(filter-out tests/static/%,$(wildcard tests/*/*.bats))
 TARGETS = $(patsubst tests/fuzz/%.c,$B/target/%,$(wildcard tests/fuzz/*.c))
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
 	-Wmissing-prototypes -Wold-style-definition -Wnested-externs \
@@ -87,13 +88,16 @@ TEST_TOOLS = $(REDIS_TOOLS) bats:bats mandoc:mandoc python3:python3 ps:procps \
 	promtool:prometheus $(if $(wildcard \
 	/usr/lib/python3/dist-packages/redis),,-:python3-redis)
 DEB_TOOLS = dpkg-buildpackage:dpkg-dev dh:debhelper
+STATIC_TOOLS = musl-gcc:musl-tools dpkg-source:dpkg-dev
 TESTS = check check-quick check-asan soak flaky coverage chaos bench \
 	bench-growth
 # deps installs what the other goals need.
 with = $(if $(filter $1,$(MAKECMDGOALS)),$2)
 NEEDED = $(BUILD_TOOLS) $(call with,demo,$(REDIS_TOOLS)) \
 	$(call with,$(TESTS),$(TEST_TOOLS)) $(call with,deb,$(DEB_TOOLS)) \
-	$(call with,html,mandoc:mandoc)
+	$(call with,html,mandoc:mandoc) \
+	$(call with,static check-static,$(STATIC_TOOLS)) \
+	$(call with,check-static,$(TEST_TOOLS))
 LIBRARIES = hiredis:libhiredis-dev uuid:uuid-dev
 find_missing = @missing=; for t in $1; do \
 	command -v $${t%%:*} >/dev/null || missing="$$missing $${t\#*:}"; done; \
@@ -180,6 +184,32 @@ deps deb: LIBRARIES += $(TLS_PKGS):libssl-dev
 deps:
 	$(call find_missing,$(NEEDED)); $(apt_get)
 
+# One file for every Linux: musl, and the libraries that .static/build makes from
+# Debian's sources.  It has no TLS.  GCC names another compiler, such as
+# aarch64-linux-gnu-gcc.
+ONE = $B/static
+ONE_CFLAGS = -O2 -ffunction-sections -fdata-sections \
+	-fno-asynchronous-unwind-tables
+static: LIBRARIES =
+static: | $(filter deps,$(MAKECMDGOALS))
+	$(call find_missing,$(STATIC_TOOLS)); \
+	echo "The static file cannot be built without$$missing (their names in" \
+		"Debian); 'make deps static' installs what is missing." >&2; exit 1
+	$(call say,make)GCC='$(GCC)' .static/build $(ONE)/lib hiredis util-linux
+	@GCC='$(GCC)' PKG_CONFIG_LIBDIR=$(ONE)/lib $(MAKE) --no-print-directory \
+		B=$(ONE) PROGRAM=$(ONE)/redlock-run STATIC= CPPFLAGS= \
+		CC=.static/musl-cc CFLAGS='$(ONE_CFLAGS)' \
+		LDFLAGS='-s -Wl,--gc-sections' $(ONE)/redlock-run
+
+# Lists the versions of these sources that Debian has today.
+static-sums:
+	@.static/build --sums
+
+# Runs the quick tests, or those of T, with the static file.
+check-static: static
+	@REDLOCK_RUN='$(abspath $(ONE)/redlock-run)' $(if $T,,TAG=quick) tests/run \
+		$(or $T,tests/static $(BATS))
+
 demo: $(PROGRAM)
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/demo
 
@@ -195,24 +225,24 @@ check-units: $(UNITS)
 # them.
 check: all $(if $(T),$(filter $(UNITS),$(T)),$(UNITS))
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/run $(or $(T),$(UNITS) \
-		$(wildcard tests/*/*.bats))
+		$(BATS))
 
 # The tests that cover most in little time: unit tests, the simulation, and the
 # main promises of one server.
 check-quick: all $(UNITS)
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' TAG=quick tests/run $(UNITS) \
-		$(wildcard tests/*/*.bats)
+		$(BATS)
 
 # Runs the tests of crowds and long pauses SOAK times as long as `check` does.
 soak: all
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' TAG=soak SOAK='$(or $(SOAK),15)' \
-		LIMIT=7200 tests/run $(wildcard tests/*/*.bats)
+		LIMIT=7200 tests/run $(BATS)
 
 # Runs all tests, or those of T, N times under different loads; then lists each
 # test that has failed, and how often.
 flaky: all $(UNITS)
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/flaky $(or $(N),10) $(or $T,\
-		$(UNITS) $(wildcard tests/*/*.bats))
+		$(UNITS) $(BATS))
 
 # The oracle: compares the requests of all simulated lives with the recorded
 # ones.  A refactoring leaves them unchanged.  A change of the protocol names
@@ -387,9 +417,9 @@ clean:
 	rm -rf $B $(PROGRAM) $(MODULE)
 
 FORCE:
-.PHONY: all deps demo units check check-units check-quick soak flaky trace check-asan \
-	check-deb check-matrix release-check coverage model chaos picture bench \
-	bench-growth lint install uninstall dist html deb clean FORCE
+.PHONY: all deps static static-sums demo units check check-units check-quick \
+	check-static soak flaky trace check-asan check-deb check-matrix \
+	release-check coverage model chaos picture bench bench-growth lint install uninstall dist html deb clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 -include $(OBJS:.o=.d) $(UNITS:=.d) $(TARGETS:=.d)

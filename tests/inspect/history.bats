@@ -440,6 +440,7 @@ nagios() {
 	[[ $output == *' 4s     ████████████████████  0'* ]]
 	[[ $output == *' 1s     █████                 0'* ]]
 	[[ $output == *' 100ms  ▌                     0'* ]]
+	needs_loader	# every locale of musl has UTF-8
 	output=$(NO_COLOR=1 LC_ALL=no_such_language.UTF-8 on_terminal -k a 2>/dev/null)
 	[[ $output == *' 1s     #####                 0'* ]]
 }

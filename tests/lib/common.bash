@@ -206,6 +206,11 @@ needs() {
 	command -v "$1" >/dev/null || skip "needs $1${2:+ ($2)}"
 }
 
+# needs_loader: skips the test where LD_PRELOAD has no effect.
+needs_loader() {
+	grep -q /ld- "$REDLOCK_RUN" || skip "needs a dynamic program"
+}
+
 needs_root() {
 	((EUID == 0)) || skip "needs root"
 }

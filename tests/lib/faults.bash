@@ -160,6 +160,7 @@ far() {
 
 # preload HELPER: $preload is helpers/HELPER.c as a library for LD_PRELOAD.
 preload() {
+	needs_loader
 	! grep -q __asan_init "$REDLOCK_RUN" ||
 		skip "needs a build without sanitizers"
 	preload=$BATS_TEST_TMPDIR/$1.so

@@ -125,6 +125,7 @@ no_malloc() {
 each_malloc() {
 	local n
 	needs_no_sanitizer	# it has its own malloc
+	needs_loader
 	compile nomalloc nomalloc.so -shared -fPIC
 	no_malloc 0 all "$1"
 	wait

@@ -227,6 +227,7 @@ with_child() {
 	    grep -E "^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp)" /proc/self/status'
 }
 
+# bats test_tags=quick
 @test "COMMAND is found as a shell finds it" {
 	local dir=$BATS_TEST_TMPDIR
 	mkdir "$dir/first" "$dir/second"
@@ -400,6 +401,7 @@ with_child() {
 	((status == 124))
 	run "${bare[@]}" redlock-run --max-run 0.2 -k a -- sh -c 'sleep 1000 & exit 3'
 	((status == 124))
+	needs_loader
 	compile unwaited "$BATS_FILE_TMPDIR/unwaited.so" -shared -fPIC
 	run "${bare[@]}" env UNWAITED=12 LD_PRELOAD="$BATS_FILE_TMPDIR/unwaited.so" \
 	    redlock-run -k a -- env -u LD_PRELOAD sh -c 'exit 3'

@@ -664,6 +664,7 @@ ended_or() {
 # unwaited TIMES ARG...: redlock-run whose waitid() fails so many times.
 unwaited() {
 	needs_no_sanitizer	# it wants to be loaded first
+	needs_loader
 	[[ -e $BATS_FILE_TMPDIR/unwaited.so ]] ||
 		compile unwaited "$BATS_FILE_TMPDIR/unwaited.so" -shared -fPIC
 	begin env UNWAITED="$1" LD_PRELOAD="$BATS_FILE_TMPDIR/unwaited.so" \

@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# bats file_tags=quick
+#
+# The file of `make static`; `make check-static` runs this beside others.
+# shellcheck disable=SC2154,SC2030,SC2031
+
+load ../lib/common
+load ../lib/process
+
+setup_file() {
+	redis_start_tcp redis
+}
+
+setup() {
+	! grep -q /ld- "$REDLOCK_RUN" ||
+		skip "needs the static file (make check-static)"
+	redis_reset
+	cd "$BATS_TEST_TMPDIR" || return
+	helper_pid=''
+	mkdir -p root/proc root/etc
+	cp "$REDLOCK_RUN" root/redlock-run
+}
+
+teardown() {
+	[[ -z $helper_pid ]] || kill -KILL "$helper_pid"
+	nothing_left
+}
+
+teardown_file() {
+	redis_stop_all
+}
+
+# in_root [NAME=VALUE...] COMMAND...: in a root that has the static file, /proc and etc, and
+# nothing else.
+in_root() {
+	local -a user=() variables=()
+	while [[ $1 == *=* ]]; do
+		variables+=("$1")
+		shift
+	done
+	((EUID == 0)) || user=(--map-root-user)
+	unshare "${user[@]}" --mount true 2>/dev/null ||
+		skip "needs mount namespaces"
+	env -u REDLOCK_CONFIG "${variables[@]}" unshare "${user[@]}" --mount \
+	    sh -c 'mount --rbind /proc root/proc && exec chroot root "$@"' - "$@"
+}
+
+# has_name NAME: a DNS server has 127.0.0.1 for it, and root/etc/resolv.conf names
+# that server.
+has_name() {
+	local at=127.$((1 + RANDOM % 200)).$((RANDOM % 200)).53
+	echo "$1 127.0.0.1" >zone
+	/usr/bin/python3 "$top/tests/helpers/nameserver.py" "$at" zone queries \
+	    2>why 3>&- 4>&- &
+	helper_pid=$!
+	eventually listens "$at"
+	gone "$helper_pid" && skip "needs port 53: $(tail -n 1 why)"
+	echo "nameserver $at" >root/etc/resolv.conf
+}
+
+listens() {
+	gone "$helper_pid" || ss -Hlun "src $1" | grep -q .
+}
+
+@test "the static file is a PIE that needs neither an interpreter nor a library" {
+	readelf -hld "$REDLOCK_RUN" >elf
+	grep -Eq 'Type: +DYN' elf
+	run ! grep -E 'INTERP|NEEDED' elf
+}
+
+@test "the static file has at most 500 kB" {
+	(($(stat -c %s "$REDLOCK_RUN") <= 500000))
+}
+
+@test "the static file runs where there is nothing but /proc and resolv.conf" {
+	has_name redis.test
+	run -0 in_root /redlock-run -r "redis://redis.test:$redis_port" -k a -- \
+	    /redlock-run -r "redis://redis.test:$redis_port" --status
+	[[ ${lines[1]} == "a "*" held "*" redlock-run "* ]]
+	free
+}
+
+# container_words WORD: what that line of the example FROM scratch has.
+container_words() {
+	sed -n '/^FROM scratch$/,/^\.Ed$/p' "$top/man/redlock-run.7" |
+		sed -n "s/^$1 \[*//p" | tr -d '",]'
+}
+
+@test "container example: FROM scratch has all that it needs" {
+	local words
+	has_name redis.example.com
+	[[ $(container_words COPY) == \
+	    $'build/static/redlock-run /redlock-run\nworker /worker' ]]
+	# A server of ours stands in for port 6379, and the static file for a worker.
+	cp "$REDLOCK_RUN" root/worker
+	read -ra words <<<"$(container_words ENTRYPOINT | tr '\n' ' ')$(container_words CMD)"
+	run -0 in_root "$(container_words ENV):$redis_port" "${words[@]}" --status
+	[[ ${lines[1]} == "worker "*" held "*" worker "* ]]
+	free worker
+}
+
+@test "without a shell a file that is no program gives 126" {
+	echo 'echo never' >root/plain
+	chmod +x root/plain
+	run -126 in_root /redlock-run -r "redis://127.0.0.1:$redis_port" -k a -- \
+	    /plain
+	[[ $output == "redlock-run: a: '/plain' was not run: Exec format error" ]]
+	free
+}
