@@ -31,8 +31,7 @@ void
 members_servers(struct json *j, const struct query *q)
 {
 	json_array(j, "servers");
-	for (int i = 0; i < q->nservers; i++) {
-		const struct query_server *s = &q->servers[i];
+	for (const struct query_server *s = q->servers; s < q->end; s++) {
 		bool ok = s->failure == REPLY_OK;
 
 		json_object(j, NULL);

@@ -165,9 +165,7 @@ query_send(struct query *q, size_t n, query_send_cb *send_cb,
 	q->requests = n;
 	q->send_cb = send_cb;
 	q->reply_cb = reply_cb;
-	for (int i = 0; i < q->nservers; i++) {
-		struct query_server *s = &q->servers[i];
-
+	for (struct query_server *s = q->servers; s < q->end; s++) {
 		s->sent = s->replied = 0;
 		s->repeats = false;
 		begin_time(s, 1);
@@ -175,9 +173,7 @@ query_send(struct query *q, size_t n, query_send_cb *send_cb,
 	for (;;) {
 		done = true;
 		wake = CLOCK_NEVER;
-		for (int i = 0; i < q->nservers; i++) {
-			struct query_server *s = &q->servers[i];
-
+		for (struct query_server *s = q->servers; s < q->end; s++) {
 			if (query_server_step(s))
 				continue;
 			done = false;
@@ -222,9 +218,7 @@ query_next(struct query *q, size_t most, const struct query_lock **first)
 {
 	size_t left = q->nlocks - q->next, n = left < most ? left : most;
 
-	for (int i = 0; i < q->nservers; i++) {
-		struct query_server *s = &q->servers[i];
-
+	for (struct query_server *s = q->servers; s < q->end; s++) {
 		s->kept += (s->bytes - s->kept) / KEPT;
 		s->bytes = s->kept;
 	}
@@ -246,8 +240,8 @@ query_working(const struct query *q)
 {
 	int working = 0;
 
-	for (int i = 0; i < q->nservers; i++)
-		working += q->servers[i].failure == REPLY_OK;
+	for (const struct query_server *s = q->servers; s < q->end; s++)
+		working += s->failure == REPLY_OK;
 	return working;
 }
 
@@ -256,8 +250,8 @@ query_status(const struct query *q)
 {
 	if (query_working(q) >= q->quorum)
 		return 0;
-	for (int i = 0; i < q->nservers; i++)
-		if (q->servers[i].failure == REPLY_DENIED)
+	for (const struct query_server *s = q->servers; s < q->end; s++)
+		if (s->failure == REPLY_DENIED)
 			return EXIT_REFUSED;
 	return EXIT_UNREACHABLE;
 }
@@ -273,6 +267,7 @@ query_init(struct query *q, const struct options *opt)
 		die(EXIT_OS, "timerfd: %s", strerror(errno));
 	resolver_init(&q->resolver, &q->loop);
 	q->servers = xcalloc((size_t)opt->servers.n, sizeof(*q->servers));
+	q->end = q->servers + q->nservers;
 	for (int i = 0; i < opt->servers.n; i++) {
 		struct query_server *s = &q->servers[i];
 
@@ -297,16 +292,16 @@ query_server_retry(struct query_server *s)
 void
 query_retry(struct query *q)
 {
-	for (int i = 0; i < q->nservers; i++)
-		query_server_retry(&q->servers[i]);
+	for (struct query_server *s = q->servers; s < q->end; s++)
+		query_server_retry(s);
 }
 
 void
 query_release(struct query *q)
 {
-	for (int i = 0; i < q->nservers; i++) {
-		conn_release(&q->servers[i].conn);
-		free(q->servers[i].scan.masters);
+	for (struct query_server *s = q->servers; s < q->end; s++) {
+		conn_release(&s->conn);
+		free(s->scan.masters);
 	}
 	query_forget_locks(q);
 	resolver_release(&q->resolver);

@@ -72,6 +72,7 @@ struct query {
 	struct loop loop;
 	struct resolver resolver;
 	struct query_server *servers;
+	struct query_server *end; /* behind the last server */
 	int nservers;
 	int quorum;
 	struct query_lock *locks; /* in bytewise order */

@@ -28,8 +28,8 @@ report_server(struct query_server *s, bool asks)
 int
 report_servers(struct query *q, bool asks, int *failures)
 {
-	for (int i = 0; i < q->nservers; i++)
-		report_server(&q->servers[i], asks);
+	for (struct query_server *s = q->servers; s < q->end; s++)
+		report_server(s, asks);
 	*failures = q->nservers - query_working(q);
 	return query_status(q);
 }

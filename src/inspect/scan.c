@@ -279,9 +279,7 @@ scan_locks(struct query *q, const char *const wanted[])
 	q->wanted = wanted;
 	q->scan_end_ms =
 	    clock_now_ms() + SCAN_TIMEOUTS * q->opt->settings.node_timeout_ms;
-	for (int i = 0; i < q->nservers; i++) {
-		struct query_server *s = &q->servers[i];
-
+	for (struct query_server *s = q->servers; s < q->end; s++) {
 		s->bytes = s->kept = s->scan.names = 0;
 		s->scan.nmasters = s->scan.master = 0;
 		snprintf(s->scan.cursor, sizeof(s->scan.cursor), "0");

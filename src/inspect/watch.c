@@ -89,9 +89,7 @@ put_troubles(FILE *out, struct watch *w)
 	    w->round_ms != 0 && clock_now_ms() - w->round_ms >= TICK_MS / 2;
 	char why[QUERY_WHY];
 
-	for (int i = 0; i < q->nservers; i++) {
-		const struct query_server *s = &q->servers[i];
-
+	for (const struct query_server *s = q->servers; s < q->end; s++) {
 		if (s->failure != REPLY_OK)
 			query_server_why(s, why);
 		else if (late && s->replied < q->requests)
