@@ -10,8 +10,12 @@ load ../lib/queue
 
 # versions_start, versions_reset: for setup_file and setup.
 versions_start() {
-	export ours=$REDLOCK_RUN theirs=${PARTNER:-$compiled/later/redlock-run}
-	[[ -n ${PARTNER:-} ]] || later_build || return
+	export ours=$REDLOCK_RUN theirs=$compiled/later/redlock-run
+	if [[ -n ${PARTNER:-} ]]; then
+		theirs=$(realpath -e "$PARTNER") || return
+	else
+		later_build || return
+	fi
 	redis_start
 	servers_start
 }
