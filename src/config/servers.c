@@ -46,10 +46,13 @@ servers_add(struct servers *servers, const char *origin, const char *url)
 static void
 add_default(struct servers *servers, const struct settings *s)
 {
+	bool no_file = strcmp(s->file.path, "/dev/null") == 0;
+
 	servers->is_default = true;
 	snprintf(servers->hint, sizeof(servers->hint),
-	    " (the built-in default; set -r, REDLOCK_REDIS or %.100s)",
-	    s->file.path);
+	    " (the built-in default; set -r%s%.100s)",
+	    no_file ? " or REDLOCK_REDIS" : ", REDLOCK_REDIS or ",
+	    no_file ? "" : s->file.path);
 	servers_add(servers, "-r", ADDRESS_DEFAULT);
 }
 

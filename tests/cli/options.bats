@@ -647,7 +647,10 @@ password() {
 	unshare -rn true || skip "needs network namespaces"
 	# in a network of its own nothing can listen on the default port
 	run -69 --separate-stderr unshare -rn "$REDLOCK_RUN" -k a -- true
-	says 127.0.0.1:6379 default
+	says 127.0.0.1:6379 '(the built-in default; set -r or REDLOCK_REDIS)'
+	run -69 --separate-stderr env -u REDLOCK_CONFIG unshare -rn \
+	    "$REDLOCK_RUN" -k a -- true
+	says 'set -r, REDLOCK_REDIS or /etc/redlock-run.conf'
 	run -69 --separate-stderr unshare -rn "$REDLOCK_RUN" -k a \
 	    -r 127.0.0.1 -- true
 	says 127.0.0.1
