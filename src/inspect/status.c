@@ -269,12 +269,13 @@ status_next(struct status *st, size_t most)
 {
 	struct query *q = &st->query;
 	const struct query_lock *listed;
+	size_t n = query_next(q, most, &listed);
 
-	forget_locks(st);
-	st->nlocks = query_next(q, most, &listed);
-	if (st->nlocks == 0)
+	if (n == 0)
 		return false;
-	st->locks = xcalloc(st->nlocks, sizeof(*st->locks));
+	forget_locks(st);
+	st->locks = xcalloc(n, sizeof(*st->locks));
+	st->nlocks = n;
 	for (size_t i = 0; i < st->nlocks; i++) {
 		st->locks[i].name = listed[i].name;
 		st->locks[i].slots = listed[i].slots;

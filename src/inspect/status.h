@@ -77,7 +77,7 @@ void status_read(struct status *);
 /*
  * status_list() lists the same locks, and status_next() reads the next of those
  * that the query has listed, at most so many, in place of the last ones.  Returns
- * false at the end.
+ * false at the end, where the last ones stay.
  */
 void status_list(struct status *);
 bool status_next(struct status *, size_t most);

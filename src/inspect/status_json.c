@@ -1,4 +1,10 @@
 /* --status as a document for programs. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/die.h"
+#include "base/exit.h"
 #include "base/json.h"
 #include "inspect/members.h"
 #include "inspect/status_json.h"
@@ -102,18 +108,38 @@ is_list_known(const struct query *q)
 }
 
 void
-status_json(FILE *out, const struct status *st)
+status_json_begin(struct status_json *d)
+{
+	FILE *out = open_memstream(&d->locks, &d->len);
+
+	if (out == NULL)
+		die(EXIT_OS, "%s", strerror(errno));
+	/* Inside of the document's array. */
+	d->j = (struct json){ .out = out, .closing = "}]", .depth = 2 };
+}
+
+void
+status_json_add(struct status_json *d, const struct status *st)
+{
+	for (size_t i = 0; i < st->nlocks; i++)
+		json_lock(&d->j, &st->query, &st->locks[i]);
+}
+
+void
+status_json_end(FILE *out, struct status_json *d, const struct query *q)
 {
 	struct json j = { .out = out };
 
+	if (fclose(d->j.out) == EOF)
+		die(EXIT_OS, "%s", strerror(errno));
 	members_begin(&j);
-	members_servers(&j, &st->query);
-	if (is_list_known(&st->query)) {
+	members_servers(&j, q);
+	if (is_list_known(q)) {
 		json_array(&j, "locks");
-		for (size_t i = 0; i < st->nlocks; i++)
-			json_lock(&j, &st->query, &st->locks[i]);
+		fwrite(d->locks, 1, d->len, out);
 		json_end(&j);
 	} else
 		json_string(&j, "locks", NULL);
 	json_end(&j);
+	free(d->locks);
 }

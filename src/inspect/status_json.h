@@ -4,12 +4,26 @@
 
 #include <stdio.h>
 
+#include "base/json.h"
 #include "inspect/status.h"
 
+/* The locks that were added, as text. */
+struct status_json {
+	struct json j;
+	char *locks;
+	size_t len;
+};
+
+/* Begins a document; exits with EXIT_OS if memory is short. */
+void status_json_begin(struct status_json *);
+
+/* Adds the locks that status_next() has just read. */
+void status_json_add(struct status_json *, const struct status *);
+
 /*
- * Prints an object with "servers" and "locks"; locks is null if no majority can
- * list them. ferror() reports a failed write.
+ * Prints an object with "servers" and "locks" and frees the text; locks is null
+ * if no majority can list them. ferror() reports a failed write.
  */
-void status_json(FILE *, const struct status *);
+void status_json_end(FILE *, struct status_json *, const struct query *);
 
 #endif

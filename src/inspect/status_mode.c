@@ -46,6 +46,22 @@ print_rows(struct status *st)
 	return result;
 }
 
+/* Of the locks only their text stays in memory. */
+static int
+print_json(struct status *st)
+{
+	struct status_json document;
+	int result, failures;
+
+	status_list(st);
+	status_json_begin(&document);
+	while (status_next(st, QUERY_WINDOW))
+		status_json_add(&document, st);
+	result = report_servers(&st->query, true, &failures);
+	status_json_end(stdout, &document, &st->query);
+	return result;
+}
+
 static int
 print_all(struct status *st)
 {
@@ -54,13 +70,11 @@ print_all(struct status *st)
 
 	status_read(st);
 	result = report_servers(&st->query, true, &failures);
-	if (opt->json)
-		status_json(stdout, st);
-	else if (!opt->quiet && st->nlocks == 0 && result != 0)
+	if (!opt->quiet && st->nlocks == 0 && result != 0)
 		puts("unknown");
 	else if (!opt->quiet && failures < st->query.nservers)
 		status_table(stdout, st);
-	return opt->names.n > 0 ? status_of(st, result) : result;
+	return result;
 }
 
 int
@@ -72,7 +86,11 @@ status_run(const struct options *opt)
 	int result;
 
 	status_init(&st, opt);
-	result = rows ? print_rows(&st) : print_all(&st);
+	result = rows ? print_rows(&st) :
+	    opt->json ? print_json(&st) :
+			print_all(&st);
+	if (opt->names.n > 0)
+		result = status_of(&st, result);
 	die_unless_flushed();
 	status_release(&st);
 	return result;

@@ -360,6 +360,23 @@ sys.exit(status)' "$@"
 	done
 }
 
+@test "--status --json of 100000 locks has all of them" {
+	needs_no_sanitizer	# it keeps freed memory
+	redis eval 'for i = 1, 100000 do
+		redis.call("SET", "redlock:n" .. i, "redlock-run/2 " ..
+			string.format("token=00000000-0000-4000-8000-%012d ", i) ..
+			"try=1 since=1 pid=1 host=h user=u command=c ttl=60000", "PX", 600000)
+	end' 0
+	run -0 --separate-stderr most_memory memory sh -c '"$0" --status --json \
+		--node-timeout 10s -t 60s >json' "$REDLOCK_RUN"
+	[ -z "$stderr" ]
+	[ "$(grep -c '"name":"n' json)" -eq 100000 ]
+	/usr/bin/python3 -c 'import json, sys
+sys.exit(len(json.load(open("json"))["locks"]) != 100000)'
+	# The text, in a buffer that doubles.
+	(($(<memory) < 163840))
+}
+
 @test "--status does not query the other servers for names that one invents" {
 	redis_start second
 	redis_reset second
