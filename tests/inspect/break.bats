@@ -88,7 +88,7 @@ free_now() {
 break_script() {
 	local part=$1 token=$2 try=$3 script=lock sha
 	shift 3
-	[[ $part != break ]] || script=break
+	[[ $part != break ]] || script="break"
 	sha=$(redis script load "$("$top/src/protocol/lua/build" $script)")
 	{
 		echo multi
