@@ -30,6 +30,8 @@ exec_by_shell(char *file, char *const argv[])
 
 	while (argv[n] != NULL)
 		n++;
+	/* malloc() is not async-signal-safe. */
+	// cppcheck-suppress allocaCalled
 	by_shell = alloca((n + 2) * sizeof(*by_shell));
 	by_shell[0] = shell;
 	by_shell[1] = file;
