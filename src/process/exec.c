@@ -30,7 +30,7 @@ exec_by_shell(char *file, char *const argv[])
 
 	while (argv[n] != NULL)
 		n++;
-	/* malloc() is not async-signal-safe. */
+	/* A child of fork() must not call malloc(). */
 	// cppcheck-suppress allocaCalled
 	by_shell = alloca((n + 2) * sizeof(*by_shell));
 	by_shell[0] = shell;
