@@ -45,6 +45,12 @@ begin_group(struct json *j, const char *name, const char *brackets)
 }
 
 void
+json_elements(struct json *j, FILE *out)
+{
+	*j = (struct json){ .out = out, .closing = "}]", .depth = 2 };
+}
+
+void
 json_object(struct json *j, const char *name)
 {
 	begin_group(j, name, "{}");

@@ -22,6 +22,12 @@ struct json {
 };
 
 /*
+ * Prepares a writer of what stands between the brackets of a document's array, to
+ * be put there later.
+ */
+void json_elements(struct json *, FILE *);
+
+/*
  * Begin an object or an array; json_end() closes the one begun last, and ends
  * the document with a newline after the outermost one.
  */

@@ -12,9 +12,10 @@ struct status_json {
 	struct json j;
 	char *locks;
 	size_t len;
+	size_t room;
 };
 
-/* Begins a document; exits with EXIT_OS if memory is short. */
+/* Begins the document { 0 }. */
 void status_json_begin(struct status_json *);
 
 /* Adds the locks that status_next() has just read. */
@@ -22,7 +23,8 @@ void status_json_add(struct status_json *, const struct status *);
 
 /*
  * Prints an object with "servers" and "locks" and frees the text; locks is null
- * if no majority can list them. ferror() reports a failed write.
+ * if no majority can list them. ferror() reports a failed write.  Exits with
+ * EXIT_OS if memory is too short for the text.
  */
 void status_json_end(FILE *, struct status_json *, const struct query *);
 

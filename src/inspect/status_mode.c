@@ -50,7 +50,7 @@ print_rows(struct status *st)
 static int
 print_json(struct status *st)
 {
-	struct status_json document;
+	struct status_json document = { 0 };
 	int result, failures;
 
 	status_list(st);

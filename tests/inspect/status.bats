@@ -377,6 +377,29 @@ sys.exit(len(json.load(open("json"))["locks"]) != 100000)'
 	(($(<memory) < 163840))
 }
 
+@test "--status --json prints no document if memory is too short for it" {
+	local kb refused=0
+	needs_no_sanitizer	# it reserves memory
+	redis eval 'for i = 1, 20000 do
+		redis.call("SET", "redlock:n" .. i, "redlock-run/2 " ..
+			string.format("token=00000000-0000-4000-8000-%012d ", i) ..
+			"try=1 since=1 pid=1 host=h user=u command=c ttl=60000", "PX", 600000)
+	end' 0
+	for kb in {10000..60000..5000}; do
+		status=0
+		(ulimit -v "$kb" && redlock --status --json --node-timeout 10s \
+		    -t 60s >json 2>why) || status=$?
+		if ((status == 0)); then
+			[[ $(tail -c 3 json) == ']}' ]]
+			[ "$(grep -c '"name":"n' json)" -eq 20000 ]
+		else
+			((status == 71)) && [[ ! -s json ]]
+			((++refused))
+		fi
+	done
+	((status == 0 && refused > 0))
+}
+
 @test "--status does not query the other servers for names that one invents" {
 	redis_start second
 	redis_reset second
