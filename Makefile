@@ -153,8 +153,7 @@ $B/prefix.h: FORCE | $B/flags
 		CONFFILE_DEFAULT '$(SYSCONFDIR)/redlock-run.conf' >$@.new; \
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-# Changes with the flags, the libraries and the scripts, and then everything is
-# rebuilt.
+# Changes with the flags and the libraries, and then everything is rebuilt.
 $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS))
 	@mkdir -p $B/unit $B/sim $(ROOMS:%=$B/%); \
 	echo '$(FLAGS)' | cmp -s - $@ && exit; echo '$(FLAGS)' >$@
@@ -419,7 +418,8 @@ clean:
 FORCE:
 .PHONY: all deps static static-sums demo units check check-units check-quick \
 	check-static soak flaky trace check-asan check-deb check-matrix \
-	release-check coverage model chaos picture bench bench-growth lint install uninstall dist html deb clean FORCE
+	release-check coverage model chaos picture bench bench-growth lint \
+	install uninstall dist html deb clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 -include $(OBJS:.o=.d) $(UNITS:=.d) $(TARGETS:=.d)

@@ -1,5 +1,4 @@
 /* Messages about servers that have failed. */
-
 #include "base/log.h"
 #include "config/advice.h"
 #include "inspect/probe.h"

@@ -31,7 +31,7 @@ void server_next_now(struct server *);
 void server_next_pause(struct server *, int ms);
 void server_next_reopen(struct server *);
 
-/* Sends neither an acquire nor a BLPOP before ms, a time of clock_now_ms(). */
+/* The next acquire or BLPOP waits until ms, a time of clock_now_ms(). */
 void server_next_not_before(struct server *, int64_t ms);
 
 /*

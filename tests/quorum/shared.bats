@@ -30,7 +30,7 @@ teardown_file() { redis_stop_all; }
 	all_over
 }
 
-@test "several servers: a reader is told that it would queue behind a waiting writer" {
+@test "several servers: a refused reader learns that readers queue behind a writer" {
 	modes_quorum 1 2 3
 	reader 1 -w 0
 	clients_started 1

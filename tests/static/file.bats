@@ -30,8 +30,8 @@ teardown_file() {
 	redis_stop_all
 }
 
-# in_root [NAME=VALUE...] COMMAND...: in a root that has the static file, /proc and etc, and
-# nothing else.
+# in_root [NAME=VALUE...] COMMAND...: in a root that has the static file, /proc and
+# etc, and nothing else.
 in_root() {
 	local -a user=() variables=()
 	while [[ $1 == *=* ]]; do
