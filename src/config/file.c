@@ -4,22 +4,28 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/die.h"
+#include "base/exit.h"
 #include "base/xalloc.h"
 #include "config/file.h"
 #include "config/quotable.h"
 
 #define PEM_SIZE (16 * 1024 * 1024) /* a bundle of all authorities, at most */
 
+/* A lack of descriptors or memory is no mistake of the user. */
 static _Noreturn void
 refuse_unread(const char *name, const char *path, int error)
 {
-	die_usage("%s%s'%s' cannot be read: %s", name != NULL ? name : "",
-	    name != NULL ? ": " : "", quotable(path), strerror(error));
+	bool ours = error == EMFILE || error == ENFILE || error == ENOMEM;
+
+	die(ours ? EXIT_OS : EXIT_USAGE, "%s%s'%s' cannot be read: %s",
+	    name != NULL ? name : "", name != NULL ? ": " : "", quotable(path),
+	    strerror(error));
 }
 
 static _Noreturn void

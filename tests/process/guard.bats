@@ -491,7 +491,7 @@ ticks() {
 			(($(<"$log") < 1000000)) # newborn has seen the guard
 			((++ran))
 			;;
-		64 | 69 | 71 | 127)	# a file, the server, the guard, the loader
+		69 | 71 | 127)	# the server, a file or the guard, the loader
 			[[ ! -s $log ]]
 			((++refused))
 			;;
