@@ -222,7 +222,7 @@ query_next(struct query *q, size_t most, const struct query_lock **first)
 		s->kept += (s->bytes - s->kept) / KEPT;
 		s->bytes = s->kept;
 	}
-	*first = q->locks + q->next;
+	*first = n > 0 ? &q->locks[q->next] : NULL;
 	q->next += n;
 	return n;
 }
