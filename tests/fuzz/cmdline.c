@@ -29,6 +29,7 @@ static ssize_t made_up_send(int, const void *, size_t, int,
 #undef write
 #undef poll
 #undef sendto
+#include "../../src/base/die.c"
 #include "../../src/config/cmdline.c"
 #include "base/duration.h"
 #include "protocol/key.h"
@@ -235,7 +236,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (setjmp(ended) == 0) {
 		cmdline_parse(&opt, argv);
 		judge_options(&opt);
-	} else if (exit_status == EXIT_USAGE ? lines == 0 : exit_status != 0)
+	} else if (exit_status == EXIT_USAGE ?
+		lines == 0 && argc > 1 /* without any word: the usage */ :
+		exit_status != 0)
 		abort();
 	options_release(&opt);
 	for (int i = 0; i < argc; i++)
