@@ -20,9 +20,7 @@ leader_start(pid_t sid)
 void
 sessions_add(struct sessions *s, pid_t sid)
 {
-	const int room = sizeof(s->list) / sizeof(s->list[0]);
-
-	if (sid <= 0 || s->n == room || sessions_has(s, sid))
+	if (sid <= 0 || s->n == SESSIONS_MAX || sessions_has(s, sid))
 		return;
 	s->list[s->n].sid = sid;
 	s->list[s->n++].start = leader_start(sid);
@@ -31,7 +29,6 @@ sessions_add(struct sessions *s, pid_t sid)
 void
 sessions_merge(struct sessions *to, const struct sessions *from)
 {
-	const int room = sizeof(to->list) / sizeof(to->list[0]);
 	int j;
 
 	for (int i = 0; i < from->n; i++) {
@@ -39,7 +36,7 @@ sessions_merge(struct sessions *to, const struct sessions *from)
 			if (to->list[j].sid == from->list[i].sid &&
 			    to->list[j].start == from->list[i].start)
 				break;
-		if (j == to->n && to->n < room)
+		if (j == to->n && to->n < SESSIONS_MAX)
 			to->list[to->n++] = from->list[i];
 	}
 }

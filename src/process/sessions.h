@@ -6,15 +6,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/*
- * Sessions.  The leader's start time tells sessions with the same number apart.
- */
+#define SESSIONS_MAX 1024 /* in a set */
+
+/* The leader's start time tells sessions with the same number apart. */
+struct session {
+	pid_t sid;
+	unsigned long long start; /* 0: the leader is gone */
+};
+
 struct sessions {
-	struct {
-		pid_t sid;
-		unsigned long long start; /* 0: the leader is gone */
-	} list[1024];
 	int n;
+	struct session *list; /* the owner's, with room for SESSIONS_MAX */
 };
 
 /* Add sessions; both ignore what does not fit. */

@@ -24,6 +24,24 @@ has_children(void)
 	    errno != ECHILD;
 }
 
+/* Returns 0, or -1 with errno. */
+static int
+share(struct tree *t)
+{
+	struct tree_shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (s == MAP_FAILED)
+		return -1;
+	s->others.list = s->lists[0];
+	for (int i = 0; i < TREE_SNAPSHOTS; i++) {
+		s->snapshots[i].live.list = s->lists[1 + 2 * i];
+		s->snapshots[i].daemons.list = s->lists[2 + 2 * i];
+	}
+	t->shared = s;
+	return 0;
+}
+
 int
 tree_init(struct tree *t, const char *token)
 {
@@ -38,9 +56,8 @@ tree_init(struct tree *t, const char *token)
 	snprintf(t->env, sizeof(t->env), "REDLOCK_TOKEN=%s", token);
 	/* `job & exec redlock-run` gives us a child; PID 1 gets all orphans. */
 	t->foreign_orphans = has_children() || t->self == 1;
-	t->shared = mmap(NULL, sizeof(*t->shared), PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return t->shared == MAP_FAILED ? -1 : 0;
+	t->noted.list = t->noted_list;
+	return share(t);
 }
 
 void
@@ -219,7 +236,10 @@ snapshot_late(struct tree *t, struct sessions *noted)
 void
 tree_snapshot(struct tree *t, bool late)
 {
-	static struct tree_snapshot now; /* the stack may be small */
+	static struct session lists[2]
+				   [SESSIONS_MAX]; /* the stack may be small */
+	struct tree_snapshot now = { .live.list = lists[0],
+		.daemons.list = lists[1] };
 
 	if (!t->proc)
 		return;
@@ -235,9 +255,11 @@ tree_snapshot(struct tree *t, bool late)
 void
 tree_forget_snapshot(struct tree *t)
 {
-	static struct sessions live, orphans; /* the stack may be small */
+	static struct session lists[2]
+				   [SESSIONS_MAX]; /* the stack may be small */
+	struct sessions live = { .list = lists[0] },
+			orphans = { .list = lists[1] };
 
-	live.n = orphans.n = 0;
 	sessions_of_tree(t->pid, t->session, &live);
 	sessions_of_child(t->self, t->session, &orphans);
 	for (int i = 0; i < t->noted.n; i++) {

@@ -31,13 +31,17 @@ struct tree_snapshot {
 	struct sessions daemons; /* of orphans */
 };
 
-/* The memory that we share with the guard. */
+/*
+ * The memory that we share with the guard.  A list takes no memory while its
+ * set is empty.
+ */
 struct tree_shared {
 	pid_t guard;
 	struct sessions others;    /* of COMMAND's processes; we write it */
 	_Atomic unsigned int turn; /* the guard's last snapshot */
 	/* Written by the guard. */
 	struct tree_snapshot snapshots[TREE_SNAPSHOTS];
+	struct session lists[1 + 2 * TREE_SNAPSHOTS][SESSIONS_MAX];
 };
 
 struct tree {
@@ -54,6 +58,7 @@ struct tree {
 	pid_t survivor;           /* a recently seen process; 0: none known */
 	struct procs_found found; /* since we began to stop COMMAND */
 	struct sessions noted;    /* recorded before the last signals */
+	struct session noted_list[SESSIONS_MAX];
 	struct tree_shared *shared;
 };
 

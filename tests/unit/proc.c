@@ -323,12 +323,12 @@ kills(void)
 	end(other);
 }
 
+static struct session lists[2][SESSIONS_MAX];
+
 static void
 session_sets(void)
 {
-	const int room = sizeof(((struct sessions *)0)->list) /
-	    sizeof(((struct sessions *)0)->list[0]);
-	struct sessions s = { .n = 0 };
+	struct sessions s = { .list = lists[0] };
 	pid_t pid = sleeper(true);
 
 	CHECK(!sessions_has(&s, pid));
@@ -346,18 +346,18 @@ session_sets(void)
 	end(pid);
 	CHECK(sessions_has(&s, pid)); /* its processes may live on */
 
-	for (int i = 1; i <= 2 * room; i++)
+	for (int i = 1; i <= 2 * SESSIONS_MAX; i++)
 		sessions_add(&s, 1000000000 + i);
-	SAME_INT(s.n, room);
+	SAME_INT(s.n, SESSIONS_MAX);
 	CHECK(sessions_has(&s, pid));
-	CHECK(!sessions_has(&s, 1000000000 + room));
+	CHECK(!sessions_has(&s, 1000000000 + SESSIONS_MAX));
 }
 
 /* Where the kernel lists children at all. */
 static void
 child_sessions(void)
 {
-	struct sessions s = { .n = 0 };
+	struct sessions s = { .list = lists[0] };
 	pid_t one = sleeper(true), two = sleeper(true), three = sleeper(false);
 	char path[64];
 	bool listed;
@@ -408,7 +408,8 @@ nested_session(pid_t *sid)
 static void
 tree_sessions(void)
 {
-	struct sessions s = { .n = 0 }, merged = { .n = 0 };
+	struct sessions s = { .list = lists[0] };
+	struct sessions merged = { .list = lists[1] };
 	pid_t one = sleeper(true), deep, pid = nested_session(&deep);
 
 	if (procs_list_children()) {
