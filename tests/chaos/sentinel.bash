@@ -79,10 +79,15 @@ await() {
 	give_up "not within two minutes: $*"
 }
 
+# sentinels_know: each knows all others, and none is in TILT or has a failover under
+# way.  A Sentinel that comes out of TILT ends a failover that it began before, even
+# if others have replaced the master meanwhile, and names a dead master for good.
 sentinels_know() {
 	local i
 	for i in 4 5 6; do
-		[[ $(ask "$i" info sentinel) == *slaves=2,sentinels=3* ]] || return
+		[[ $(ask "$i" info sentinel) == *sentinel_tilt:0*slaves=2,sentinels=3* &&
+			$(ask "$i" sentinel master chaos) != *failover_in_progress* ]] ||
+			return
 	done
 }
 
@@ -139,10 +144,11 @@ kill_sentinel() {
 	later "$ms" start_sentinel "$i"
 }
 
+# For less than 2 s, which would mean TILT for half a minute.
 freeze_sentinel() {
 	local i=$((RANDOM % 3 + 4))
 	settle
-	freeze $((RANDOM % 2500 + 50)) "$i"
+	freeze $((RANDOM % 1500 + 50)) "$i"
 }
 
 cut_connections() {
