@@ -1,5 +1,6 @@
-"""Growth: how cost grows with waiters, servers, slots and locks, and what other
-tools cost: tables, and a plot of them in $SVG (man/growth.svg) by gnuplot."""
+"""Growth: how cost grows with waiters, servers, slots, locks and names, what an
+hour costs, and what other tools cost: tables, and a plot of them in $SVG
+(man/growth.svg) by gnuplot."""
 
 import os
 import shutil
@@ -7,7 +8,9 @@ import statistics
 import subprocess
 import time
 
+import names
 from handover import gaps, lock_in_file, lock_in_redis, until
+from memory import hours
 from quorum import servers
 from traffic import by_digest, of_another, recorded, with_ttl
 from runner import in_turns, quartiles, say, skip
@@ -73,11 +76,17 @@ def ways(bench, server):
         time.sleep(0.5)
         return True
 
-    found = {"redlock-run": lock_in_redis(bench, server),
-             "flock": lock_in_file(bench)}
+    found = {"redlock-run": lock_in_redis(bench, server)}
+    static = os.path.join(bench.sources, "../../build/static/redlock-run")
+    if os.path.exists(static):
+        command, *rest = found["redlock-run"]
+        found["static"] = ((static, *command[1:]), *rest)
+    else:
+        skip("redlock-run static", "make static has not built it")
+    found["flock"] = lock_in_file(bench)
     if shutil.which("etcd") and shutil.which("etcdctl"):
         etcd = Etcd(bench)
-        found["etcdctl lock"] = (
+        found["etcdctl"] = (
             ("etcdctl", f"--endpoints={etcd.url}", "lock", "k"),
             bench.env | {"ETCDCTL_API": "3"},
             lambda pids: etcd.waiters() == len(pids))
@@ -224,49 +233,84 @@ def by_locks(bench):
                   "bytes a lock"), rows)
 
 
+def by_names(bench):
+    rows = []
+    for n in (100, 1000, 10000, 100000):
+        if n > 10000 and bench.scale < 0.5:
+            skip(f"{n} names", "SCALE is below 0.5")
+            continue
+        took = names.measure(bench, n, names.MODES, 3)
+        rows.append((n, *(took[mode] / 1e3 for mode in names.MODES)))
+    return table("Queries of all locks, each held, with one run (s)",
+                 ("names", *names.MODES), rows)
+
+
+def by_hours(bench):
+    return table("An hour of one lock (ms of processor time on its host)",
+                 ("what", "ms"), hours(bench))
+
+
 PLOT = """
-set terminal svg size 960,1080 font "sans,13" background "white"
+set terminal svg size 960,1360 font "sans,13" background "white"
 set output "{svg}"
-set multiplot layout 3,2 title "{title}"
+set multiplot layout 4,2 title "{title}; lower is better everywhere"
 set grid ytics lc rgb "#dddddd"
 set style line 1 lc rgb "#1f5fa8" lw 2 pt 7 ps 0.6
 set style line 2 lc rgb "#c4512d" lw 2 pt 7 ps 0.6
 set style line 3 lc rgb "#3d8b4f" lw 2 pt 7 ps 0.6
-set logscale y
+set style fill solid 0.8 noborder
+set boxwidth 0.6
+set border 3
+set tics nomirror
 unset key
-ms(us) = sprintf("%.1f ms", us / 1000)
-set xrange [-0.5:{last}.5]
-set yrange [500:500000]
-set title "A run of true (us)"
-plot "{tools}" using 0:2:xtic(1) with points ls 1 ps 1.2, \\
-     "" using 0:2:(ms($2)) with labels offset 0,1
-set title "Hand-over to one of ten that wait (us)"
-plot "{tools}" using 0:4:xtic(1) with points ls 1 ps 1.2, \\
-     "" using 0:4:(ms($4)) with labels offset 0,1
-unset logscale y
-set xrange [*:*]
+ours(name) = name[1:7] eq "redlock" || name eq "static" ? 0x1f5fa8 : 0x999999
+text(us) = sprintf("%.1f", us / 1000)
 set yrange [0:*]
-set title "A run of true on 1 to 9 servers (us)"
+set offsets 0.6, 0.6, graph 0.1, 0
+set xtics scale 0
+set title "A run of true"
+set ylabel "ms"
+plot "{tools}" using 0:($2/1000):(ours(strcol(1))):xtic(1) with boxes lc rgb var, \
+     "" using 0:($2/1000):(text($2)) with labels offset 0,0.6
+set title "Hand-over to one of ten that wait"
+plot "{tools}" using 0:($4/1000):(ours(strcol(1))):xtic(1) with boxes lc rgb var, \
+     "" using 0:($4/1000):(text($4)) with labels offset 0,0.6
+set title "What an hour of one lock takes on its host"
+set ylabel "ms of processor time"
+plot "{hours}" using 0:2:xtic(1) with boxes lc rgb "#1f5fa8", \
+     "" using 0:2:(sprintf("%.0f", $2)) with labels offset 0,0.6
+unset offsets
+set xtics scale 1
+set xrange [0:10]
+set title "A run of true, on several servers"
+set ylabel "ms"
 set xlabel "servers"
-plot "{servers}" using 1:2:3:4 with yerrorlines ls 1
+plot "{servers}" using 1:($2/1000):($3/1000):($4/1000) with yerrorlines ls 1
+set xrange [*:*]
 set logscale x
-set title "Each of so many waiters, served in turn (us)"
+set title "Waiters, served in turn (a whole run of true each)"
+set ylabel "ms for each"
 set xlabel "waiters"
-plot "{waiters}" using 1:2 with linespoints ls 1
-set logscale y
-set yrange [*:*]
-set key at graph 0.05, 0.75 left Left reverse
-set title "Redis's time for one script (us)"
-set xlabel "slots, all taken"
-plot "{slots}" using 1:2 with linespoints ls 1 title "renewal", \\
-     "" using 1:3 with linespoints ls 3 title "refresh", \\
-     "" using 1:4 with linespoints ls 2 title "first refusal"
+plot "{waiters}" using 1:($2/1000) with linespoints ls 1
+set title "Redis's time for one script, all slots taken"
+set ylabel "us"
+set xlabel "slots"
 set key top left Left reverse
-set title "One Redis, TTL 60 s"
-set xlabel "locks held"
-plot "{locks}" using 1:2 with linespoints ls 1 title "renewals per second", \\
-     "" using 1:3 with linespoints ls 2 title "Redis busy (%)", \\
-     "" using 1:4 with linespoints ls 3 title "kB per second"
+plot "{slots}" using 1:4 with linespoints ls 2 title "first refusal", \
+     "" using 1:3 with linespoints ls 3 title "refresh", \
+     "" using 1:2 with linespoints ls 1 title "renewal"
+unset key
+set title "Locks held in one Redis at a TTL of 60 s"
+set ylabel "% of a core of Redis"
+set xlabel "locks"
+plot "{locks}" using 1:3 with linespoints ls 1
+set title "Queries of all locks"
+set ylabel "s"
+set xlabel "locks"
+set key top left Left reverse
+plot "{names}" using 1:4 with linespoints ls 2 title "--metrics", \
+     "" using 1:3 with linespoints ls 3 title "--history", \
+     "" using 1:2 with linespoints ls 1 title "--status"
 unset multiplot
 """
 
@@ -286,13 +330,12 @@ def draw(bench, series):
                                  else str(cell) for cell in row) + "\n")
     title = f"redlock-run, {time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores"
     subprocess.run(["gnuplot"], check=True, text=True,
-                   input=PLOT.format(
-                       svg=svg, title=title, last=len(series["tools"]) - 1,
-                       **files))
+                   input=PLOT.format(svg=svg, title=title, **files))
     say(f"\nplot: {os.path.relpath(svg)}")
 
 
 def run(bench):
-    draw(bench, {"tools": tools(bench), "servers": by_servers(bench),
-                 "waiters": by_waiters(bench), "slots": by_slots(bench),
-                 "locks": by_locks(bench)})
+    draw(bench, {"tools": tools(bench), "hours": by_hours(bench),
+                 "servers": by_servers(bench), "waiters": by_waiters(bench),
+                 "slots": by_slots(bench), "locks": by_locks(bench),
+                 "names": by_names(bench)})

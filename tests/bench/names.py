@@ -3,6 +3,7 @@ what they send, the time of Redis's thread, and their memory.  Each lock is held
 and has one run in its history."""
 
 import os
+import statistics
 import time
 
 from runner import in_turns, say, spread
@@ -49,6 +50,7 @@ def ask(bench, server, mode):
 
 
 def measure(bench, n, modes, rounds):
+    """The median milliseconds of each mode."""
     server = Server(bench)
     server("EVAL", FILL, "0", n, int(time.time()))
     kb = {}
@@ -65,6 +67,9 @@ def measure(bench, n, modes, rounds):
         say(f"names: {mode} of {n}: {spread(times[mode], 'ms')}, "
             f"{sent(server) / 1e6:.1f} MB sent, {us / 1e3:.0f} ms of Redis, "
             f"{kb[mode] / 1024:.0f} MB of memory")
+    server.stop()
+    bench.servers.remove(server)
+    return {mode: statistics.median(times[mode]) for mode in modes}
 
 
 def run(bench):
