@@ -22,7 +22,7 @@
 #define SIGNAL_STATUS 128 /* added to a signal's number, as shells do */
 #define TEXT          (ADDRESS_TEXT + LOCK_NAME) /* for either */
 #define LABEL         (16 * TEXT + 1)
-#define GAUGES        8 /* of a lock */
+#define GAUGES        9 /* of a lock */
 
 /* The values of a lock; known has a bit for each that has one. */
 struct gauge_row {
@@ -45,6 +45,7 @@ struct gauge_lock {
 	const struct lock_info *info;
 	const struct past_run *ended;   /* the last to end, or NULL */
 	const struct past_run *success; /* the last with status 0, or NULL */
+	const struct past_run *skip;    /* the last that was skipped, or NULL */
 };
 
 /* Stores the value and returns true, or returns false if it is unknown. */
@@ -133,6 +134,13 @@ success_value(const struct gauge_lock *s, int64_t *value)
 	return *value >= 0;
 }
 
+static bool
+skip_value(const struct gauge_lock *s, int64_t *value)
+{
+	*value = s->skip == NULL ? -1 : s->skip->since_ms;
+	return *value >= 0;
+}
+
 static const struct gauge {
 	const char *name;
 	const char *help;
@@ -159,6 +167,9 @@ static const struct gauge {
 	{ "redlock_last_success_timestamp_seconds",
 	    "When the last run that ended with status 0 began.", true,
 	    success_value },
+	{ "redlock_last_skip_timestamp_seconds",
+	    "When the last run that did not get the lock was refused.", true,
+	    skip_value },
 };
 
 /*
@@ -255,7 +266,8 @@ add_rows(struct metrics *m)
 		struct gauge_row *row = &m->rows[m->nrows++];
 		struct gauge_lock lock = { .info = &m->status.locks[i],
 			.ended = runs_last_ended(&l->runs),
-			.success = runs_last_success(&l->runs) };
+			.success = runs_last_success(&l->runs),
+			.skip = runs_last_skip(&l->runs) };
 
 		*row = (struct gauge_row){ .name = l->name };
 		for (int g = 0; g < GAUGES; g++)
@@ -338,6 +350,7 @@ metrics_run(const struct options *opt)
 
 	query_init(&m.history.query, opt);
 	m.history.query.arg = &m.history;
+	m.history.with_skips = true;
 	status_init(&m.status, opt);
 	history_list(&m.history);
 	read_servers(&m);

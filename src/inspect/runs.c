@@ -258,6 +258,15 @@ runs_last_ended(const struct runs *runs)
 	return NULL;
 }
 
+const struct past_run *
+runs_last_skip(const struct runs *runs)
+{
+	for (size_t i = 0; i < runs->n; i++)
+		if (runs->run[i].ending == ENDED_SKIPPED)
+			return &runs->run[i];
+	return NULL;
+}
+
 void
 runs_release(struct runs *runs)
 {

@@ -81,6 +81,26 @@ about() {
 	[ "$(gauge last_run_status)" = -1 ]
 }
 
+@test "--metrics shows when a run last did not get the lock, even if none ever did" {
+	local before skip
+	redlock -k a -- true
+	metrics
+	[ -z "$(gauge last_skip_timestamp_seconds)" ]
+	before=$(date +%s)
+	redis set redlock:a somebody
+	redis set redlock:b somebody
+	run -75 redlock -k a -- true
+	run -75 redlock -k b -- true
+	redis del redlock:a redlock:b
+	metrics
+	skip=$(gauge last_skip_timestamp_seconds)
+	about "$skip" "$((before - 1))" "$((before + 60))"
+	[ "$(gauge last_run_status)" = 0 ]
+	about "$(gauge last_skip_timestamp_seconds b)" "$skip" "$((before + 60))"
+	[ -z "$(gauge last_run_status b)" ]
+	[ "$(gauge lock_holders b)" = 0 ]
+}
+
 @test "--metrics exits with 0 and shows an outage as redlock_server_up 0" {
 	redlock -k a -- true
 	metrics -r "$REDLOCK_REDIS" -r unix:///nowhere -r unix:///nowhere2
