@@ -107,7 +107,7 @@ _redlock_run()
 		-[kwEtm] | --key | --wait | --conflict-exit-code | --message | \
 		    --ttl | --min-hold | --once-per | --max-run | --kill-after | \
 		    --on-loss | --node-timeout | --restart-grace | --slots | --replicas | \
-		    --token | --log | --since | --rows | --max-age)
+		    --token | --log | --since | --until | --rows | --max-age)
 			((++i == n)) && option=${words[i - 1]}
 			;;
 		--status | --history | --break | --check | --metrics | \
@@ -149,6 +149,10 @@ _redlock_run()
 		mapfile -t COMPREPLY < <(compgen -W 'stop warn' -- "$value")
 		return
 		;;
+	--since | --until)
+		mapfile -t COMPREPLY < <(compgen -W 'today yesterday' -- "$value")
+		return
+		;;
 	--log)
 		mapfile -t COMPREPLY < <(compgen -W 'stderr syslog' -- "$value")
 		return
@@ -171,8 +175,8 @@ _redlock_run()
 		    -o --only-command -r --redis --prefix --node-timeout
 		    --restart-grace --password-file --tls-ca --tls-cert
 		    --tls-key --tls-server-name --config
-		    --status --watch --history --since --failed --all --rows
-		    --max-age
+		    --status --watch --history --since --until --failed --all
+		    --rows --max-age
 		    --break --token --check --metrics --show-config --json --log
 		    -q --quiet -v --verbose -h --help -V --version' \
 		    -- "$value")

@@ -20,7 +20,7 @@ function __redlock_run_command
                     --max-run --kill-after --on-loss -r --redis --prefix \
                     --node-timeout --restart-grace --password-file --slots \
                     --replicas --tls-ca --tls-cert --tls-key --tls-server-name \
-                    --config --token --log --since --rows --max-age
+                    --config --token --log --since --until --rows --max-age
                 set -e words[1]
             case --status --history --break --check --metrics --show-config
                 set no_command 2
@@ -118,7 +118,8 @@ __redlock_run_option -l config -r -F -d 'File of settings'
 __redlock_run_option -l status -d 'Show who holds and who waits for the locks'
 __redlock_run_option -l watch -d 'With --status: redraw it every second, until q'
 __redlock_run_option -l history -d 'Show the last runs'
-__redlock_run_option -l since -x -d 'With --history: runs that began in that time'
+__redlock_run_option -l since -x -a 'today yesterday' -d 'With --history: runs that began then or later'
+__redlock_run_option -l until -x -a 'today yesterday' -d 'With --history: runs that began then or earlier'
 __redlock_run_option -l failed -d 'With --history: runs that did not exit with 0'
 __redlock_run_option -l all -d 'With --history: also runs that were skipped'
 __redlock_run_option -l rows -x -d 'With --history: at most N runs'

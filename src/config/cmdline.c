@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/die.h"
 #include "base/exit.h"
 #include "base/escape.h"
@@ -319,6 +320,16 @@ check_run(const struct options *opt)
 		    quotable(command));
 }
 
+static bool
+is_empty_span(const struct options *opt)
+{
+	int64_t now_ms = clock_wall_us() / 1000;
+
+	return opt->since.kind != MOMENT_NONE &&
+	    opt->until.kind != MOMENT_NONE &&
+	    moment_ms(&opt->since, now_ms) > moment_ms(&opt->until, now_ms);
+}
+
 static void
 check_query(const struct options *opt)
 {
@@ -328,6 +339,8 @@ check_query(const struct options *opt)
 		die_usage("--break takes one lock at a time");
 	if (opt->max_age_ms > 0 && opt->names.n != 1)
 		die_usage("--max-age takes exactly one lock");
+	if (is_empty_span(opt))
+		die_usage("--since is later than --until");
 	if (opt->token != NULL && opt->token[0] == '\0')
 		die_usage("--token is empty; --break and --status -v "
 			  "print tokens");
@@ -343,6 +356,7 @@ check_options(struct options *opt, const struct given *g)
 	check_together(g, "watch", "json");
 	check_together(g, "max-age", "json");
 	check_together(g, "max-age", "since");
+	check_together(g, "max-age", "until");
 	check_together(g, "max-age", "failed");
 	check_together(g, "max-age", "rows");
 	check_together(g, "max-age", "all");

@@ -9,7 +9,7 @@
 static const char synopsis[] =
     "usage: redlock-run [OPTION]... -k NAME [--] COMMAND [ARG]...\n"
     "       redlock-run --status [NAME]... [--json | --watch]\n"
-    "       redlock-run --history [NAME]... [--since DURATION] [--failed] [--json]\n"
+    "       redlock-run --history [NAME]... [--since TIME] [--failed] [--json]\n"
     "       redlock-run --history NAME --max-age DURATION\n"
     "       redlock-run --break NAME [--token TOKEN]\n"
     "       redlock-run --check [--json] | --metrics [NAME]... | --show-config\n";
@@ -26,6 +26,7 @@ static const char short_tail[] =
 static const char tail[] =
     "\n"
     "DURATION: 500ms, 1.5s, 10m, 1h30m or 2d; a bare number is seconds.\n"
+    "TIME: a DURATION ago, 2026-11-01, '2026-11-01 02:00', 02:00, today, yesterday.\n"
     "Environment: REDLOCK_REDIS, REDLOCK_PREFIX, REDLOCK_TTL, REDLOCK_KILL_AFTER,\n"
     "REDLOCK_NODE_TIMEOUT, REDLOCK_RESTART_GRACE, REDLOCK_PASSWORD_FILE,\n"
     "REDLOCK_TLS_CA, REDLOCK_TLS_CERT, REDLOCK_TLS_KEY, REDLOCK_TLS_SERVER_NAME,\n"

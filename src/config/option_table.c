@@ -56,6 +56,21 @@ set_duration(struct options *opt, const struct option_row *o, char *value)
 	*(int64_t *)member(opt, o) = read_duration(o, value, 0);
 }
 
+static void
+set_moment(struct options *opt, const struct option_row *o, char *value)
+{
+	struct moment *m = member(opt, o);
+
+	if (moment_parse(value, clock_wall_us() / 1000, m) == 0 &&
+	    (m->kind != MOMENT_AGO || m->ms > 0))
+		return;
+	if (m->kind == MOMENT_AGO || errno == ERANGE)
+		read_duration(o, value, 1); /* exits with the reason */
+	die_usage("--%s: '%s' is not a time; examples: 7d, 2026-11-01, "
+		  "'2026-11-01 02:00', 02:00, today, yesterday",
+	    o->name, quotable(value));
+}
+
 /* Sets a duration that must not be 0. */
 static void
 set_period(struct options *opt, const struct option_row *o, char *value)
@@ -306,8 +321,10 @@ const struct option_row option_table[] = {
 	    NULL },
 	{ "rows", 0, IN(HISTORY), "N", set_rows, 0,
 	    "with --history: at most N runs [default: 50]", NULL },
-	{ "since", 0, IN(HISTORY), "DURATION", set_period, TO(since_ms),
-	    "with --history: runs that began in that time", NULL },
+	{ "since", 0, IN(HISTORY), "TIME", set_moment, TO(since),
+	    "with --history: runs that began then or later", NULL },
+	{ "until", 0, IN(HISTORY), "TIME", set_moment, TO(until),
+	    "with --history: runs that began then or earlier", NULL },
 	{ "failed", 0, IN(HISTORY), NULL, set_flag, TO(failed),
 	    "with --history: runs that did not exit with 0", NULL },
 	{ "all", 0, IN(HISTORY), NULL, set_flag, TO(all),

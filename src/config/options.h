@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/moment.h"
 #include "config/names.h"
 #include "config/servers.h"
 #include "config/settings.h"
@@ -44,7 +45,8 @@ struct options {
 	bool watch;          /* --status: redraw it every second */
 	const char *token;   /* --break: the run's token; NULL: not given */
 	int rows;            /* --history: the number of runs, at most */
-	int64_t since_ms;    /* only runs that began within that time; 0: all */
+	struct moment since; /* only runs that began then or later */
+	struct moment until; /* only runs that began then or earlier */
 	bool failed;         /* only failed runs */
 	bool all;            /* skipped runs as well */
 	int64_t max_age_ms;  /* check the last success; 0: no check */

@@ -1,5 +1,6 @@
 /*
- * Selects among all recorded runs, so that --since and --failed miss none.  Keeps
+ * Selects among all recorded runs, so that --since, --until and --failed
+ * miss none.  Keeps
  * at most twice as many runs as --rows, however many locks there are.
  */
 #include <stdlib.h>
@@ -12,7 +13,11 @@ static bool
 is_wanted(const struct options *opt, const struct lock_runs *l,
     const struct past_run *run)
 {
-	if (opt->since_ms > 0 && run->since_ms < l->now_ms - opt->since_ms)
+	if (opt->since.kind != MOMENT_NONE &&
+	    run->since_ms < moment_ms(&opt->since, l->now_ms))
+		return false;
+	if (opt->until.kind != MOMENT_NONE &&
+	    run->since_ms > moment_ms(&opt->until, l->now_ms))
 		return false;
 	return !opt->failed || runs_has_failed(run) ||
 	    run->ending == ENDED_SKIPPED;

@@ -24,8 +24,8 @@ struct run_list {
 };
 
 /*
- * Adds the runs of the locks that the history has just read: --since and
- * --failed choose, then --rows limits.  Takes their skips from the history.
+ * Adds the runs of the locks that the history has just read: --since, --until
+ * and --failed choose, then --rows limits.  Takes their skips from the history.
  */
 void run_list_add(struct run_list *, struct history *);
 

@@ -280,7 +280,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		opt.rows = 50;
 		opt.all = take() & 1;
 		opt.failed = take() & 1;
-		opt.since_ms = take() & 1 ? 3600000 : 0;
+		if (take() & 1)
+			opt.since = (struct moment){ MOMENT_AGO, 3600000 };
 		if (opt.names.n == 1 && !opt.all && (take() & 1))
 			opt.max_age_ms = 3600000;
 		ask(&opt, history_run);

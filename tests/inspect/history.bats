@@ -252,7 +252,12 @@ on_terminal() {
 
 # past LOCK MS SECONDS STATUS: LOCK has run for MS that many SECONDS ago.
 past() {
-	redis xadd "{redlock:$1}:~runs" "$((($(date +%s) - $3) * 1000 + $2))-0" \
+	past_at "$1" "$2" "$(($(date +%s) - $3))" "$4"
+}
+
+# past_at LOCK MS TIME STATUS: LOCK has run for MS, from TIME in seconds on.
+past_at() {
+	redis xadd "{redlock:$1}:~runs" "$(($3 * 1000 + $2))-0" \
 	    end "${owner/=x/=$1$3} waited=0 ran=$2 ended=exited status=$4" >/dev/null
 }
 
@@ -301,8 +306,52 @@ past() {
 	json '[r["name"] for r in d] == ["b"]'
 	run -64 --separate-stderr redlock --history --since 0
 	[[ $stderr == *"--since: '0' is too short"* ]]
-	run -64 redlock --history --since yesterday
 	run -64 redlock --status --failed
+}
+
+@test "--history --since and --until take a duration, a local date or time, today and yesterday" {
+	local midnight before
+	export TZ=IST-5:30
+	midnight=$(date -d 00:00 +%s)
+	before=$((midnight - 86400))
+	past_at a 0 "$(date -d '2020-01-02 03:04:05' +%s)" 5
+	past_at a 0 $((before - 1)) 4
+	past_at a 0 $before 3
+	past_at a 0 $((midnight - 1)) 2
+	past_at a 0 "$midnight" 1
+	[ "$(endings --since today)" = 1 ]
+	[ "$(endings --since yesterday)" = '1 2 3' ]
+	[ "$(endings --until yesterday)" = '3 4 5' ]
+	[ "$(endings --since yesterday --until today)" = '1 2 3' ]
+	[ "$(endings --since '2020-01-02 03:04:05' --until '2020-01-02 03:04:05')" = 5 ]
+	[ "$(endings --until 2020-01-02)" = '' ]
+	[ "$(endings --until '2020-01-02 03:05')" = 5 ]
+	[ "$(endings --until $(($(date +%s) - before + 3600)))" = 5 ]
+	[ "$(endings --since 3d --until today --failed --rows 1)" = 1 ]
+	[ "$(endings --until 00:00 --rows 2)" = '1 2' ]
+	history --json --until '2020-01-02 03:04:05'
+	json '[r["since"] for r in d] == ["2020-01-01T21:34:05.000Z"]'
+}
+
+@test "--since and --until quote what is no time, and refuse an empty span" {
+	local word
+	for word in tomorrow 2026-02-30 '2026-11-01 24:00' $'\e[31m' ''; do
+		run -64 --separate-stderr redlock --history --since "$word"
+		[[ $stderr == *"is not a time; examples: 7d, 2026-11-01, '2026-11-01 02:00', 02:00, today, yesterday" ]]
+		[[ $stderr != *$'\e'* ]]
+	done
+	run -64 --separate-stderr redlock --history --until 2026-02-30
+	[[ $stderr == *"--until: '2026-02-30' is not a time;"* ]]
+	run -64 --separate-stderr redlock --history --until 0
+	[[ $stderr == *"--until: '0' is too short"* ]]
+	run -64 --separate-stderr redlock --history --since 9999999999d
+	[[ $stderr == *"--since: '9999999999d' is too long"* ]]
+	for word in '1h 2h' 'today yesterday' '1h yesterday'; do
+		run -64 --separate-stderr redlock --history --since "${word% *}" \
+		    --until "${word#* }"
+		[[ $stderr == *'--since is later than --until' ]]
+	done
+	run -64 redlock --status --until 1h
 }
 
 # nagios ARG...: call the check as a monitor does: by its path, with no
@@ -394,7 +443,7 @@ nagios() {
 	run -64 redlock --history -k a -k b --max-age 1h
 	run -64 redlock --history -k a --max-age 0
 	run -64 redlock --status -k a --max-age 1h
-	for option in --json --failed --all '--since 1h' '--rows 3'; do
+	for option in --json --failed --all '--since 1h' '--until 1h' '--rows 3'; do
 		# shellcheck disable=SC2086
 		run -64 redlock --history -k a --max-age 1h $option
 	done

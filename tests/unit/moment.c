@@ -1,0 +1,155 @@
+/*
+ * Moments as people write them, in a zone whose clocks change.  A mistake would
+ * hide runs from --history.
+ */
+#include <stdlib.h>
+
+#include "../../src/base/moment.c"
+#include "tap.h"
+
+/* 2026-11-01 12:34:56 in Berlin, a week after the clocks were set back. */
+#define NOW_MS (INT64_C(1793532896) * 1000 + 789)
+
+#define HOUR_MS INT64_C(3600000)
+
+static void
+parses(const char *text, enum moment_kind want, int64_t want_ms)
+{
+	struct moment m = { .kind = MOMENT_NONE };
+	char *copy = tap_bytes(text, strlen(text) + 1);
+
+	if (moment_parse(copy, NOW_MS, &m) != 0)
+		tap_fail("'%s' is refused", text);
+	else if (m.kind != want || m.ms != want_ms)
+		tap_fail("'%s' is %d %lld, not %d %lld", text, (int)m.kind,
+		    (long long)m.ms, (int)want, (long long)want_ms);
+	free(copy);
+}
+
+static void
+refused(const char *text, int want)
+{
+	struct moment m = { .kind = MOMENT_NONE, .ms = -42 };
+	char *copy = tap_bytes(text, strlen(text) + 1);
+
+	errno = 0;
+	if (moment_parse(copy, NOW_MS, &m) != -1)
+		tap_fail("'%s' is taken for %d %lld", text, (int)m.kind,
+		    (long long)m.ms);
+	else if (errno != want)
+		tap_fail("'%s' is refused with %s", text, strerror(errno));
+	else if (m.kind != MOMENT_NONE || m.ms != -42)
+		tap_fail("'%s' is refused, but has changed the result", text);
+	free(copy);
+}
+
+/* With utc_s as date(1) converts it. */
+static void
+at(const char *text, int64_t utc_s)
+{
+	parses(text, MOMENT_AT, utc_s * 1000);
+}
+
+static void
+durations(void)
+{
+	parses("7d", MOMENT_AGO, 7 * 24 * HOUR_MS);
+	parses("1h30m", MOMENT_AGO, HOUR_MS * 3 / 2);
+	parses("90", MOMENT_AGO, 90000);
+	refused("999999999d", ERANGE);
+}
+
+static void
+dates_and_times_are_local(void)
+{
+	at("2026-11-01", 1793487600);
+	at("2026-11-01 02:00", 1793494800);
+	at("2026-11-01 02:00:07", 1793494807);
+	at("2026-07-01 00:00", 1782856800); /* two hours ahead of UTC */
+	at("2024-02-29", 1709161200);
+	at("1970-01-01 01:00", 0);
+	at("2100-01-01", INT64_C(4102441200));
+}
+
+static void
+words_and_times_of_today(void)
+{
+	at("today", 1793487600);
+	at("yesterday", 1793401200);
+	at("02:00", 1793494800);
+	at("23:59:59", 1793573999);
+}
+
+static void
+a_day_of_25_hours(void)
+{
+	struct moment m;
+
+	/* the noon after the night in which the clocks were set back */
+	SAME_INT(moment_parse("today", INT64_C(1792926000) * 1000, &m), 0);
+	SAME_INT(m.ms / 1000, 1792879200);
+	SAME_INT(moment_parse("yesterday", INT64_C(1792926000) * 1000, &m), 0);
+	SAME_INT(m.ms / 1000, 1792792800);
+	SAME_INT(moment_parse("yesterday", INT64_C(1793012400) * 1000, &m), 0);
+	SAME_INT(m.ms / 1000, 1792879200);
+}
+
+static void
+a_time_that_the_clocks_skip(void)
+{
+	/* 02:30 is half an hour after 01:00 UTC, or half an hour before. */
+	struct moment m;
+
+	SAME_INT(moment_parse("2026-03-29 02:30", NOW_MS, &m), 0);
+	CHECK(m.ms / 1000 == 1774747800 || m.ms / 1000 == 1774744200);
+}
+
+static void
+nonsense(void)
+{
+	static const char *const words[] = { "", " ", "tomorrow", "Today",
+		"today ", "2026-11", "2026-11-1", "2026-1-01", "2026-11-01 ",
+		" 2026-11-01", "2026-11-01 2:00", "2026-11-01T02:00",
+		"2026-11-01 02:00:00.5", "2026-11-01 02:00Z",
+		"2026-11-01  02:00", "2026-11-01 02:", "2026-11-01 02",
+		"2026-11-01 24:00", "2026-11-01 02:60", "2026-11-01 02:00:60",
+		"2026-02-29", "2026-02-30", "2026-04-31", "2026-13-01",
+		"2026-00-10", "2026-01-00", "1969-12-31", "0000-01-01", "-1d",
+		"+1d", "2026-1a-01", "24:00", "1:00", "01:0",
+		"01:00:", "01:00:0", "2026/11/01", "01.11.2026" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		refused(words[i], EINVAL);
+}
+
+static void
+resolved(void)
+{
+	const struct moment ago = { .kind = MOMENT_AGO, .ms = 5 };
+	const struct moment then = { .kind = MOMENT_AT, .ms = 70 };
+
+	SAME_INT(moment_ms(&ago, 1000), 995);
+	SAME_INT(moment_ms(&then, 1000), 70);
+}
+
+static const struct tap_test tests[] = {
+	{ "a duration is that long ago", durations },
+	{ "dates and times are local, each by the rules of its day",
+	    dates_and_times_are_local },
+	{ "today and yesterday are midnights, and a time alone is today's",
+	    words_and_times_of_today },
+	{ "yesterday began a day ago, even if that day has 25 hours",
+	    a_day_of_25_hours },
+	{ "a time that the clocks skip is moved by an hour at most",
+	    a_time_that_the_clocks_skip },
+	{ "anything else is refused and changes nothing", nonsense },
+	{ "a duration counts from the given now, a date does not", resolved },
+};
+
+int
+main(void)
+{
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	return TAP_MAIN(tests);
+}
