@@ -354,7 +354,6 @@ check_options(struct options *opt, const struct given *g)
 {
 	check_given(opt, g);
 	check_together(g, "watch", "json");
-	check_together(g, "max-age", "json");
 	check_together(g, "max-age", "since");
 	check_together(g, "max-age", "until");
 	check_together(g, "max-age", "failed");

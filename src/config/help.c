@@ -10,7 +10,7 @@ static const char synopsis[] =
     "usage: redlock-run [OPTION]... -k NAME [--] COMMAND [ARG]...\n"
     "       redlock-run --status [NAME]... [--json | --watch]\n"
     "       redlock-run --history [NAME]... [--since TIME] [--failed] [--json]\n"
-    "       redlock-run --history NAME --max-age DURATION\n"
+    "       redlock-run --history NAME --max-age DURATION [--json]\n"
     "       redlock-run --break NAME [--token TOKEN]\n"
     "       redlock-run --check [--json] | --metrics [NAME]... | --show-config\n";
 

@@ -71,11 +71,11 @@ set_moment(struct options *opt, const struct option_row *o, char *value)
 	    o->name, quotable(value));
 }
 
-/* Sets a duration that must not be 0. */
 static void
-set_period(struct options *opt, const struct option_row *o, char *value)
+set_max_age(struct options *opt, const struct option_row *o, char *value)
 {
-	*(int64_t *)member(opt, o) = read_duration(o, value, 1);
+	opt->max_age_ms = read_duration(o, value, 1);
+	opt->max_age = value;
 }
 
 /* Reads a duration or "inf". */
@@ -329,7 +329,7 @@ const struct option_row option_table[] = {
 	    "with --history: runs that did not exit with 0", NULL },
 	{ "all", 0, IN(HISTORY), NULL, set_flag, TO(all),
 	    "with --history: also runs that were skipped", NULL },
-	{ "max-age", 0, IN(HISTORY), "DURATION", set_period, TO(max_age_ms),
+	{ "max-age", 0, IN(HISTORY), "DURATION", set_max_age, 0,
 	    "with --history: check for a success in that time", NULL },
 	{ "break", 0, ALL, NULL, set_mode, MODE_BREAK,
 	    "break the lock of a dead holder", NULL },

@@ -50,6 +50,7 @@ struct options {
 	bool failed;         /* only failed runs */
 	bool all;            /* skipped runs as well */
 	int64_t max_age_ms;  /* check the last success; 0: no check */
+	const char *max_age; /* the same as typed */
 	const char *message; /* -m: shown with this run; NULL: none */
 };
 

@@ -279,16 +279,23 @@ section() {
 }
 
 @test "redlock-run(7) names the members that --json has" {
-	local member mode
+	local member query
+	redlock -k ended -- true
 	redlock_bg -k k -- sleep 1000
 	eventually redlock --status -k k
-	for mode in status history check; do
-		for member in $(redlock "--$mode" --json |
+	for query in --status --history --check '--history ended --max-age=1h'; do
+		# shellcheck disable=SC2086
+		for member in $(redlock $query --json |
 			grep -oE '"[a-z_]+":' | tr -d '":' | sort -u); do
 			section JSON "$protocol" |
-				sed -n "1,/^\.Pp/p; /^\.Fl -$mode/,/^\.Pp/p" |
+				awk -v query="$query" '
+				BEGIN { sub(/.* /, "", query); sub(/=.*/, "", query) }
+				/^\.Fl -/ { shown = ".Fl " substr(query, 2) == $0 }
+				NR == 1 { shown = 1 }
+				shown
+				/^\.Pp/ { shown = 0 }' |
 				grep -qE "(Cm|,) $member( |\$)" ||
-				{ echo "$mode: $member" && false; }
+				{ echo "$query: $member" && false; }
 		done
 	done
 	kill "$bg_pid"

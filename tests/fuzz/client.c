@@ -283,7 +283,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (take() & 1)
 			opt.since = (struct moment){ MOMENT_AGO, 3600000 };
 		if (opt.names.n == 1 && !opt.all && (take() & 1))
-			opt.max_age_ms = 3600000;
+			opt.max_age_ms = 3600000, opt.max_age = "1h";
 		ask(&opt, history_run);
 		break;
 	case 6:

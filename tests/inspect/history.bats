@@ -369,10 +369,12 @@ nagios() {
 	past a 1000 1800 9
 	nagios --max-age 3h
 	[ "$status" -eq 0 ]
-	[[ $output =~ ^'a: last success 2h'(0s|1s|2s|3s|4s|5s)?' ago on h; since then 2 failed'$ ]]
+	[[ $output =~ ^'a: OK: last success 2h'(0s|1s|2s|3s|4s|5s)?' ago on h; since then 2 failed'$ ]]
 	nagios --max-age 1h
 	[ "$status" -eq 1 ]
-	[[ $output == 'a: last success 2h'* ]]
+	[[ $output =~ ^'a: OVERDUE: last success 2h'([0-9]+m)?' ago on h, more than 1h; since then 2 failed'$ ]]
+	nagios --max-age 3600
+	[[ $output == *', more than 3600s; since then 2 failed' ]]
 	# What runs now has not failed.
 	hold a
 	nagios --max-age 1h
@@ -381,13 +383,13 @@ nagios() {
 	let_go
 	nagios --max-age 1h
 	[ "$status" -eq 0 ]
-	[[ $output == 'a: last success '*" ago on $(uname -n)" ]]
+	[[ $output == 'a: OK: last success '*" ago on $(uname -n)" ]]
 	run -0 redlock --history -k a --max-age 1h -q
 	[ -z "$output" ]
 	redis_freeze
 	nagios --max-age 1h --node-timeout 200ms
 	[ "$status" -eq 69 ]
-	[[ $output == 'a: too few servers answer: '*redis.sock:* ]]
+	[[ $output == 'a: UNKNOWN: too few servers answer: '*redis.sock:* ]]
 }
 
 @test "--history --max-age counts skips since the last success, but not those that it explains" {
@@ -396,13 +398,13 @@ nagios() {
 	let_go
 	nagios --max-age 1h
 	[ "$status" -eq 0 ]
-	[[ $output == 'a: last success '*" ago on $(uname -n)" ]]
+	[[ $output == 'a: OK: last success '*" ago on $(uname -n)" ]]
 	hold a -t 1h
 	run -75 redlock -k a -- true
 	run -75 redlock -k a -w 100ms -- true
 	nagios --max-age 1h
 	[ "$status" -eq 0 ]
-	[[ $output == 'a: last success '*" ago on $(uname -n); since then 2 skipped" ]]
+	[[ $output == 'a: OK: last success '*" ago on $(uname -n); since then 2 skipped" ]]
 	touch "$BATS_TEST_TMPDIR/let-go"
 	redlock_ended 0
 	redlock -k a -- false || true
@@ -418,16 +420,16 @@ nagios() {
 @test "--history --max-age: 1 without a run, and without a success" {
 	nagios --max-age 1h
 	[ "$status" -eq 1 ]
-	[ "$output" = 'a: no runs recorded in the last 30 days' ]
+	[ "$output" = 'a: OVERDUE: no runs recorded in the last 30 days' ]
 	past a 1000 60 3
 	nagios --max-age 1h
 	[ "$status" -eq 1 ]
-	[ "$output" = 'a: no success recorded; 1 failed' ]
+	[ "$output" = 'a: OVERDUE: no success recorded; 1 failed' ]
 	hold a
 	run -75 redlock -k a -- true
 	nagios --max-age 1h
 	[ "$status" -eq 1 ]
-	[ "$output" = 'a: no success recorded; 1 failed, 1 skipped' ]
+	[ "$output" = 'a: OVERDUE: no success recorded; 1 failed, 1 skipped' ]
 	let_go
 	redis del "$runs" >/dev/null
 	redis xadd "$runs" '*' end "${owner/host=h/host=%1B[31mh} waited=0 ran=1 ended=exited status=0" >/dev/null
@@ -438,12 +440,38 @@ nagios() {
 	[ "$status" -eq 77 ]
 }
 
+@test "--history --max-age --json prints an object with the last success" {
+	history a --max-age 1h --json
+	[ "$status" -eq 1 ]
+	[ -z "$stderr" ]
+	json '(j["format"], j["name"], j["state"], j["max_age_ms"]) == (1, "a", "overdue", 3600000)'
+	json 'j["last_success"] is None and j["age_ms"] is None and j["failed"] == j["skipped"] == 0'
+	past a 1000 7200 0
+	past a 1000 3600 3
+	history a --max-age 1h --json
+	[ "$status" -eq 1 ]
+	json 'j["state"] == "overdue" and 7200000 <= j["age_ms"] < 7300000 and j["failed"] == 1'
+	json '(j["last_success"]["host"], j["last_success"]["ran_ms"]) == ("h", 1000)'
+	history a --max-age 3h --json
+	[ "$status" -eq 0 ]
+	json 'j["state"] == "ok" and j["servers"][0]["state"] == "ok"'
+	json 'set(j["last_success"]) == set("token host pid user command version message since waited_ms ran_ms".split())'
+	history a --max-age 3h --json -q
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	history a --max-age 3h --json -r unix:///nowhere
+	[ "$status" -eq 69 ]
+	[ -z "$stderr" ]
+	json 'j["state"] == "unknown" and j["last_success"] is None'
+	json '[s["state"] for s in j["servers"]] == ["unreachable"]'
+}
+
 @test "--history --max-age takes exactly one lock, and prints no table" {
 	run -64 redlock --history --max-age 1h
 	run -64 redlock --history -k a -k b --max-age 1h
 	run -64 redlock --history -k a --max-age 0
 	run -64 redlock --status -k a --max-age 1h
-	for option in --json --failed --all '--since 1h' '--until 1h' '--rows 3'; do
+	for option in --failed --all '--since 1h' '--until 1h' '--rows 3'; do
 		# shellcheck disable=SC2086
 		run -64 redlock --history -k a --max-age 1h $option
 	done
@@ -804,7 +832,7 @@ in cooldown after $(sed -n 's/.*in cooldown after //p' <<<"$output")" ]
 	json '{r["token"] for r in d} == {"v", "x", "z"}'
 	nagios --max-age 1h
 	clean
-	[ "$output" = 'a: no success recorded; 3 skipped' ]
+	[ "$output" = 'a: OVERDUE: no success recorded; 3 skipped' ]
 }
 
 @test "several servers: a skip is shown if the servers that recorded it excluded a majority" {
@@ -886,7 +914,7 @@ in cooldown after $(sed -n 's/.*in cooldown after //p' <<<"$output")" ]
 	redis_kill s3
 	history -k a --max-age 1h
 	[ "$status" -eq 69 ]
-	[[ $output == 'a: too few servers answer: '*s2.sock:* ]]
+	[[ $output == 'a: UNKNOWN: too few servers answer: '*s2.sock:* ]]
 }
 
 # words_at SERVER: the words of its history.

@@ -26,7 +26,7 @@ nagios() {
 	# One night it succeeds.
 	redlock -k nightly -- true
 	run -0 redlock --history nightly --max-age 1h
-	[[ $output =~ ^'nightly: last success '[0-9a-z]+" ago on $(uname -n)"$ ]]
+	[[ $output =~ ^'nightly: OK: last success '[0-9a-z]+" ago on $(uname -n)"$ ]]
 
 	# One night another program has the lock: skipped.
 	redis set redlock:nightly somebody >/dev/null
@@ -34,7 +34,7 @@ nagios() {
 	redis del redlock:nightly >/dev/null
 	nagios --max-age 1h
 	[ "$status" -eq 0 ]
-	[[ $output == 'nightly: last success '*" ago on $(uname -n); since then 1 skipped" ]]
+	[[ $output == 'nightly: OK: last success '*" ago on $(uname -n); since then 1 skipped" ]]
 
 	# One night somebody breaks it.
 	hold nightly -t 1500ms
@@ -47,7 +47,7 @@ nagios() {
 	run -69 redlock -k nightly --node-timeout 200ms -- true
 	nagios --max-age 1h --node-timeout 200ms
 	[ "$status" -eq 69 ]
-	[[ $output == 'nightly: too few servers answer: '*': connected, but no reply within 200ms' ]]
+	[[ $output == 'nightly: UNKNOWN: too few servers answer: '*': connected, but no reply within 200ms' ]]
 	redis_thaw
 
 	# One night it fails.
@@ -63,11 +63,11 @@ nagios() {
 	[ "$(endings --failed --rows 1)" = 3 ]
 	nagios --max-age 1h
 	[ "$status" -eq 0 ]
-	[[ $output == 'nightly: last success '*'; since then 2 failed, 1 skipped' ]]
+	[[ $output == 'nightly: OK: last success '*'; since then 2 failed, 1 skipped' ]]
 	# The lease of the broken night was longer than this.
 	nagios --max-age 400ms
 	[ "$status" -eq 1 ]
-	[[ $output == 'nightly: last success '*'; since then 2 failed, 1 skipped' ]]
+	[[ $output == 'nightly: OVERDUE: last success '*', more than 400ms; since then 2 failed, 1 skipped' ]]
 	run -0 redlock --metrics
 	grep -qx 'redlock_last_run_status{lock="nightly"} 3' <<<"$output"
 	success=$(sed -n 's/^redlock_last_success_[a-z_]*{lock="nightly"} //p' \
