@@ -331,7 +331,10 @@ DATA = $(DESTDIR)$(PREFIX)/share
 DOC = $(DATA)/doc/redlock-run
 # Documents name the files of this installation.
 adapt = sed -e 's,/etc/redlock-run,$(SYSCONFDIR)/redlock-run,g' \
-	-e 's,/usr/bin/redlock-run,$(PREFIX)/bin/redlock-run,g'
+	-e 's,/usr/bin/redlock-run,$(PREFIX)/bin/redlock-run,g' \
+	-e 's,/usr/share/doc,$(PREFIX)/share/doc,g'
+# What a database needs to refuse a run that has lost its lock.
+FENCES = fence-postgresql.sql fence-mariadb.sql fence-sqlite.sql
 install: all
 	install -D $(PROGRAM) '$(BIN)/redlock-run'
 	test ! -e $(MODULE) || install -D -m 644 $(MODULE) '$(MODULES)/$(MODULE)'
@@ -343,6 +346,7 @@ install: all
 	install -D -m 644 man/NEWS '$(DOC)/NEWS'
 	install -D -m 644 man/redlock-run.conf '$(DOC)/examples/redlock-run.conf'
 	$(adapt) man/redlock-run.conf >'$(DOC)/examples/redlock-run.conf'
+	install -m 644 $(FENCES:%=man/%) '$(DOC)/examples'
 	install -D -m 644 completions/redlock-run.bash \
 		'$(DATA)/bash-completion/completions/redlock-run'
 	install -D -m 644 completions/_redlock-run \
@@ -356,6 +360,7 @@ uninstall:
 		'$(DATA)/man/man5/redlock-run.conf.5' \
 		'$(DATA)/man/man7/redlock-run.7' \
 		'$(DOC)/NEWS' '$(DOC)/examples/redlock-run.conf' \
+		$(FENCES:%='$(DOC)/examples/%') \
 		'$(DATA)/bash-completion/completions/redlock-run' \
 		'$(DATA)/$(ZSH_DIR)/_redlock-run' \
 		'$(DATA)/fish/vendor_completions.d/redlock-run.fish'

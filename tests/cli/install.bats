@@ -205,6 +205,9 @@ flags_of() {
 		./opt/it/bin/redlock-run
 		./opt/it/share/bash-completion/completions/redlock-run
 		./opt/it/share/doc/redlock-run/NEWS
+		./opt/it/share/doc/redlock-run/examples/fence-mariadb.sql
+		./opt/it/share/doc/redlock-run/examples/fence-postgresql.sql
+		./opt/it/share/doc/redlock-run/examples/fence-sqlite.sql
 		./opt/it/share/doc/redlock-run/examples/redlock-run.conf
 		./opt/it/share/fish/vendor_completions.d/redlock-run.fish
 		./opt/it/share/man/man1/redlock-run.1
@@ -230,6 +233,8 @@ flags_of() {
 	grep -rhF redlock-run.conf root/opt/it/share/{man,doc} >named
 	grep -qF /opt/etc/redlock-run.conf named
 	not grep -F ' /etc/redlock-run' named
+	diff <(sed -n 's/^\.Pa \(.*\.sql\)$/\1/p' root/opt/it/share/man/man7/*.7 |
+		sort) <(cd root && printf '/%s\n' opt/it/share/doc/*/examples/*.sql)
 	diff <(sed -n 's/^ExecStart=//p' root/opt/it/share/man/man7/*.7 |
 		cut -d ' ' -f 1 | uniq) <(echo /opt/it/bin/redlock-run)
 }
