@@ -9,88 +9,73 @@
 #include "inspect/status_mode.h"
 #include "inspect/status_table.h"
 
-/* Returns what the states of named locks make of the exit status. */
+/* Returns what the states of the locks that were read last make of the status. */
 static int
-status_of(const struct status *st, int result)
+status_of(const struct status *st, int status)
 {
 	for (size_t i = 0; i < st->nlocks; i++) {
 		enum state state = st->locks[i].state;
 
-		if (state == STATE_UNKNOWN &&
-		    (result == 0 || result == EXIT_FREE))
-			result = EXIT_UNREACHABLE;
-		else if (state == STATE_FREE && result == 0)
-			result = EXIT_FREE;
+		if (state == STATE_UNKNOWN)
+			status = EXIT_UNREACHABLE;
+		else if (state == STATE_FREE && status == 0)
+			status = EXIT_FREE;
 	}
-	return result;
+	return status;
 }
 
-/* Prints the locks under the prefix, of which only the rows stay in memory. */
+/* Prints the locks, of which only the rows and the text below them stay. */
 static int
-print_rows(struct status *st)
+print_table(struct status *st, int *states)
 {
+	const struct options *opt = st->query.opt;
+	struct status_table t;
 	int result, failures;
-	struct table t;
 
-	status_list(st);
-	status_table_begin(&t, st->query.opt);
-	while (status_next(st, QUERY_WINDOW))
-		status_table_add(&t, st);
+	status_table_begin(&t, opt);
+	while (status_next(st, QUERY_WINDOW)) {
+		*states = status_of(st, *states);
+		if (!opt->quiet)
+			status_table_add(&t, st);
+	}
 	result = report_servers(&st->query, true, &failures);
-	if (st->query.nlocks == 0 && result != 0)
+	if (!opt->quiet && st->query.nlocks == 0 && result != 0)
 		puts("unknown");
-	else if (failures <
-	    st->query.nservers) /* a minority still shows its view */
-		table_print(stdout, &t, 0, t.nrows);
-	table_release(&t);
+	else if (!opt->quiet && failures < st->query.nservers)
+		status_table_print(stdout, &t); /* even of a minority */
+	status_table_release(&t);
 	return result;
 }
 
 /* Of the locks only their text stays in memory. */
 static int
-print_json(struct status *st)
+print_json(struct status *st, int *states)
 {
 	struct status_json document = { 0 };
 	int result, failures;
 
-	status_list(st);
 	status_json_begin(&document);
-	while (status_next(st, QUERY_WINDOW))
+	while (status_next(st, QUERY_WINDOW)) {
+		*states = status_of(st, *states);
 		status_json_add(&document, st);
+	}
 	result = report_servers(&st->query, true, &failures);
 	status_json_end(stdout, &document, &st->query);
-	return result;
-}
-
-static int
-print_all(struct status *st)
-{
-	const struct options *opt = st->query.opt;
-	int result, failures;
-
-	status_read(st);
-	result = report_servers(&st->query, true, &failures);
-	if (!opt->quiet && st->nlocks == 0 && result != 0)
-		puts("unknown");
-	else if (!opt->quiet && failures < st->query.nservers)
-		status_table(stdout, st);
 	return result;
 }
 
 int
 status_run(const struct options *opt)
 {
-	bool rows =
-	    opt->names.n == 0 && !opt->json && !opt->quiet && !opt->verbose;
 	struct status st;
-	int result;
+	int result, states = 0;
 
 	status_init(&st, opt);
-	result = rows ? print_rows(&st) :
-	    opt->json ? print_json(&st) :
-			print_all(&st);
-	if (opt->names.n > 0)
-		result = status_of(&st, result);
+	status_list(&st);
+	result =
+	    opt->json ? print_json(&st, &states) : print_table(&st, &states);
+	if (opt->names.n > 0 && result == 0)
+		result = states;
 	die_unless_flushed();
 	status_release(&st);
 	return result;

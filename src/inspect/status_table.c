@@ -1,10 +1,15 @@
 /* All of this output came from Redis, so all of it is escaped. */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/die.h"
 #include "base/duration.h"
 #include "base/escape.h"
+#include "base/exit.h"
 #include "base/table.h"
+#include "base/xalloc.h"
 #include "inspect/status_table.h"
 
 enum { LOCK, STATE, HOLDER, COMMAND, HELD, LEASE, WAITING, FENCE, COLUMNS };
@@ -149,44 +154,66 @@ show_views(FILE *out, const struct query *q, const struct lock_info *l)
 	}
 }
 
+/* Keeps what stands below the rows of a lock. */
+static void
+add_below(struct status_table *t, const struct query *q,
+    const struct lock_info *l)
+{
+	size_t n = t->nbelow++, len;
+	FILE *out;
+
+	if ((n & (n - 1)) == 0) /* doubles at each power of two */
+		t->below =
+		    xreallocarray(t->below, 2 * n + 1, sizeof(*t->below));
+	t->below[n].end = t->table.nrows;
+	if ((out = open_memstream(&t->below[n].text, &len)) == NULL)
+		die(EXIT_OS, "%s", strerror(errno));
+	show_waiters(out, l);
+	show_views(out, q, l);
+	if (fclose(out) == EOF)
+		die(EXIT_OS, "%s", strerror(errno));
+}
+
 void
-status_table_begin(struct table *t, const struct options *opt)
+status_table_begin(struct status_table *t, const struct options *opt)
 {
 	static const char *const titles[COLUMNS] = { "LOCK", "STATE", "HOLDER",
 		"COMMAND", "HELD", "LEASE", "WAITING", "FENCE" };
 
+	memset(t, 0, sizeof(*t));
 	/* FENCE is shown only with -v, so that the table fits 80 columns. */
-	table_init(t, table_wants_colours(), opt->verbose ? COLUMNS : FENCE,
-	    titles);
+	table_init(&t->table, table_wants_colours(),
+	    opt->verbose ? COLUMNS : FENCE, titles);
 }
 
 void
-status_table_add(struct table *t, const struct status *st)
+status_table_add(struct status_table *t, const struct status *st)
 {
-	for (size_t i = 0; i < st->nlocks; i++)
-		show_lock(t, &st->locks[i]);
-}
-
-void
-status_table(FILE *out, const struct status *st)
-{
-	const struct query *q = &st->query;
-	struct table t;
-	size_t row = 1, end;
-
-	status_table_begin(&t, q->opt);
-	status_table_add(&t, st);
-	table_print(out, &t, 0, 1);
 	for (size_t i = 0; i < st->nlocks; i++) {
-		const struct lock_info *l = &st->locks[i];
-
-		end = row + (l->nholders > 0 ? l->nholders : 1);
-		table_print(out, &t, row, end);
-		row = end;
-		if (!q->opt->verbose)
-			continue;
-		show_waiters(out, l);
-		show_views(out, q, l);
+		show_lock(&t->table, &st->locks[i]);
+		if (st->query.opt->verbose)
+			add_below(t, &st->query, &st->locks[i]);
 	}
-	table_release(&t);
+}
+
+void
+status_table_print(FILE *out, const struct status_table *t)
+{
+	size_t row = 0;
+
+	for (size_t i = 0; i < t->nbelow; i++) {
+		table_print(out, &t->table, row, t->below[i].end);
+		fputs(t->below[i].text, out);
+		row = t->below[i].end;
+	}
+	table_print(out, &t->table, row, t->table.nrows);
+}
+
+void
+status_table_release(struct status_table *t)
+{
+	for (size_t i = 0; i < t->nbelow; i++)
+		free(t->below[i].text);
+	free(t->below);
+	table_release(&t->table);
 }

@@ -7,14 +7,25 @@
 #include "base/table.h"
 #include "inspect/status.h"
 
-/* Prints a row for each lock and holder.  ferror() reports a failed write. */
-void status_table(FILE *, const struct status *);
+/* A row for each lock and holder; with -v, lines below those of each lock. */
+struct status_table {
+	struct table table;
+	struct {
+		size_t end; /* the row behind the lock's last one */
+		char *text;
+	} * below; /* NULL without -v */
+	size_t nbelow;
+};
 
 /*
- * The same without -v, for locks that are read a part at a time: prepares the
- * table, and adds rows for the locks that were read last.
+ * status_table_begin() prepares a table, to which status_table_add() adds the
+ * locks that were read last; it exits with EXIT_OS if memory is short.
+ * status_table_print() prints all of them; ferror() reports a failed write.
+ * status_table_release() frees everything.
  */
-void status_table_begin(struct table *, const struct options *);
-void status_table_add(struct table *, const struct status *);
+void status_table_begin(struct status_table *, const struct options *);
+void status_table_add(struct status_table *, const struct status *);
+void status_table_print(FILE *, const struct status_table *);
+void status_table_release(struct status_table *);
 
 #endif

@@ -171,6 +171,7 @@ keep(struct watch *w)
 {
 	int working = query_working(query_of(w));
 	time_t now = time(NULL);
+	struct status_table table;
 	struct tm tm;
 	char clock[CLOCK];
 	size_t len;
@@ -182,7 +183,10 @@ keep(struct watch *w)
 		status_sort(&w->status);
 		free(w->table);
 		out = text_open(&w->table, &len);
-		status_table(out, &w->status);
+		status_table_begin(&table, w->opt);
+		status_table_add(&table, &w->status);
+		status_table_print(out, &table);
+		status_table_release(&table);
 		text_close(out);
 		snprintf(w->table_clock, sizeof(w->table_clock), "%s", clock);
 		w->known = w->known || !w->stale;
