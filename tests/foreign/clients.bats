@@ -125,7 +125,7 @@ excludes() {
 respects_end_of_lease() {
 	local client=$1
 
-	foreign_bg "$client" hold 300 "$go"
+	foreign_bg "$client" hold 900 "$go"	# too short to be extended
 	foreign_says "$client" held
 	redlock_bg -k a -w 20 -- sh -c 'until [ -e "$1" ]; do sleep 0.02; done' \
 	    sh "$go.run"
