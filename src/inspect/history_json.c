@@ -29,6 +29,7 @@ static void
 json_run(struct json *j, const struct run_row *r)
 {
 	const struct past_run *run = &r->run;
+	const char *by = run->broken_by;
 
 	json_object(j, NULL);
 	json_string(j, "name", r->name);
@@ -41,7 +42,8 @@ json_run(struct json *j, const struct run_row *r)
 	json_number(j, "signal", run->signal, 0);
 	json_string(j, "ended", record_ending_word(run->ending));
 	json_string(j, "broken_by",
-	    run->broken_by[0] != '\0' ? run->broken_by : NULL);
+	    by[0] != '\0' && !run->released ? by : NULL);
+	json_string(j, "released_by", run->released ? by : NULL);
 	json_string(j, "reason",
 	    run->skip == NULL ? NULL : record_skip_word(run->skip->reason));
 	json_held_by(j, run->skip);

@@ -120,6 +120,7 @@ show_ending(struct page *p, size_t row, const struct past_run *run)
 	const int n = sizeof(signal_names) / sizeof(signal_names[0]);
 	const char *name = record_ending_word(run->ending);
 	int column = p->first + ENDED;
+	char status[24];
 	bool running = run->ending == ENDED_RUNNING;
 	bool good =
 	    running || (run->ending == ENDED_EXITED && run->status == 0);
@@ -127,11 +128,16 @@ show_ending(struct page *p, size_t row, const struct past_run *run)
 	if (run->ending == ENDED_KILLED && run->signal < n && run->signal > 0 &&
 	    signal_names[run->signal] != NULL)
 		name = signal_names[run->signal];
-	if (run->broken_by[0] != '\0' && !good)
+	if (run->ending == ENDED_EXITED && run->status >= 0) {
+		snprintf(status, sizeof(status), "%" PRId64, run->status);
+		name = status;
+	}
+	if (run->released && name != NULL)
+		table_cell(&p->table, row, column, "%s, released by %s", name,
+		    run->broken_by);
+	else if (run->broken_by[0] != '\0' && !good)
 		table_cell(&p->table, row, column, "broken by %s (--break)",
 		    run->broken_by);
-	else if (run->ending == ENDED_EXITED && run->status >= 0)
-		table_cell(&p->table, row, column, "%" PRId64, run->status);
 	else if (name != NULL)
 		table_cell(&p->table, row, column, "%s", name);
 	table_style(&p->table, row, column,

@@ -78,6 +78,8 @@ runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
 		run = find_or_add_run(runs, &owner);
 		run->since_ms = owner.since_ms;
 		owner_read_by(run->broken_by, text, len);
+		/* The newest entry comes first. */
+		run->broken[server] = run->event[server] == EVENT_NONE;
 		return;
 	}
 	record_read(&record, text, len);
@@ -150,7 +152,7 @@ runs_holds(struct runs *runs, int server, const char *token)
 static void
 judge(struct past_run *run, int nservers, int quorum, int nsilent)
 {
-	int lost = 0, ended = 0, holds = 0;
+	int lost = 0, ended = 0, holds = 0, released = 0;
 
 	if (run->skip != NULL) {
 		run->ending = ENDED_SKIPPED;
@@ -160,7 +162,9 @@ judge(struct past_run *run, int nservers, int quorum, int nsilent)
 		lost += run->event[i] == EVENT_LOST;
 		ended += run->event[i] == EVENT_END;
 		holds += run->holds[i];
+		released += run->broken[i] && run->event[i] == EVENT_END;
 	}
+	run->released = released >= quorum;
 	if (lost > nservers - quorum)
 		run->ending = ENDED_LOST;
 	if (lost + ended > 0)

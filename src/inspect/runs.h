@@ -41,6 +41,8 @@ struct past_run {
 	enum ending ending;
 	char broken_by[OWNER_BY];          /* USER@HOST of a --break, or "" */
 	unsigned char event[LOCK_SERVERS]; /* enum event */
+	bool broken[LOCK_SERVERS];         /* broken there, after its end */
+	bool released;                     /* so on a majority of servers */
 	bool holds[LOCK_SERVERS];          /* holds the lock on that server */
 	struct skip *skip;                 /* NULL: it got the lock */
 };

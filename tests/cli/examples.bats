@@ -411,6 +411,104 @@ quick_start_waits() {
 	readme_logged 4
 }
 
+@test "database example: its two commands never run side by side" {
+	local pids=()
+	readme_stand_in backup.sh .
+	readme_stand_in reindex.sh .
+	readme_block reindex.sh >script
+	sed -n 1p script >backup
+	sed -n 2p script >reindex
+	"${host[@]}" sh backup &
+	pids+=($!)
+	eventually readme_logged 1
+	"${host[@]}" sh reindex &
+	pids+=($!)
+	eventually readme_queued database 1
+	touch enough
+	readme_all_well "${pids[@]}"
+	[[ $(<log) == $'backup\nreindex' ]]
+}
+
+@test "starts example: the sixth start in a minute waits, though the others have ended" {
+	local i pids=()
+	readme_stand_in call.sh .
+	touch enough
+	readme_block call.sh >script
+	for i in 1 2 3 4 5; do
+		"${host[@]}" sh script
+	done
+	"${host[@]}" sh script &
+	eventually readme_queued api 1
+	readme_logged 5
+	# The minute of one of them passes.
+	redis pexpire '{redlock:api}:~3' 1
+	readme_all_well "$!"
+	readme_logged 6
+}
+
+@test "later example: the lock stays until it is released, and the history has who did that" {
+	local who
+	who=$(id -un)@$(uname -n)
+	readme_block 'printenv REDLOCK_TOKEN' >take
+	readme_block 'cat staging.token' >release
+	"${host[@]}" sh take
+	run -75 "${host[@]}" redlock-run -k staging -- true
+	[[ $output == *'job 17'* ]]
+	[[ $(redis pttl redlock:staging) -gt 7100000 ]]
+	"${host[@]}" redlock-run -k staging -w inf -- true &
+	eventually readme_queued staging 1
+	"${host[@]}" sh release
+	readme_all_well "$!"
+	"${host[@]}" redlock-run --history staging >shown
+	grep -qE " printenv: job 17 .* 0, released by $who\$" shown
+	run "${host[@]}" redlock-run --history staging --json
+	json 'len(d) == 2 and d[0]["released_by"] is None'
+	json "d[1]['released_by'] == '$who' and d[1]['broken_by'] is None"
+	json 'd[1]["status"] == 0 and d[1]["ended"] == "exited"'
+}
+
+@test "address example: clients get the address of the leader" {
+	needs jq
+	readme_stand_in mydaemon
+	readme_block 'uname -n' >lead
+	readme_block 'jq -r' >ask
+	"${host[@]}" sh lead &
+	eventually readme_logged 1
+	[[ $("${host[@]}" sh ask) == "$(uname -n):8080" ]]
+	touch enough
+	readme_all_well "$!"
+}
+
+@test "pool example: each run takes another of the databases, and the fourth none" {
+	local i pids=()
+	readme_stand_in check.sh .
+	readme_block 'for name in test1' >script
+	for i in 1 2 3; do
+		"${host[@]}" sh script &
+		pids+=($!)
+		eventually readme_logged "$i"
+	done
+	{ cat script; echo 'exit "$status"'; } >fourth
+	run -99 "${host[@]}" sh fourth
+	touch enough
+	readme_all_well "${pids[@]}"
+	[[ $(<log) == $'check test1\ncheck test2\ncheck test3' ]]
+}
+
+@test "staging example: the next job sees who has the database" {
+	local first
+	readme_stand_in test.sh .
+	readme_block 'CI_JOB_URL' >script
+	"${host[@]}" env CI_JOB_URL=https://ci.example/17 sh script &
+	first=$!
+	eventually readme_logged 1
+	"${host[@]}" env CI_JOB_URL=https://ci.example/18 sh script 2>said &
+	eventually grep -q 'test.sh: https://ci.example/17' said
+	touch enough
+	readme_all_well "$first" "$!"
+	readme_logged 2
+}
+
 @test "freeze example: as long as the shell runs, a deploy is refused and sees the message" {
 	readme_block 'frozen for the audit' >script
 	mkfifo typed

@@ -26,6 +26,8 @@ add(int server, const char *word, const char *rest)
 	add_at(server, 9000, word, "A", rest);
 }
 
+static bool was_released;
+
 /* How the only run ended, by so many servers; it is forgotten then. */
 static const char *
 ended(int nservers, int nsilent)
@@ -38,6 +40,7 @@ ended(int nservers, int nsilent)
 	}
 	runs_judge(&runs, nservers, nservers / 2 + 1, nsilent);
 	name = record_ending_word(runs.run[0].ending);
+	was_released = runs.run[0].released;
 	runs_release(&runs);
 	return name == NULL ? "unknown" : name;
 }
@@ -127,6 +130,32 @@ broken(void)
 	add(0, "start", "");
 	SAME_TEXT(runs.run[0].broken_by, "");
 	SAME_TEXT(ended(1, 0), "died");
+}
+
+/* A lock that --min-hold kept was released by hand, on a majority. */
+static void
+released(void)
+{
+	for (int n = 0; n <= 3; n++) {
+		for (int i = 0; i < 3; i++) {
+			if (i < n)
+				add(i, "broken", " by=ann@web2");
+			add(i, "end", " ended=exited status=0");
+			add(i, "start", "");
+		}
+		SAME_TEXT(ended(3, 0), "exited");
+		CHECK(was_released == (n >= 2));
+	}
+	/* These were broken first. */
+	add(0, "lost", " ended=lost signal=9");
+	add(0, "broken", " by=ann@web2");
+	add(0, "start", "");
+	SAME_TEXT(ended(1, 0), "lost");
+	CHECK(!was_released);
+	add(0, "end", " ended=exited status=0");
+	add(0, "broken", " by=ann@web2");
+	SAME_TEXT(ended(1, 0), "exited");
+	CHECK(!was_released);
 }
 
 static void
@@ -344,6 +373,8 @@ static const struct tap_test tests[] = {
 	{ "it is enough if one server knows the end", one_knows_the_end },
 	{ "a run whose lock was broken has the name of whoever did that",
 	    broken },
+	{ "a lock that was broken after the end of its run was released",
+	    released },
 	{ "lost is what a majority has not any more", losses },
 	{ "what a try has left is not the end of the next", tries },
 	{ "an end with a word of a later version is an end", other_endings },
