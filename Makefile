@@ -384,6 +384,11 @@ html: | $(filter deps,$(MAKECMDGOALS))
 	@man/html '$(abspath $B/html)' $(MANUALS)
 	@echo 'The manuals are $B/html/*.html.'
 
+# The manuals as README links to them, for web hosts that show Markdown.
+markdown:
+	@set -e; for page in $(MANUALS); do \
+		man/markdown $$page >man/$$page.md; done
+
 # Debian's tools expect debian/ in the source tree and write beside that tree,
 # so they get a copy of the necessary files.  The caller's environment must not
 # change the package; DEB_BUILD_OPTIONS=nocheck leaves out the tests.
@@ -424,7 +429,7 @@ FORCE:
 .PHONY: all deps static static-sums demo units check check-units check-quick \
 	check-static soak flaky trace check-asan check-deb check-matrix \
 	release-check coverage model chaos picture bench bench-growth lint \
-	install uninstall dist html deb clean FORCE
+	install uninstall dist html markdown deb clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 -include $(OBJS:.o=.d) $(UNITS:=.d) $(TARGETS:=.d)
