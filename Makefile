@@ -88,7 +88,11 @@ TEST_TOOLS = $(REDIS_TOOLS) bats:bats mandoc:mandoc python3:python3 ps:procps \
 	promtool:prometheus jq:jq $(if $(wildcard \
 	/usr/lib/python3/dist-packages/redis),,-:python3-redis)
 DEB_TOOLS = dpkg-buildpackage:dpkg-dev dh:debhelper
-STATIC_TOOLS = musl-gcc:musl-tools dpkg-source:dpkg-dev
+STATIC_TOOLS = dpkg-source:dpkg-dev
+# The headers for the other processor have no command.
+ARM = aarch64-linux-gnu
+RELEASE_TOOLS = $(DEB_TOOLS) $(STATIC_TOOLS) $(ARM)-gcc:gcc-$(ARM) \
+	$(if $(wildcard /usr/$(ARM)/include/stdio.h),,-:libc6-dev-arm64-cross)
 TESTS = check check-quick check-asan soak flaky coverage chaos bench \
 	bench-growth
 # deps installs what the other goals need.
@@ -97,6 +101,7 @@ NEEDED = $(BUILD_TOOLS) $(call with,demo,$(REDIS_TOOLS)) \
 	$(call with,$(TESTS),$(TEST_TOOLS)) $(call with,deb,$(DEB_TOOLS)) \
 	$(call with,html,mandoc:mandoc) \
 	$(call with,static check-static,$(STATIC_TOOLS)) \
+	$(call with,release,$(RELEASE_TOOLS)) \
 	$(call with,check-static,$(TEST_TOOLS))
 LIBRARIES = hiredis:libhiredis-dev uuid:uuid-dev
 find_missing = @missing=; for t in $1; do \
@@ -179,7 +184,7 @@ $(UNITS): %: %.o $B/unit.a
 $B/unit/tls $B/target/tls: private LDLIBS += $(call pkg,--libs $(TLS_PKGS))
 
 # A package always has TLS.
-deps deb: LIBRARIES += $(TLS_PKGS):libssl-dev
+deps deb release: LIBRARIES += $(TLS_PKGS):libssl-dev
 deps:
 	$(call find_missing,$(NEEDED)); $(apt_get)
 
@@ -194,9 +199,11 @@ static: | $(filter deps,$(MAKECMDGOALS))
 	$(call find_missing,$(STATIC_TOOLS)); \
 	echo "The static file cannot be built without$$missing (their names in" \
 		"Debian); 'make deps static' installs what is missing." >&2; exit 1
-	$(call say,make)GCC='$(GCC)' .static/build $(ONE)/lib hiredis util-linux
-	@GCC='$(GCC)' PKG_CONFIG_LIBDIR=$(ONE)/lib $(MAKE) --no-print-directory \
-		B=$(ONE) PROGRAM=$(ONE)/redlock-run STATIC= CPPFLAGS= \
+	$(call say,make)GCC='$(GCC)' .static/build $(ONE)/lib \
+		musl hiredis util-linux
+	@GCC='$(GCC)' MUSL=$(ONE)/lib PKG_CONFIG_LIBDIR=$(ONE)/lib \
+		$(MAKE) --no-print-directory B=$(ONE) \
+		PROGRAM=$(ONE)/redlock-run STATIC= CPPFLAGS= \
 		CC=.static/musl-cc CFLAGS='$(ONE_CFLAGS)' \
 		LDFLAGS='-s -Wl,--gc-sections' $(ONE)/redlock-run
 
@@ -408,12 +415,20 @@ deb: | $(filter deps,$(MAKECMDGOALS))
 	cp $B/deb/redlock-run_*.deb $B
 	@echo; echo "The package is $$(echo $B/redlock-run_*.deb)."
 
+# What is published of a version, in build/release.
+release: | $(filter deps,$(MAKECMDGOALS))
+	@test -e .git || { $(only_from_git); }
+	$(call find_missing,$(BUILD_TOOLS) $(RELEASE_TOOLS)); \
+	echo "The release cannot be made without$$missing (their names in" \
+		"Debian); 'make deps release' installs what is missing." >&2; exit 1
+	@.static/release $(VERSION)
+
 check-deb:
 	@test -e .debian || { $(only_from_git); }
 	@tests/run tests/deb
 
 # Tests on Debian 11, with Redis 6.0, for arm64, the whole suite on Debian
-# 13, and the RPM package, in roots of its own.
+# 13, the RPM package, and the files of a release, in roots of its own.
 release-check: all
 	@REDLOCK_RUN='$(abspath $(PROGRAM))' tests/release $(PART)
 
@@ -429,7 +444,7 @@ FORCE:
 .PHONY: all deps static static-sums demo units check check-units check-quick \
 	check-static soak flaky trace check-asan check-deb check-matrix \
 	release-check coverage model chaos picture bench bench-growth lint \
-	install uninstall dist html markdown deb clean FORCE
+	install uninstall dist html markdown deb release clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 -include $(OBJS:.o=.d) $(UNITS:=.d) $(TARGETS:=.d)

@@ -386,10 +386,11 @@ brings() {
 	local build='pkg-config libhiredis-dev uuid-dev libssl-dev' words
 	unbuilt
 	bring_nothing pkg-config redis-server redis-cli bats mandoc strace \
-	    python3 ip dpkg-buildpackage dh
+	    python3 ip dpkg-buildpackage dpkg-source dh
 	diff <(brings) <(echo "$build")
 	diff <(brings demo) <(echo "${build/ / redis-server redis-tools }")
 	diff <(brings deb) <(echo "${build/ / dpkg-dev debhelper }")
+	diff <(brings static) <(echo "${build/ / dpkg-dev }")
 	read -ra words < <(brings check)
 	for word in redis-server redis-tools bats mandoc strace python3 iproute2; do
 		[[ " ${words[*]} " == *" $word "* ]]
@@ -507,7 +508,7 @@ brings() {
 	build "$top" dist B="$PWD/out"
 	tar -xf out/redlock-run-*.tar.gz
 	build redlock-run-* -j2 all
-	for goal in deb check-deb lint dist; do
+	for goal in deb check-deb lint dist release; do
 		run build redlock-run-* "$goal"
 		[[ $status -ne 0 ]]
 		[[ ${lines[0]} == "'make $goal' works only from git." ]]
