@@ -12,9 +12,9 @@ SYSCONFDIR ?= /etc
 ZSH_DIR ?= zsh/site-functions
 CFLAGS ?= -O2 -g
 
-# All sources except the TLS module, in the rooms of src/.
-SRCS = $(sort $(patsubst src/%,%,$(filter-out src/redis/tls.c,$(wildcard \
-	src/*.c src/*/*.c))))
+# All sources, in the rooms of src/, except the TLS module, which INSIDE adds.
+SRCS = $(sort $(INSIDE) $(patsubst src/%,%,$(filter-out \
+	src/redis/tls.c,$(wildcard src/*.c src/*/*.c))))
 ROOMS = base redis process protocol lock config inspect run
 
 # Uses all processors.  Several goals are made in their order.
@@ -64,11 +64,12 @@ RELRO = -Wl,-z,relro,-z,now
 # the default, so that a fix of hiredis arrives with the system's updates;
 # static ones make a run 0.15 ms shorter.
 pkg = $(shell pkg-config $1 2>/dev/null)
-LIBS = $(call pkg,--libs hiredis uuid)
+PKGS = hiredis uuid
+LIBS = $(call pkg,--libs $(PKGS))
 # Before glibc 2.34, threads and dlopen() are in libraries of their own.
 LDLIBS = $(if $(STATIC),$(patsubst -l%,-l:lib%.a,$(LIBS)),$(LIBS)) -lpthread -ldl
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DVERSION=\"$(VERSION)\" -I$B -Isrc \
-	$(patsubst -I%,-isystem %,$(call pkg,--cflags hiredis uuid)) \
+	$(patsubst -I%,-isystem %,$(call pkg,--cflags $(PKGS))) \
 	$(WARNINGS) $(HARDEN) $(CFLAGS)
 # Makes two builds of one source equal, wherever they are made; a measurement of
 # coverage needs the real directory.
@@ -189,9 +190,11 @@ deps:
 	$(call find_missing,$(NEEDED)); $(apt_get)
 
 # One file for every Linux: musl, and the libraries that .static/build makes from
-# Debian's sources.  It has no TLS.  GCC names another compiler, such as
-# aarch64-linux-gnu-gcc.
+# Debian's sources.  TLS=no leaves out OpenSSL, which takes the longest.  GCC names
+# another compiler, such as aarch64-linux-gnu-gcc.
 ONE = $B/static
+TLS = yes
+ONE_TLS = $(filter-out no,$(TLS))
 ONE_CFLAGS = -O2 -ffunction-sections -fdata-sections \
 	-fno-asynchronous-unwind-tables
 static: LIBRARIES =
@@ -200,10 +203,11 @@ static: | $(filter deps,$(MAKECMDGOALS))
 	echo "The static file cannot be built without$$missing (their names in" \
 		"Debian); 'make deps static' installs what is missing." >&2; exit 1
 	$(call say,make)GCC='$(GCC)' .static/build $(ONE)/lib \
-		musl hiredis util-linux
+		musl hiredis util-linux $(if $(ONE_TLS),openssl)
 	@GCC='$(GCC)' MUSL=$(ONE)/lib PKG_CONFIG_LIBDIR=$(ONE)/lib \
 		$(MAKE) --no-print-directory B=$(ONE) \
 		PROGRAM=$(ONE)/redlock-run STATIC= CPPFLAGS= \
+		$(if $(ONE_TLS),INSIDE=redis/tls.c PKGS='hiredis uuid openssl') \
 		CC=.static/musl-cc CFLAGS='$(ONE_CFLAGS)' \
 		LDFLAGS='-s -Wl,--gc-sections' $(ONE)/redlock-run
 

@@ -6,6 +6,7 @@
  * first, and an error is kept with its connection at once.
  */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <openssl/err.h>
@@ -85,17 +86,64 @@ use_key(SSL_CTX *ctx, const char *file, char why[TLS_WHY])
 }
 
 static bool
+use_ca(SSL_CTX *ctx, const char *file, char why[TLS_WHY])
+{
+	if (SSL_CTX_load_verify_locations(ctx, file, NULL) == 1)
+		return true;
+	openssl_why(why, "the CA file", file);
+	return false;
+}
+
+/* Whether OpenSSL can find certificates in path, by the hashes of their names. */
+static bool
+has_hashes(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	bool found = false;
+
+	while (!found && dir != NULL && (entry = readdir(dir)) != NULL)
+		found = strspn(entry->d_name, "0123456789abcdef") == 8 &&
+		    entry->d_name[8] == '.';
+	if (dir != NULL)
+		closedir(dir);
+	return found;
+}
+
+/*
+ * Trusts the system's authorities.  OpenSSL looks for them where its build puts
+ * them, which in the static file is Debian's place for a directory of them.
+ */
+static bool
+use_system(SSL_CTX *ctx, char why[TLS_WHY])
+{
+	static const char *const bundles[] = {
+		"/etc/ssl/certs/ca-certificates.crt", /* Debian, Alpine */
+		"/etc/pki/tls/certs/ca-bundle.crt",   /* RHEL until 9 */
+		"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", /* RHEL */
+		"/etc/ssl/ca-bundle.pem",                            /* SUSE */
+	};
+
+	if (SSL_CTX_set_default_verify_paths(ctx) == 1 &&
+	    (getenv(X509_get_default_cert_file_env()) != NULL ||
+		getenv(X509_get_default_cert_dir_env()) != NULL ||
+		access(X509_get_default_cert_file(), R_OK) == 0 ||
+		has_hashes(X509_get_default_cert_dir())))
+		return true;
+	for (size_t i = 0; i < sizeof(bundles) / sizeof(bundles[0]); i++)
+		if (access(bundles[i], R_OK) == 0)
+			return use_ca(ctx, bundles[i], why);
+	snprintf(why, TLS_WHY,
+	    "this system has no certificates of authorities; install its "
+	    "package ca-certificates, or name a file with --tls-ca");
+	return false;
+}
+
+static bool
 use_files(SSL_CTX *ctx, const struct tls_files *f, char why[TLS_WHY])
 {
-	if (f->ca == NULL) {
-		if (SSL_CTX_set_default_verify_paths(ctx) != 1) {
-			openssl_why(why, "the CA store", "of the system");
-			return false;
-		}
-	} else if (SSL_CTX_load_verify_locations(ctx, f->ca, NULL) != 1) {
-		openssl_why(why, "the CA file", f->ca);
+	if (f->ca == NULL ? !use_system(ctx, why) : !use_ca(ctx, f->ca, why))
 		return false;
-	}
 	if ((f->cert == NULL) != (f->key == NULL)) {
 		snprintf(why, TLS_WHY,
 		    "--tls-cert and --tls-key must be set together");

@@ -1,6 +1,6 @@
 /*
- * Finds and loads the TLS module.  Like libssl, it stays loaded for the life of
- * the process.
+ * Finds and loads the TLS module, unless it is linked in, as in the static file.
+ * Like libssl, it stays loaded for the life of the process.
  *
  * The module runs with our rights, so no other user may be able to replace it:
  * a copy of the program may lie in a directory that others can write to.
@@ -17,6 +17,10 @@
 #include "redis/tls.h"
 
 #define MODULE "redlock-run-tls.so"
+
+/* At NULL, unless it is linked in. */
+#pragma weak redlock_tls
+extern const struct tls_module redlock_tls;
 
 static const struct tls_module *module;
 static struct tls *shared;
@@ -111,26 +115,33 @@ tls_available(char why[TLS_WHY])
 {
 	char real[PATH_MAX];
 
-	return find_own_module(real, why);
+	return &redlock_tls != NULL || find_own_module(real, why);
+}
+
+/* Returns the module, or NULL with why. */
+static const struct tls_module *
+load(char why[TLS_WHY])
+{
+	char real[PATH_MAX];
+	const struct tls_module *loaded = NULL;
+	void *handle;
+
+	if (&redlock_tls != NULL)
+		return &redlock_tls;
+	if (!find_own_module(real, why))
+		return NULL;
+	if ((handle = dlopen(real, RTLD_NOW | RTLD_LOCAL)) != NULL)
+		loaded = dlsym(handle, "redlock_tls");
+	if (loaded == NULL)
+		snprintf(why, TLS_WHY, "TLS cannot be used: %s", dlerror());
+	return loaded;
 }
 
 int
 tls_load(const struct tls_files *files, char why[TLS_WHY])
 {
-	char real[PATH_MAX];
-	void *handle;
-
-	if (!find_own_module(real, why))
+	if ((module = load(why)) == NULL)
 		return -1;
-	if ((handle = dlopen(real, RTLD_NOW | RTLD_LOCAL)) == NULL) {
-		snprintf(why, TLS_WHY, "TLS cannot be used: %s", dlerror());
-		return -1;
-	}
-	module = dlsym(handle, "redlock_tls");
-	if (module == NULL) {
-		snprintf(why, TLS_WHY, "TLS cannot be used: %s", dlerror());
-		return -1;
-	}
 	shared = module->open(files, why);
 	return shared == NULL ? -1 : 0;
 }

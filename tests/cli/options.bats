@@ -634,6 +634,8 @@ password() {
 	cd "$BATS_TEST_TMPDIR"
 	cp "$REDLOCK_RUN" alone
 	REDLOCK_RUN=$PWD/alone
+	! redlock --version | grep -qx 'TLS: yes' ||
+		skip "needs a build whose TLS is a module"
 	run -64 --separate-stderr redlock -k a -r rediss://127.0.0.1:1 -- \
 	    touch ran
 	says rediss:// redlock-run-tls.so OpenSSL libssl-dev

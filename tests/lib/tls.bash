@@ -5,8 +5,8 @@
 
 # no_tls: why there is nothing to test, if so.
 no_tls() {
-	if [[ ! -e ${REDLOCK_RUN%/*}/redlock-run-tls.so ]]; then
-		echo 'needs the TLS module'
+	if ! "$REDLOCK_RUN" --version | grep -qx 'TLS: yes'; then
+		echo 'needs a build with TLS'
 	elif ! command -v openssl >/dev/null; then
 		echo 'needs openssl'
 	fi

@@ -310,6 +310,7 @@ refused() {
 }
 
 @test "a run without TLS does not load the TLS module" {
+	needs_loader
 	hold a -r "unix://$BATS_FILE_TMPDIR/redis.sock"
 	not grep -q -e libssl -e redlock-run-tls "/proc/$bg_pid/maps"
 	let_go

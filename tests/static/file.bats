@@ -6,9 +6,13 @@
 
 load ../lib/common
 load ../lib/process
+load ../lib/tls
 
 setup_file() {
 	redis_start_tcp redis
+	[[ -z $(no_tls) ]] || return 0
+	tls_make_certificates
+	tls_start secure server
 }
 
 setup() {
@@ -41,7 +45,8 @@ in_root() {
 	((EUID == 0)) || user=(--map-root-user)
 	unshare "${user[@]}" --mount true 2>/dev/null ||
 		skip "needs mount namespaces"
-	env -u REDLOCK_CONFIG "${variables[@]}" unshare "${user[@]}" --mount \
+	env -u REDLOCK_CONFIG -u SSL_CERT_FILE -u SSL_CERT_DIR \
+	    "${variables[@]}" unshare "${user[@]}" --mount \
 	    sh -c 'mount --rbind /proc root/proc && exec chroot root "$@"' - "$@"
 }
 
@@ -68,8 +73,10 @@ listens() {
 	run ! grep -E 'INTERP|NEEDED' elf
 }
 
-@test "the static file has at most 500 kB" {
-	(($(stat -c %s "$REDLOCK_RUN") <= 500000))
+@test "the static file has at most 500 kB, and with TLS 3.7 MB" {
+	local limit=500000
+	! "$REDLOCK_RUN" --version | grep -qx 'TLS: yes' || limit=3700000
+	(($(stat -c %s "$REDLOCK_RUN") <= limit))
 }
 
 @test "the static file runs where there is nothing but /proc and resolv.conf" {
@@ -78,6 +85,38 @@ listens() {
 	    /redlock-run -r "redis://redis.test:$redis_port" --status
 	[[ ${lines[1]} == "a "*" held "*" redlock-run "* ]]
 	free
+}
+
+@test "the static file has TLS where there is nothing but /proc, resolv.conf and a CA file" {
+	[[ -z $(no_tls) ]] || skip "$(no_tls)"
+	has_name localhost
+	cp "$certs/ca.crt" root/etc/ca.pem
+	run -0 in_root /redlock-run -r "$(tls_url secure localhost)" \
+	    --tls-ca /etc/ca.pem -k a -- /redlock-run --tls-ca /etc/ca.pem \
+	    -r "$(tls_url secure localhost)" --status
+	[[ ${lines[1]} == "a "*" held "*" redlock-run "* ]]
+}
+
+@test "without --tls-ca the static file finds the authorities of each distribution" {
+	local file url hash
+	[[ -z $(no_tls) ]] || skip "$(no_tls)"
+	url=$(tls_url secure)
+	run -64 in_root /redlock-run -r "$url" -k a -- /redlock-run --version
+	[[ $output == *"no certificates of authorities"*"--tls-ca"* ]]
+	hash=$(openssl x509 -noout -hash -in "$certs/ca.crt")
+	for file in /etc/ssl/certs/"$hash.0" /etc/ssl/certs/ca-certificates.crt \
+	    /etc/pki/tls/certs/ca-bundle.crt \
+	    /etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem \
+	    /etc/ssl/ca-bundle.pem /etc/ssl/cert.pem; do
+		mkdir -p "root${file%/*}"
+		cp "$certs/ca.crt" "root$file"
+		run -0 in_root /redlock-run -r "$url" -k a -- /redlock-run --version
+		rm "root$file"
+	done
+	mkdir -p root/other
+	cp "$certs/ca.crt" "root/other/$hash.0"
+	run -0 in_root SSL_CERT_DIR=/other /redlock-run -r "$url" -k a -- \
+	    /redlock-run --version
 }
 
 # container_words WORD: what that line of the example FROM scratch has.
