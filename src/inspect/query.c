@@ -179,7 +179,8 @@ query_send(struct query *q, size_t n, query_send_cb *send_cb,
 			done = false;
 			if (s->conn.state == CONN_DOWN || s->conn.redirect.due)
 				wake = 0;
-			wake = clock_min_ms(wake, s->end_ms);
+			wake = clock_min_ms(wake,
+			    clock_min_ms(conn_second_ms(&s->conn), s->end_ms));
 		}
 		if (done || q->stop)
 			return;
@@ -275,6 +276,7 @@ query_init(struct query *q, const struct options *opt)
 		s->failure = REPLY_OK;
 		conn_init(&s->conn, &q->resolver, &opt->servers.address[i],
 		    request_replied_cb, s);
+		s->conn.node_timeout_ms = opt->settings.node_timeout_ms;
 		s->conn.text_first = true;
 	}
 }

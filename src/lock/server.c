@@ -141,6 +141,7 @@ server_init(struct server *s, const struct intent *intent,
 	conn_init(&s->conn, resolver, address, replied_cb, s);
 	if (answered != NULL)
 		s->conn.answered = answered;
+	s->conn.node_timeout_ms = intent->node_timeout_ms;
 	s->conn.ask_info = intent->nservers > 1 || intent->grace_ms > 0;
 }
 
@@ -433,7 +434,8 @@ begin_second_release(struct server *s, int64_t now)
 static int64_t
 look_after_ms(const struct server *s)
 {
-	return clock_min_ms(second_release_ms(s), s->in_flight.give_up_ms);
+	return clock_min_ms(second_release_ms(s),
+	    clock_min_ms(conn_second_ms(&s->conn), s->in_flight.give_up_ms));
 }
 
 /* The next request is r; it may be the last one once more, with its text. */
@@ -499,7 +501,7 @@ server_step(struct server *s, int64_t now)
 			return now; /* judged in the next turn */
 	}
 	if (s->conn.state != CONN_READY)
-		return s->in_flight.give_up_ms;
+		return look_after_ms(s);
 	begin_request(s, &r);
 	if (server_send(s, &r) == -1) {
 		server_next_unsent(s);

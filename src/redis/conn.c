@@ -14,6 +14,8 @@
 #include "redis/error.h"
 #include "redis/passwords.h"
 
+#define PATIENCE_MS 250
+
 static void
 set_why(struct conn *c, enum reply_kind kind, const char *why)
 {
@@ -197,9 +199,19 @@ password_of(const struct conn *c, const struct target *to)
 	return c->handshake.at_sentinel ? a->sentinel_password : a->password;
 }
 
+/* How long to wait for a connection before a second socket is tried. */
+static int64_t
+patience_ms(const struct conn *c)
+{
+	return c->node_timeout_ms / 4 > PATIENCE_MS ? c->node_timeout_ms / 4 :
+						      PATIENCE_MS;
+}
+
 static void
 connect_to(struct conn *c, const struct target *to)
 {
+	c->to = *to;
+	c->second_ms = clock_now_ms() + patience_ms(c);
 	c->handshake.password = password_of(c, to);
 	if (link_open(c->link, c->address.path, to, c->address.tls) == -1) {
 		c->again = errno == EAGAIN;
@@ -345,6 +357,13 @@ why_withheld(const struct conn *c)
 	    "the password file";
 }
 
+int64_t
+conn_second_ms(const struct conn *c)
+{
+	return link_is_open(c->link) && !link_reached(c->link) ? c->second_ms :
+								 CLOCK_NEVER;
+}
+
 char *
 conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
 {
@@ -453,6 +472,10 @@ conn_sweep(struct conn *c)
 	if (has_aside(c))
 		link_sweep(&c->links[0]);
 	link_sweep(c->link);
+	if (clock_now_ms() >= conn_second_ms(c)) {
+		c->second_ms = CLOCK_NEVER;
+		link_open_second(c->link, c->address.path, &c->to);
+	}
 	if (!c->redirect.due || !pending_empty(&c->link->pending))
 		return;
 	c->redirect.due = false;

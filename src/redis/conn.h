@@ -38,7 +38,8 @@ struct conn {
 	struct address address;
 	conn_reply_cb *reply_cb;
 	void *arg;
-	bool ask_info; /* send INFO server on each connection */
+	bool ask_info;           /* send INFO server on each connection */
+	int64_t node_timeout_ms; /* how long a server may take */
 
 	enum conn_state state;
 	enum reply_kind failure; /* while CONN_DOWN: its kind */
@@ -49,6 +50,8 @@ struct conn {
 	struct endpoint at;       /* the server that we are connected to */
 	struct redirect redirect; /* the last redirection */
 
+	struct target to;     /* of the last connection */
+	int64_t second_ms;    /* when to begin a second socket */
 	struct link *link;    /* the present one */
 	struct link links[2]; /* the first may be set aside */
 	bool established;     /* the server accepted the last connection */
@@ -106,6 +109,13 @@ char *conn_explain(const struct conn *, const char *why, char buf[CONN_WHY]);
  */
 char *conn_silence(const struct conn *, const char *within, const char *hint,
     char buf[CONN_WHY]);
+
+/*
+ * Returns when conn_sweep() begins a second socket beside one that has not
+ * connected: once, after a quarter of the node timeout, at least 250 ms; or
+ * CLOCK_NEVER.
+ */
+int64_t conn_second_ms(const struct conn *);
 
 /* Returns when the oldest request without a reply was sent, or CLOCK_NEVER. */
 int64_t conn_unanswered_ms(const struct conn *);

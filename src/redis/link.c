@@ -73,6 +73,7 @@ shut(struct link *l)
 	struct reply lost = { .kind = REPLY_LOST, .text = l->why };
 
 	l->established = link_connected(l);
+	second_end(&l->second);
 	loop_remove(l->loop, &l->watch);
 	close(l->fd);
 	l->fd = -1;
@@ -308,6 +309,7 @@ socket_cb(void *arg, short revents)
 	struct link *l = arg;
 
 	l->active_ms = clock_now_ms();
+	second_end(&l->second);
 	if (!l->connected && l->error == 0) {
 		l->error = dial_result(l->fd);
 		l->connected = l->error == 0;
@@ -316,6 +318,25 @@ socket_cb(void *arg, short revents)
 		l->blocked = false;
 	if (l->error != 0 || (revents & (POLLIN | POLLERR | POLLHUP)))
 		receive(l);
+}
+
+/* The second socket takes the place of a first one that has sent nothing yet. */
+static void
+second_cb(void *arg, int fd)
+{
+	struct link *l = arg;
+
+	if (l->connected) {
+		close(fd);
+		return;
+	}
+	loop_remove(l->loop, &l->watch);
+	close(l->fd);
+	l->fd = l->watch.fd = fd;
+	l->connected = true;
+	l->blocked = false;
+	l->active_ms = clock_now_ms();
+	loop_add(l->loop, &l->watch); /* in one of the two places given up */
 }
 
 void
@@ -332,6 +353,7 @@ link_init(struct link *l, struct loop *loop,
 	l->watch = (struct loop_watch){
 		.fd = -1, .ready_cb = socket_cb, .flush_cb = flush_cb, .arg = l
 	};
+	second_init(&l->second, loop, second_cb, l);
 }
 
 /* Undoes a part of link_open(). */
@@ -371,6 +393,13 @@ link_open(struct link *l, const char *path, const struct target *to, bool tls)
 	if (loop_add(l->loop, &l->watch) == -1)
 		return not_opened(l, strerror(errno));
 	return 0;
+}
+
+void
+link_open_second(struct link *l, const char *path, const struct target *to)
+{
+	if (link_is_open(l) && !l->connected)
+		second_begin(&l->second, path, to);
 }
 
 bool

@@ -12,6 +12,7 @@
 #include "redis/bytes.h"
 #include "redis/pending.h"
 #include "redis/reply.h"
+#include "redis/second.h"
 
 #define LINK_WHY 256
 
@@ -28,6 +29,7 @@ struct link {
 	void *arg;
 
 	int fd;                     /* -1: closed */
+	struct second second;       /* a socket beside one without an answer */
 	struct redisReader *reader; /* of the replies */
 	struct ssl_st *ssl;         /* NULL: no TLS */
 	struct bytes requests;      /* that TLS has not encrypted yet */
@@ -67,6 +69,12 @@ void link_init(struct link *, struct loop *,
  * socket is full.
  */
 int link_open(struct link *, const char *path, const struct target *, bool tls);
+
+/*
+ * Begins a second connection to the same address, unless the first one is there.
+ * The link uses whichever connects first, and closes the other one.
+ */
+void link_open_second(struct link *, const char *path, const struct target *);
 
 /* Whether there is a connection, or one is being made. */
 bool link_is_open(const struct link *);

@@ -71,14 +71,14 @@ def encode(*words):
 class Server:
     """A redis-server on a free port, without persistence."""
 
-    def __init__(self, bench, host="127.0.0.1", port=0):
+    def __init__(self, bench, host="127.0.0.1", port=0, options=()):
         self.host = host
         for _ in range(50):
             self.port = port or random.randrange(20000, 32000)
             self.process = subprocess.Popen(
                 ["redis-server", "--bind", host, "--port", str(self.port),
                  "--save", "", "--appendonly", "no", "--dir", bench.directory,
-                 "--maxclients", "20000", "--pidfile", "",
+                 "--maxclients", "20000", "--pidfile", "", *options,
                  "--logfile", bench.path("log")], stdout=subprocess.DEVNULL)
             if self.answers():
                 break

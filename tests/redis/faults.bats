@@ -651,6 +651,67 @@ full_server() {
 	refused_with 69 -r "$rude_url" --node-timeout 300ms
 }
 
+# full_queue: a server whose listen queue is full until ./go exists, in front of
+# the other one; its port is in ./full.port.
+full_queue() {
+	cat >full.py <<-'END'
+		import os, socket, threading, time
+		server = socket.socket()
+		server.bind(("127.0.0.1", 0))
+		server.listen(0)
+		fillers = []
+		while True:
+		    filler = socket.socket()
+		    filler.settimeout(0.3)
+		    try:
+		        filler.connect(server.getsockname())
+		    except TimeoutError:
+		        filler.close()
+		        break
+		    fillers.append(filler)
+		with open("new", "w") as file:
+		    print(server.getsockname()[1], file=file)
+		os.rename("new", "full.port")
+		while not os.path.exists("go"):
+		    time.sleep(0.02)
+		for _ in fillers:
+		    server.accept()[0].close()
+
+		def copy(a, b):
+		    while data := a.recv(65536):
+		        b.sendall(data)
+		    b.shutdown(socket.SHUT_WR)
+
+		while True:
+		    client = server.accept()[0]
+		    redis = socket.socket(socket.AF_UNIX)
+		    redis.connect(os.environ["SOCKET"])
+		    for pair in (client, redis), (redis, client):
+		        threading.Thread(target=copy, args=pair, daemon=True).start()
+	END
+	SOCKET=$BATS_FILE_TMPDIR/redis.sock /usr/bin/python3 full.py 3>&- 4>&- &
+	full_pid=$!
+	eventually test -s full.port
+}
+
+# begun N: so many connections to the port have no answer.
+begun() {
+	local port
+	printf -v port ':%04X 02 ' "$(<full.port)"
+	[[ $(grep -c "$port" /proc/net/tcp) == "$1" ]]
+}
+
+@test "a connection without an answer gets a second one beside it, and one of them is used" {
+	full_queue
+	redlock_bg -r "127.0.0.1:$(<full.port)" -k a -w 60s -- sh -c 'echo ran >>log'
+	eventually begun 2
+	touch go
+	redlock_ended 0
+	eventually begun 0
+	[[ $(<log) == ran ]]
+	kill "$full_pid"
+}
+
 @test "a server that accepts no connection has no vote" {
 	/usr/bin/python3 -c '
 import socket, time

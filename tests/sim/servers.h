@@ -1293,6 +1293,13 @@ conn_send_text(struct conn *n)
 	(void)n;
 }
 
+int64_t
+conn_second_ms(const struct conn *n)
+{
+	(void)n;
+	return CLOCK_NEVER;
+}
+
 void
 conn_sweep(struct conn *n)
 {

@@ -308,6 +308,129 @@ password_is_wiped(void)
 	end();
 }
 
+/* The server's end accepts; returns whether our end is open. */
+static bool
+answer(int fd)
+{
+	char junk[4096];
+	ssize_t n;
+
+	while ((n = recv(fd, junk, sizeof(junk), 0)) > 0)
+		;
+	return n == -1;
+}
+
+/* Begins a second connection; returns the server's end of the first one. */
+static int
+begin_two(int second_as)
+{
+	const struct target to = { .name = "127.0.0.1" };
+	int first;
+
+	begin_as(NO_ANSWER, false);
+	turns(1);
+	CHECK(!link_connected(&client.link));
+	first = wire.fd;
+	wire.connect_as = second_as;
+	link_open_second(&client.link, "/s", &to);
+	return first;
+}
+
+/* The connection at wire.fd is the one, and it alone gets the request. */
+static void
+one_is_used(int other)
+{
+	CHECK(link_connected(&client.link));
+	SAME_TEXT(server_hears(), "*2\r\n$3\r\nGET\r\n$1\r\na\r\n");
+	CHECK(!answer(other));
+	server_says("+OK\r\n");
+	turns(1);
+	SAME_INT(client.n, 1);
+	SAME_INT(client.kind[0], REPLY_OK);
+	end();
+}
+
+static void
+second_connects_first(void)
+{
+	int first = begin_two(EINPROGRESS);
+
+	request(1, "a");
+	turns(2);
+	one_is_used(first);
+	close(first);
+}
+
+static void
+first_connects_first(void)
+{
+	int first = begin_two(NO_ANSWER), second = wire.fd;
+
+	request(1, "a");
+	turns(1);
+	answer(first);
+	turns(2);
+	wire.fd = first;
+	one_is_used(second);
+	close(second);
+}
+
+/* The request leaves on the first one, before the poll. */
+static void
+both_connect(void)
+{
+	int first = begin_two(EINPROGRESS), second = wire.fd;
+
+	answer(first);
+	request(1, "a");
+	turns(2);
+	wire.fd = first;
+	one_is_used(second);
+	close(second);
+}
+
+static void
+second_fails(void)
+{
+	int first = begin_two(ECONNREFUSED);
+
+	CHECK(link_is_open(&client.link));
+	request(1, "a");
+	close(wire.fd);
+	wire.fd = first;
+	answer(first);
+	turns(2);
+	SAME_TEXT(server_hears(), "*2\r\n$3\r\nGET\r\n$1\r\na\r\n");
+	end();
+}
+
+static void
+both_are_closed(void)
+{
+	int first = begin_two(NO_ANSWER);
+
+	request(1, "a");
+	link_close(&client.link, NULL);
+	CHECK(!answer(first));
+	CHECK(!answer(wire.fd));
+	SAME_INT(client.lost, 1);
+	close(first);
+	end();
+}
+
+static void
+no_second(void)
+{
+	const struct target to = { .name = "127.0.0.1" };
+	int first;
+
+	begin();
+	first = wire.fd;
+	link_open_second(&client.link, "/s", &to);
+	SAME_INT(wire.fd, first);
+	end();
+}
+
 int
 main(void)
 {
@@ -342,6 +465,16 @@ main(void)
 		{ "the end sends what waits and closes our direction", finish },
 		{ "a password is not in memory once it was sent",
 		    password_is_wiped },
+		{ "a second connection that is there first is used",
+		    second_connects_first },
+		{ "a first connection that is there first is used",
+		    first_connects_first },
+		{ "of two connections that come together one gets the requests",
+		    both_connect },
+		{ "a second connection that fails changes nothing",
+		    second_fails },
+		{ "the end closes both connections", both_are_closed },
+		{ "an established connection gets no second one", no_second },
 	};
 
 	return TAP_MAIN(tests);
