@@ -9,7 +9,7 @@
 
 /*
  * Like the C library's functions of the same names, but never NULL; free(3)
- * frees.
+ * frees.  The names are the usual ones, and so do not begin with xalloc_.
  */
 void *xmalloc(size_t size);
 void *xcalloc(size_t n, size_t size);
