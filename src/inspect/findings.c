@@ -442,6 +442,7 @@ static void
 judge_choice(struct findings *v, const struct probe *all, int n,
     const struct options *opt)
 {
+	bool no_file = strcmp(opt->settings.file.path, "/dev/null") == 0;
 	int here = 0;
 
 	for (int i = 0; i < n; i++)
@@ -449,8 +450,9 @@ judge_choice(struct findings *v, const struct probe *all, int n,
 	if (opt->servers.is_default)
 		add(&v[0], LEVEL_BAD,
 		    "no server is configured, so this is the built-in "
-		    "default; name yours in %s, REDLOCK_REDIS or with -r",
-		    opt->settings.file.path);
+		    "default; name yours in %s%sREDLOCK_REDIS or with -r",
+		    no_file ? "" : opt->settings.file.path,
+		    no_file ? "" : ", ");
 	if (here == n)
 		add(&v[0], LEVEL_NOTE,
 		    "%s on this machine, so a lock guards this machine "

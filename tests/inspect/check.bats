@@ -254,7 +254,10 @@ allow_as_told() {
 	[ -z "$stderr" ]
 	grep -F 'redis://127.0.0.1:6379: NOT OK: no server is configured' \
 	    <<<"$output"
-	grep -F "name yours in $REDLOCK_CONFIG, REDLOCK_REDIS" <<<"$output"
+	grep -F 'name yours in REDLOCK_REDIS or with -r' <<<"$output"
+	: >site.conf
+	REDLOCK_CONFIG=site.conf run -69 redlock --check -q
+	grep -F 'name yours in site.conf, REDLOCK_REDIS or with -r' <<<"$output"
 	check 0 -r "$tcp"
 	not grep 'no server is configured' <<<"$output"
 }

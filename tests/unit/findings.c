@@ -399,7 +399,12 @@ choice(void)
 	judge();
 	ONLY(0, LEVEL_BAD,
 	    "no server is configured, so this is the built-in "
-	    "default; name yours in /etc/some.conf, ");
+	    "default; name yours in /etc/some.conf, REDLOCK_REDIS or with -r");
+	opt.settings.file.path = "/dev/null";
+	judge();
+	ONLY(0, LEVEL_BAD,
+	    "no server is configured, so this is the built-in "
+	    "default; name yours in REDLOCK_REDIS or with -r");
 
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
 		fit(1);
