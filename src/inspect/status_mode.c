@@ -39,10 +39,11 @@ print_table(struct status *st, int *states)
 			status_table_add(&t, st);
 	}
 	result = report_servers(&st->query, true, &failures);
-	if (!opt->quiet && st->query.nlocks == 0 && result != 0)
-		puts("unknown");
-	else if (!opt->quiet && failures < st->query.nservers)
+	if (!opt->quiet && failures < st->query.nservers &&
+	    (st->query.nlocks > 0 || result == 0))
 		status_table_print(stdout, &t); /* even of a minority */
+	else if (!opt->quiet)
+		puts("unknown");
 	status_table_release(&t);
 	return result;
 }

@@ -757,10 +757,26 @@ print(json.dumps(j))
 	redis_kill
 	status
 	[ "$status" -eq 69 ]
+	[ "$output" = unknown ]
 	says redis.sock
 	status -k a
 	[ "$status" -eq 69 ]
+	[ "$output" = unknown ]
 	says redis.sock
+}
+
+@test "--status of a server that runs no scripts is unknown: 69" {
+	redis_start mute --rename-command EVAL ''
+	redis_use "unix://$BATS_FILE_TMPDIR/mute.sock"
+	for name in '' a; do
+		# shellcheck disable=SC2086
+		status $name
+		[ "$status" -eq 69 ]
+		[ "$output" = unknown ]
+		says 'EVAL is renamed or disabled'
+		redis_at mute set redlock:a somebody
+	done
+	redis_kill mute
 }
 
 @test "--status exits with 69 if the server does not answer in time" {
