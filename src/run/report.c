@@ -222,8 +222,10 @@ report_other_mode(const struct lock *l)
 		    lock_capacity(l));
 	else if (lock_mode(l) == LOCK_SHARED)
 		snprintf(ours, sizeof(ours), "uses --shared");
-	warn("%s: in use %s by %s@%s pid %d; this run %s", lock_name(l), theirs,
-	    v->owner.user, v->owner.host, (int)v->owner.pid, ours);
+	warn("%s: in use %s by %s@%s pid %d; this run %s; start every run of "
+	     "this lock with the same --slots, or all without it",
+	    lock_name(l), theirs, v->owner.user, v->owner.host,
+	    (int)v->owner.pid, ours);
 }
 
 void

@@ -25,7 +25,7 @@ other_mode() {
 	permit 1 2
 	clients_started 1
 	other_mode
-	says "a: in use with --slots 2 by $(id -un)@$(uname -n) pid ${pid[1]}; this run is exclusive"
+	says "a: in use with --slots 2 by $(id -un)@$(uname -n) pid ${pid[1]}; this run is exclusive; start every run of this lock with the same --slots, or all without it"
 	other_mode -s
 	says "; this run uses --shared"
 	other_mode --slots 5
