@@ -30,12 +30,26 @@ report_unknown(const struct history *h)
 	return result;
 }
 
+/* Reports that the options leave no run, in place of a table without rows. */
+static void
+report_none(const struct options *opt)
+{
+	bool named = opt->names.n > 0;
+	bool whole =
+	    opt->since.kind == MOMENT_NONE && opt->until.kind == MOMENT_NONE;
+
+	notice("%s%sno %sruns recorded in %s", named ? opt->names.joined : "",
+	    named ? ": " : "", opt->failed ? "failed " : "",
+	    whole ? "the last 30 days" : "that time");
+}
+
 static int
 print_list(struct history *h)
 {
 	const struct options *opt = h->query.opt;
 	struct run_list list = { 0 };
 	int result, failures;
+	bool none;
 
 	while (history_next(h, QUERY_WINDOW))
 		run_list_add(&list, h);
@@ -45,11 +59,14 @@ print_list(struct history *h)
 		history_json(stdout, h, &list);
 	else if (list.n == 0 && result != 0)
 		puts("unknown");
-	else if (failures < h->query.nservers) /* a minority may have runs */
+	else if (list.n > 0) /* a minority may have runs */
 		history_table(stdout, h, &list);
+	none = list.n == 0 && result == 0 && !opt->json;
 	run_list_release(&list);
 	if (result == 0 && opt->names.n > 0)
 		result = report_unknown(h);
+	if (none && result == 0)
+		report_none(opt);
 	return result;
 }
 
