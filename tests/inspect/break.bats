@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --break: which locks it takes away from which runs, and which not.
+# --break: which locks of which runs it breaks, and which not.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031,SC2034
 
 load ../lib/common
@@ -98,7 +98,7 @@ break_script() {
 	} | redis | grep -vxE 'OK|QUEUED' | head -n 1
 }
 
-## What it takes away
+## What it breaks
 
 # bats test_tags=quick
 @test "--break breaks the lock of a run that has died" {

@@ -21,7 +21,7 @@ other_mode() {
 	[ ! -e started ]
 }
 
-@test "a run that uses the lock in another way is refused with 64, also with -w" {
+@test "a run that uses the lock in another way ends with 64, also with -w" {
 	permit 1 2
 	clients_started 1
 	other_mode
