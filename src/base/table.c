@@ -94,7 +94,7 @@ set_text(struct table *t, size_t row, int column, const char *text)
 
 	free(t->rows[row].text[column]);
 	t->rows[row].text[column] = xstrdup(text);
-	if (width > t->width[column])
+	if (width > t->width[column] && !t->fixed)
 		t->width[column] = width;
 }
 
@@ -131,6 +131,21 @@ text_of(const struct row *row, int column)
 	return row->text[column] == NULL ? "" : row->text[column];
 }
 
+void
+table_narrow(struct table *t, int column, int least)
+{
+	int excess = -2 - t->limit;
+
+	for (int c = 0; c < t->columns; c++)
+		excess += t->width[c] > 0 ? t->width[c] + 2 : 0;
+	t->fixed = true;
+	if (t->limit == 0 || excess <= 0 || t->width[column] <= least)
+		return;
+	t->width[column] -= excess;
+	if (t->width[column] < least)
+		t->width[column] = least;
+}
+
 /* Prints a cell, cut to so many columns.  Returns how many it takes. */
 static int
 print_cell(FILE *out, const char *text, const char *colour, int room)
@@ -151,12 +166,31 @@ print_cell(FILE *out, const char *text, const char *colour, int room)
 	return used;
 }
 
+/* Prints a cell; one that is wider than its column ends in ">". */
+static int
+print_whole_cell(FILE *out, const struct table *t, const struct row *row,
+    int column, int room)
+{
+	const char *text = text_of(row, column);
+	const char *colour = t->colours ? sgr[row->style[column]] : "";
+	int width = t->width[column], used;
+
+	if (escape_width(text) <= width || room <= width)
+		return print_cell(out, text, colour,
+		    room < width ? room : width);
+	used = print_cell(out, text, colour, width - 1);
+	putc('>', out);
+	return used + 1;
+}
+
 /* Returns the columns of a row, without trailing blanks. */
 static int
 row_width(const struct table *t, const struct row *row, int last)
 {
 	int width = escape_width(text_of(row, last));
 
+	if (width > t->width[last])
+		width = t->width[last];
 	for (int c = 0; c < last; c++)
 		width += t->width[c] > 0 ? t->width[c] + 2 : 0;
 	return width;
@@ -181,8 +215,7 @@ print_row(FILE *out, const struct table *t, const struct row *row)
 		if (t->width[c] == 0)
 			continue;
 		end = used + t->width[c] + 2;
-		used += print_cell(out, text_of(row, c),
-		    t->colours ? sgr[row->style[c]] : "", room - used);
+		used += print_whole_cell(out, t, row, c, room - used);
 		for (; c < last && used < end && used < room; used++)
 			putc(' ', out);
 	}

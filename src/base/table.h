@@ -22,6 +22,7 @@ struct table {
 	bool colours;
 	int limit; /* columns of the terminal; 0: no limit */
 	int width[TABLE_COLUMNS];
+	bool fixed;   /* cells no longer widen columns */
 	size_t nrows; /* the first holds the titles */
 	struct row {
 		char *text[TABLE_COLUMNS]; /* NULL: empty */
@@ -49,6 +50,13 @@ void table_cell(struct table *, size_t row, int column, const char *fmt, ...)
 void table_text(struct table *, size_t row, int column, const char *text);
 
 void table_style(struct table *, size_t row, int column, enum style);
+
+/*
+ * Where rows are too long for the terminal, makes a column as much narrower as
+ * that needs, down to `least`; its cells are cut and then end in ">".  Call it
+ * when all rows are in place: columns no longer become wider.
+ */
+void table_narrow(struct table *, int column, int least);
 
 /*
  * Prints the rows from `from` (0 is the titles) up to but not including `to`.

@@ -14,8 +14,9 @@
 #include "base/xalloc.h"
 #include "inspect/history_table.h"
 
-#define PAGE   100 /* rows in memory at a time */
-#define WIDEST 20  /* columns of the bar of the longest run */
+#define PAGE          100 /* rows in memory at a time */
+#define WIDEST        20  /* columns of the bar of the longest run, at most */
+#define COMMAND_LEAST 12  /* columns of it, with the message of -m */
 
 /* The columns; LOCK comes before them if there may be several locks. */
 enum { WHEN, HOST, PID, COMMAND, WAITED, RAN, BAR, ENDED, COLUMNS };
@@ -24,6 +25,7 @@ struct page {
 	struct table table;
 	int first;   /* the index of WHEN */
 	bool bars;   /* for people: standard output is a terminal */
+	int widest;  /* columns of the bar of the longest run */
 	bool blocks; /* the locale has block characters */
 };
 
@@ -102,7 +104,7 @@ show_bar(struct page *p, size_t row, int64_t ms, int64_t longest)
 
 	if (ms <= 0 || !p->bars)
 		return;
-	n = (int)(8.0 * WIDEST * (double)ms / (double)longest + 0.5);
+	n = (int)(8.0 * p->widest * (double)ms / (double)longest + 0.5);
 	if (!p->blocks)
 		n = (n + 4) / 8 * 8;
 	for (; n > 0; n -= 8)
@@ -222,6 +224,15 @@ turn_page(struct page *p, const struct run_list *list, size_t first,
 	}
 }
 
+/* On a narrow terminal a message and the bars give way, for how runs ended. */
+static void
+fit(struct page *p)
+{
+	table_narrow(&p->table, p->first + COMMAND, COMMAND_LEAST);
+	table_narrow(&p->table, p->first + BAR, 0);
+	p->widest = p->table.width[p->first + BAR];
+}
+
 /* With -v: prints the token, and each server's last event if they differ. */
 static void
 show_logs(FILE *out, const struct query *q, const struct run_row *r)
@@ -251,6 +262,7 @@ history_table(FILE *out, const struct history *h, const struct run_list *list)
 	const struct options *opt = h->query.opt;
 	struct page p = { .first = opt->names.n != 1,
 		.bars = isatty(STDOUT_FILENO),
+		.widest = WIDEST,
 		.blocks = utf8_locale() };
 	int64_t *longest = find_longest(h, list);
 
@@ -258,6 +270,7 @@ history_table(FILE *out, const struct history *h, const struct run_list *list)
 	    titles + 1 - p.first);
 	for (size_t i = 0; i < list->n; i += PAGE)
 		turn_page(&p, list, i, longest); /* for the widths */
+	fit(&p);
 	table_print(out, &p.table, 0, 1);
 	for (size_t i = 0; i < list->n; i++) {
 		size_t row = i % PAGE + 1;

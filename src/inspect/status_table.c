@@ -12,6 +12,8 @@
 #include "base/xalloc.h"
 #include "inspect/status_table.h"
 
+#define COMMAND_LEAST 12 /* columns of it, with the message of -m */
+
 enum { LOCK, STATE, HOLDER, COMMAND, HELD, LEASE, WAITING, FENCE, COLUMNS };
 
 /* Writes the cells about one holder. */
@@ -197,10 +199,11 @@ status_table_add(struct status_table *t, const struct status *st)
 }
 
 void
-status_table_print(FILE *out, const struct status_table *t)
+status_table_print(FILE *out, struct status_table *t)
 {
 	size_t row = 0;
 
+	table_narrow(&t->table, COMMAND, COMMAND_LEAST);
 	for (size_t i = 0; i < t->nbelow; i++) {
 		table_print(out, &t->table, row, t->below[i].end);
 		fputs(t->below[i].text, out);

@@ -20,12 +20,13 @@ struct status_table {
 /*
  * status_table_begin() prepares a table, to which status_table_add() adds the
  * locks that were read last; it exits with EXIT_OS if memory is short.
- * status_table_print() prints all of them; ferror() reports a failed write.
+ * status_table_print() prints all of them, as they fit the terminal; no more are
+ * added then.  ferror() reports a failed write.
  * status_table_release() frees everything.
  */
 void status_table_begin(struct status_table *, const struct options *);
 void status_table_add(struct status_table *, const struct status *);
-void status_table_print(FILE *, const struct status_table *);
+void status_table_print(FILE *, struct status_table *);
 void status_table_release(struct status_table *);
 
 #endif

@@ -255,6 +255,13 @@ on_terminal() {
 	    "$REDLOCK_RUN" --history "$@" </dev/null 3>&- 4>&- | tr -d '\r'
 }
 
+# narrow COLUMNS ARG...: the same on a terminal with so many columns.
+narrow() {
+	TERM=xterm NO_COLOR=1 script -qec "stty cols $1
+	    '$REDLOCK_RUN' --history ${*:2}" /dev/null </dev/null 3>&- 4>&- |
+		tr -d '\r'
+}
+
 # past LOCK MS SECONDS STATUS: LOCK has run for MS that many SECONDS ago.
 past() {
 	past_at "$1" "$2" "$(($(date +%s) - $3))" "$4"
@@ -555,6 +562,23 @@ nagios() {
 	[ "$(endings --rows 1000 | wc -w)" = 151 ]
 }
 
+@test "--history on a narrow terminal cuts long messages and bars, not how runs ended" {
+	local least bar
+	past a 500 80 0
+	run -3 redlock -k a -m "$(printf 'x%.0s' {1..99})" -- sh -c 'exit 3'
+	# What the columns take with 12 for COMMAND, and without a bar.
+	least=$(redlock --history -k a | sed -n '1s/ *$//p' | wc -m)
+	least=$((least - 1 - 103 + 12))
+	for bar in 0 8 20; do
+		run narrow $((least + (bar > 0 ? 2 : 0) + bar)) -k a
+		[[ ${lines[1]} =~ '  sh: xxxxxxx>  '.*'  3'$ ]]
+		[[ ${lines[2]} == *'  0' ]]
+		[ "$(grep -oE '#+' <<<"${lines[2]}" | wc -m)" -eq $((bar > 0 ? bar + 1 : 0)) ]
+	done
+	run narrow $((least + 32)) -k a
+	[[ ${lines[1]} =~ '  sh: xxxxxxxxxxxxxxxxx>  '.*'  3'$ ]]
+}
+
 @test "--history shows ends in colours at a terminal, unless NO_COLOR is set" {
 	redlock -k a -- sh -c 'exit 3' || true
 	redlock -k a -- true
@@ -589,9 +613,15 @@ except OSError:
     pass
 os.waitpid(pid, 0)
 import unicodedata
-for line in out.decode().splitlines():
-    width = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
-    assert 59 < width < 62 and line[-1] == ">", (width, line)
+def width(text):
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+lines = out.decode().splitlines()
+for line in lines:
+    assert width(line) < 62 and (">" in line or line.startswith("LOCK")), line
+    if line[-1] == ">":
+        assert width(line) > 59, line
+    elif line[-1] == "0": # a cut cell in front keeps the columns in line
+        assert width(line[:-1]) == lines[0].index("WAITING"), lines
 ' "$REDLOCK_RUN" "$mode" 3>&- 4>&-
 	done
 }

@@ -739,6 +739,16 @@ print(json.dumps(j))
 	json "len(d) == $count"
 }
 
+@test "--status on a narrow terminal cuts a long message, not the columns behind it" {
+	local least
+	hold a -m "$(printf 'x%.0s' {1..99})"
+	least=$(redlock --status -k a | sed -n 1p | wc -m)
+	TERM=xterm NO_COLOR=1 script -qec "stty cols $((least - 60))
+	    '$REDLOCK_RUN' --status -k a" /dev/null </dev/null >out 3>&- 4>&-
+	grep -qE ': x+>  [0-9]+m?s +[0-9]+s +0.$' out
+	let_go
+}
+
 ## Exit status
 
 @test "--status -k exits with 0 if the lock is held or in cooldown, 1 if it is free" {
