@@ -75,8 +75,11 @@ explain(const char *command, int error, char reason[REASON])
 		snprintf(reason, REASON, "%s", strerror(EISDIR));
 	else if (found && error == ENOENT &&
 	    read_interpreter(file, interpreter)[0] != '\0')
-		snprintf(reason, REASON, "its interpreter '%s' does not exist",
-		    interpreter);
+		snprintf(reason, REASON,
+		    "its interpreter '%s' does not exist%s", interpreter,
+		    strchr(interpreter, '\r') == NULL ?
+			"" :
+			"; the file's lines end in CR LF, as on Windows");
 	else if (!found && error == ENOENT && strchr(command, '/') == NULL)
 		snprintf(reason, REASON, "not found in PATH=%s", exec_path());
 	else

@@ -312,7 +312,7 @@ teardown_file() { redis_stop_all; }
 	printf '#!/bin/sh\r\ntrue\n' >script
 	chmod +x script
 	run -127 --separate-stderr redlock -k a -- ./script
-	says "'./script' was not run: its interpreter '/bin/sh\\x0d' does not exist"
+	says "'./script' was not run: its interpreter '/bin/sh\\x0d' does not exist; the file's lines end in CR LF"
 	run -127 --separate-stderr env PATH="$PWD" "$REDLOCK_RUN" -k a -- script 3>&- 4>&-
 	says "its interpreter '/bin/sh\\x0d' does not exist"
 	mkdir directory
