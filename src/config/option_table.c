@@ -152,6 +152,7 @@ set_slots(struct options *opt, const struct option_row *o, char *value)
 	(void)o;
 	opt->capacity =
 	    read_number("--slots", "a number", value, 1, LOCK_SLOTS);
+	opt->numbered = true;
 }
 
 static void

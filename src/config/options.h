@@ -30,7 +30,8 @@ struct options {
 	struct settings settings;
 	char site[SERVERS_SITE]; /* fingerprint of servers and prefix */
 	enum lock_mode lock_mode;
-	int capacity; /* slots of each lock; 1 in other modes */
+	int capacity;  /* slots of each lock; 1 in other modes */
+	bool numbered; /* --slots was given: COMMAND gets its slot's number */
 	int replicas;
 	int64_t wait_ms; /* CLOCK_NEVER: no limit */
 	int64_t min_hold_ms;

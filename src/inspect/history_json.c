@@ -35,6 +35,7 @@ json_run(struct json *j, const struct run_row *r)
 	json_string(j, "name", r->name);
 	json_string(j, "token", run->owner.token);
 	members_owner(j, &run->owner);
+	json_number(j, "slot", run->slot, 1);
 	json_time(j, "since", run->since_ms);
 	json_number(j, "waited_ms", run->waited_ms, 0);
 	json_number(j, "ran_ms", r->ran_ms, 0);

@@ -233,7 +233,10 @@ fit(struct page *p)
 	p->widest = p->table.width[p->first + BAR];
 }
 
-/* With -v: prints the token, and each server's last event if they differ. */
+/*
+ * With -v: prints the token and the slot, and each server's last event if they
+ * differ.
+ */
 static void
 show_logs(FILE *out, const struct query *q, const struct run_row *r)
 {
@@ -242,9 +245,12 @@ show_logs(FILE *out, const struct query *q, const struct run_row *r)
 	char safe[4 * OWNER_TOKEN];
 	bool agree = true;
 
-	fprintf(out, "  token %s\n",
+	fprintf(out, "  token %s",
 	    escape_text(safe, sizeof(safe), r->run.owner.token,
 		strlen(r->run.owner.token)));
+	if (r->run.slot > 0)
+		fprintf(out, ", slot %d", r->run.slot);
+	putc('\n', out);
 	if (r->run.skip != NULL)
 		return;
 	for (int i = 1; i < q->nservers; i++)

@@ -54,6 +54,13 @@ find_or_add_run(struct runs *runs, const struct owner *owner)
 	return run;
 }
 
+static void
+note_slot(struct past_run *run, const char *text, size_t len)
+{
+	if (run->slot == 0)
+		run->slot = record_slot(text, len);
+}
+
 static enum event
 event_of(const char *word)
 {
@@ -76,6 +83,7 @@ runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
 	if (at_ms >= 0 && strcmp(word, "broken") == 0 &&
 	    owner_parse(&owner, text, len) == 0) {
 		run = find_or_add_run(runs, &owner);
+		note_slot(run, text, len);
 		run->since_ms = owner.since_ms;
 		owner_read_by(run->broken_by, text, len);
 		/* The newest entry comes first. */
@@ -95,6 +103,7 @@ runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
 	if (*before == EVENT_NONE ||
 	    (*before == EVENT_LOST && event == EVENT_END))
 		*before = (unsigned char)event;
+	note_slot(run, text, len);
 	if (run->waited_ms == -1)
 		run->waited_ms = record.waited_ms;
 	if (event == EVENT_START) {

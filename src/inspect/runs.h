@@ -38,6 +38,7 @@ struct past_run {
 	int64_t ran_ms;
 	int64_t status;
 	int64_t signal;
+	int slot; /* 0: none */
 	enum ending ending;
 	char broken_by[OWNER_BY];          /* USER@HOST of a --break, or "" */
 	unsigned char event[LOCK_SERVERS]; /* enum event */

@@ -43,20 +43,24 @@ read_waiters(struct server_view *v, const struct reply a)
 static void
 read_holders(struct server_view *v, const struct reply a)
 {
-	size_t n = reply_count(&a) / 2, len;
+	size_t n = reply_count(&a) / 3, len;
+	long long slot;
 	const char *value;
 
 	v->holders = xcalloc(n, sizeof(*v->holders));
 	for (size_t i = 0; i < n; i++) {
 		struct holder *h = &v->holders[v->nholders];
 
-		if ((value = reply_string(&a, 2 * i, &len)) == NULL)
+		if ((value = reply_string(&a, 3 * i, &len)) == NULL)
 			continue;
 		h->value = xmalloc(len + 1);
 		memcpy(h->value, value, len);
 		h->len = len;
 		h->ours = owner_parse(&h->owner, value, len) == 0;
-		h->ttl_ms = reply_int(&a, 2 * i + 1);
+		h->ttl_ms = reply_int(&a, 3 * i + 1);
+		slot = reply_int(&a, 3 * i + 2);
+		if (h->owner.slots > 0 && slot >= 1 && slot <= LOCK_SLOTS)
+			h->slot = (int)slot;
 		v->nholders++;
 	}
 }
@@ -139,6 +143,21 @@ find_holder(const struct holder *holders, size_t n, const struct holder *h)
 	return NULL;
 }
 
+/* Returns the slot that quorum of n servers report; 0 if there is none. */
+static int
+agreed_slot(const int slots[], int n, int quorum)
+{
+	for (int i = 0; i < n; i++) {
+		int same = 0;
+
+		for (int j = i; j < n; j++)
+			same += slots[j] == slots[i];
+		if (same >= quorum)
+			return slots[i];
+	}
+	return 0;
+}
+
 /*
  * Adds a holder that one server reports, if a majority reports it.  Its lease
  * is the q-th longest, since a majority keeps it that long.
@@ -150,7 +169,7 @@ judge_holder(const struct query *q, struct lock_info *l,
 	int64_t ttl_ms[LOCK_SERVERS], fence = 0;
 	const struct holder *same;
 	struct holder *agreed;
-	int n = 0;
+	int n = 0, slots[LOCK_SERVERS];
 
 	if (find_holder(l->holders, l->nholders, h) != NULL)
 		return;
@@ -160,6 +179,7 @@ judge_holder(const struct query *q, struct lock_info *l,
 		same = find_holder(v->holders, v->nholders, h);
 		if (same == NULL)
 			continue;
+		slots[n] = same->slot;
 		ttl_ms[n++] = same->ttl_ms < 0 ? CLOCK_NEVER : same->ttl_ms;
 		if (h->ours && v->fence > fence)
 			fence = v->fence;
@@ -170,6 +190,7 @@ judge_holder(const struct query *q, struct lock_info *l,
 	    xreallocarray(l->holders, l->nholders + 1, sizeof(*l->holders));
 	agreed = &l->holders[l->nholders++];
 	*agreed = *h;
+	agreed->slot = agreed_slot(slots, n, q->quorum);
 	agreed->ttl_ms = quorum_largest(ttl_ms, n, q->quorum);
 	if (agreed->ttl_ms == CLOCK_NEVER)
 		agreed->ttl_ms = -1;

@@ -28,6 +28,7 @@ struct holder {
 	struct owner owner;
 	bool ours;      /* the value is redlock-run's, and owner is valid */
 	int64_t ttl_ms; /* -1: no end */
+	int slot;       /* 0: the lock has none, or no majority agrees */
 };
 
 /* One server's reply about one lock. */

@@ -19,6 +19,7 @@ json_holder(struct json *j, const struct lock_info *l, const struct holder *h)
 	else
 		json_bytes(j, "token", h->value, h->len);
 	members_owner(j, h->ours ? &h->owner : NULL);
+	json_number(j, "slot", h->slot, 1);
 	json_time(j, "since", h->ours ? h->owner.since_ms : -1);
 	json_number(j, "held_ms", status_holder_age_ms(l, h), 0);
 	json_number(j, "ttl_ms", h->ttl_ms, 0);

@@ -110,15 +110,20 @@ show_waiters(FILE *out, const struct lock_info *l)
 		    (size_t)v->waiting - v->nwaiters);
 }
 
-/* Prints the token of a run, its owner and its version. */
+/* Prints the token of a run, its owner, its slot and its version. */
 static void
-show_token(FILE *out, const struct owner *o)
+show_token(FILE *out, const struct holder *h)
 {
 	char text[OWNER_WHO], safe[2 * OWNER_WHO], pid[OWNER_PID];
+	const struct owner *o = &h->owner;
 	bool known = o->version[0] != '\0';
+	char slot[24] = "";
 
-	snprintf(text, sizeof(text), "%s  %s@%s pid %s%s%s", o->token, o->user,
-	    o->host, owner_pid(pid, o), known ? ", version " : "", o->version);
+	if (h->slot > 0)
+		snprintf(slot, sizeof(slot), ", slot %d", h->slot);
+	snprintf(text, sizeof(text), "%s  %s@%s pid %s%s%s%s", o->token,
+	    o->user, o->host, owner_pid(pid, o), slot,
+	    known ? ", version " : "", o->version);
 	fprintf(out, "  token %s\n",
 	    escape_text(safe, sizeof(safe), text, strlen(text)));
 }
@@ -131,7 +136,7 @@ show_views(FILE *out, const struct query *q, const struct lock_info *l)
 
 	for (size_t i = 0; i < l->nholders; i++)
 		if (l->holders[i].ours)
-			show_token(out, &l->holders[i].owner);
+			show_token(out, &l->holders[i]);
 	for (int i = 0; i < q->nservers; i++) {
 		const struct server_view *o = &l->views[i];
 		const char *server = q->servers[i].conn.address.text;

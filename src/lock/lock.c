@@ -157,6 +157,12 @@ lock_fence(const struct lock *l)
 	return l->intent.fence;
 }
 
+int
+lock_slot(const struct lock *l)
+{
+	return l->intent.slot;
+}
+
 int64_t
 lock_grant_ms(const struct lock *l)
 {

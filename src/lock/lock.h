@@ -70,6 +70,12 @@ const char *lock_only_server(const struct lock *);
 /* Returns the fence of this tenure, once the lock is held. */
 int64_t lock_fence(const struct lock *);
 
+/*
+ * Returns the number of our slot, from 1 on, once the lock is held: the same on
+ * all servers until the release.  1 for a lock without slots.
+ */
+int lock_slot(const struct lock *);
+
 /* Whether lock_begin() was told to wait. */
 bool lock_waits(const struct lock *);
 

@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "protocol/record.h"
+#include "wire.h"
 
 #define NUMBER_MAX INT64_C(9000000000000000) /* below 2^53: exact in JSON */
 
@@ -138,6 +139,14 @@ record_read(struct record *r, const char *text, size_t len)
 		.signal = number(text, len, " signal="),
 		.ending = read_ending(text, len),
 		.skip = read_skip(text, len) };
+}
+
+int
+record_slot(const char *text, size_t len)
+{
+	int64_t slot = number(text, len, " slot=");
+
+	return slot >= 1 && slot <= LOCK_SLOTS ? (int)slot : 0;
 }
 
 const char *

@@ -1,11 +1,12 @@
 /*
  * The record of a run: its text in the history, behind the owner value.
  *
- *	start	 waited=MS
- *	end	 waited=MS [ran=MS] ended=HOW status=N (or signal=N)
+ *	start	 waited=MS [slot=N]
+ *	end	 waited=MS [ran=MS] ended=HOW status=N (or signal=N) [slot=N]
  *	skip	 waited=MS skipped=WHY
  *
- * Each function writes one part; the scripts join them and compare no word.
+ * Each function writes one part; the scripts join them, add the slot, and compare
+ * no word.
  * Later versions may append fields and words.  A reader finds fields by their
  * names, takes the first of a name, and ignores those that it does not know.
  */
@@ -63,6 +64,9 @@ void record_success(char text[RECORD_TEXT], const struct record *r);
  * An end with an unknown word is ENDED_OTHER.
  */
 void record_read(struct record *r, const char *text, size_t len);
+
+/* Returns the number of the slot in such a text; 0 if there is none. */
+int record_slot(const char *text, size_t len);
 
 /*
  * Return the word in Redis and in JSON; NULL for ENDED_UNKNOWN, ENDED_OTHER and

@@ -21,10 +21,10 @@ environment_command_pid(void)
 
 struct variable {
 	const char *name;
-	const char *value;
+	const char *value; /* NULL: unset */
 };
 
-#define VARIABLES 5
+#define VARIABLES 6
 
 /* Whether an entry of the environment is one of those that we set. */
 static bool
@@ -59,8 +59,9 @@ set_all(const struct variable vars[VARIABLES])
 		if (!is_ours(*old, vars))
 			env[n++] = *old;
 	for (int i = 0; i < VARIABLES; i++)
-		if (asprintf(&env[n++], "%s=%s", vars[i].name, vars[i].value) ==
-		    -1) {
+		if (vars[i].value != NULL &&
+		    asprintf(&env[n++], "%s=%s", vars[i].name, vars[i].value) ==
+			-1) {
 			free(env);
 			return -1;
 		}
@@ -71,18 +72,19 @@ set_all(const struct variable vars[VARIABLES])
 
 int
 environment_export(const struct locks *locks, const struct owner *owner,
-    const char *site)
+    const char *site, bool numbered)
 {
 	char fences[LOCKS_MAX * 24], names[LOCKS_MAX * (LOCK_NAME + 1)];
-	char pid[16];
+	char slots[LOCKS_MAX * 4], pid[16];
 	const struct variable vars[VARIABLES] = {
 		{ "REDLOCK_KEY", names },
 		{ "REDLOCK_TOKEN", owner->token },
 		{ "REDLOCK_FENCE", fences },
+		{ "REDLOCK_SLOT", numbered ? slots : NULL },
 		{ "REDLOCK_PID", pid },
 		{ "REDLOCK_SITE", site },
 	};
-	size_t nlen = 0, flen = 0;
+	size_t nlen = 0, flen = 0, slen = 0;
 
 	for (int i = 0; i < locks_count(locks); i++) {
 		const struct lock *l = locks_at(locks, i);
@@ -91,6 +93,8 @@ environment_export(const struct locks *locks, const struct owner *owner,
 		    "%s%s", i > 0 ? "\n" : "", lock_name(l));
 		flen += (size_t)snprintf(fences + flen, sizeof(fences) - flen,
 		    "%s%" PRId64, i > 0 ? " " : "", lock_fence(l));
+		slen += (size_t)snprintf(slots + slen, sizeof(slots) - slen,
+		    "%s%d", i > 0 ? " " : "", lock_slot(l));
 	}
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	return set_all(vars);

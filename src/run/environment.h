@@ -2,15 +2,18 @@
 #ifndef ENVIRONMENT_H
 #define ENVIRONMENT_H
 
+#include <stdbool.h>
+
 #include "lock/locks.h"
 #include "protocol/owner.h"
 
 /*
  * Sets the REDLOCK_ variables in our own environment, which COMMAND inherits,
- * and replaces those of an outer run.  Returns 0, or -1 with errno.
+ * and replaces those of an outer run; REDLOCK_SLOT only if numbered.  Returns 0,
+ * or -1 with errno.
  */
 int environment_export(const struct locks *, const struct owner *,
-    const char *site);
+    const char *site, bool numbered);
 
 /*
  * Returns the room for COMMAND's pid in the environment, CHILD_PID_TEXT bytes.

@@ -264,7 +264,8 @@ start(struct run *run, struct exit_how *how)
 		return false;
 	}
 	*how = exit_with(EXIT_OS);
-	if (environment_export(&run->locks, &run->owner, opt->site) == -1) {
+	if (environment_export(&run->locks, &run->owner, opt->site,
+		opt->numbered) == -1) {
 		warn("%s: '%s' was not run: cannot set its environment: %s",
 		    opt->names.joined, run->owner.command, strerror(errno));
 		return false;

@@ -120,7 +120,7 @@ options_of_man() {
 @test "ENVIRONMENT has the variables that a command gets" {
 	unset REDLOCK_RUN
 	env -u REDLOCK_REDIS -u REDLOCK_CONFIG "$run_path" --config /dev/null \
-	    -r "$REDLOCK_REDIS" -k k -- env |
+	    -r "$REDLOCK_REDIS" -k k --slots 2 -- env |
 		grep -oE '^REDLOCK_[A-Z_]+' | sort >found
 	diff found <(sed -n "/^inherits/,/^\.Sh FILES/p" "$man" |
 		sed -nE 's/^\.It Ev ([A-Z_]+)$/\1/p' | sort)

@@ -495,6 +495,20 @@ quick_start_waits() {
 	[[ $(<log) == $'check test1\ncheck test2\ncheck test3' ]]
 }
 
+@test "pool example with numbers: each run has the number of another database" {
+	local i pids=()
+	readme_stand_in check.sh .
+	readme_block 'REDLOCK_SLOT' >script
+	for i in 1 2 3; do
+		"${host[@]}" sh script &
+		pids+=($!)
+		eventually readme_logged "$i"
+	done
+	touch enough
+	readme_all_well "${pids[@]}"
+	[[ $(<log) == $'check test1\ncheck test2\ncheck test3' ]]
+}
+
 @test "staging example: the next job sees who has the database" {
 	local first
 	readme_stand_in test.sh .

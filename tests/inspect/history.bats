@@ -506,7 +506,7 @@ nagios() {
 	history --json
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
-	json 'len(d) == 1 and len(d[0]) == 18 and d[0]["broken_by"] is None'
+	json 'len(d) == 1 and len(d[0]) == 19 and d[0]["slot"] is None and d[0]["broken_by"] is None'
 	json "d[0]['name'] == 'a' and d[0]['host'] == '$(uname -n)'"
 	json "d[0]['user'] == '$(id -un)' and d[0]['command'] == 'sh'"
 	json "'%s %d' % (d[0]['token'], d[0]['pid']) == '$(cat run)'"

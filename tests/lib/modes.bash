@@ -45,6 +45,7 @@ modes_write_scripts() {
 		. ./enter
 		echo "$REDLOCK_TOKEN" >"token-$1"
 		echo "$REDLOCK_FENCE" >"fence-$1"
+		echo "${REDLOCK_SLOT-unset}" >"number-$1"
 		date +%s%N >"began-$1"
 		echo "$1" >>order
 		: >"in-$1"
@@ -295,6 +296,18 @@ slot_of() {
 	for n in {1..9}; do
 		[[ $(redis_at "${servers%% *}" get "$(slot_key "$n")") != \
 		    "redlock-run/2 token=$token "* ]] || echo "$n"
+	done
+}
+
+# numbers_fit NAME...: the REDLOCK_SLOT of each is the slot that has its value, on
+# every server.
+numbers_fit() {
+	local name server
+	for name; do
+		for server in $servers; do
+			[[ $(redis_at "$server" get "$(slot_key "$(cat "number-$name")")") == \
+			    "redlock-run/2 token=$(cat "token-$name") "* ]] || return 1
+		done
 	done
 }
 

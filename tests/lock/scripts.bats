@@ -298,6 +298,32 @@ readers='{redlock:a}:~readers'
 	[ "$(slot=2 acquire four 1 | field granted fence ahead slot)" = '1 5001 0 2' ]
 }
 
+@test "slots: each entry of the history ends with the slot, and status replies with each holder's" {
+	limit=3
+	slot=2 starts=1 acquire you 1 >/dev/null
+	acquire me 1 >/dev/null
+	renew you 1 0 ' waited=1'
+	release you '1 ' 0 0 ' waited=1 ran=2 ended=exited status=0'
+	slot=2 release you 1 0 0 ' waited=1 ran=2 ended=exited status=0'
+	starts=1 release me '1 ' 0 0 ' waited=3 ended=not-run status=127'
+	[ "$(written | sed 's/,redlock.*command=c//')" = "\
+start slots=3 waited=1 slot=2
+end slots=3 waited=1 ran=2 ended=exited status=0 slot=2
+start slots=3 waited=3 slot=1
+end slots=3 waited=3 ended=not-run status=127 slot=1" ]
+	slot=3 acquire me 2 >/dev/null
+	acquire you 2 >/dev/null
+	[ "$(limit=64 slot=1 script_run status '' '' | tail -n 6 | sed -n '1p;3,4p;6p' |
+		sed 's/^redlock.* token=\([a-z]*\).*/\1/' | xargs)" = 'you 1 me 3' ]
+	limit=1
+	redis del "$lock" '{redlock:a}:~3' '{redlock:a}:~slots' "$runs"
+	starts=1 acquire me 3 >/dev/null
+	starts=1 release me '3 ' 0 0 ' waited=3 ended=not-run status=127'
+	[[ $(written) != *slot* ]]
+	limit=0 acquire me 4 >/dev/null
+	[ "$(limit=64 slot=1 script_run status '' '' | tail -n 1)" = 0 ]
+}
+
 @test "slots: a refusal names the slot whose lease ends first; a foreign lock counts as one" {
 	limit=2
 	redis set "$lock" foreign px 30000
@@ -915,7 +941,7 @@ commands() {
 @test "a shared key without any readers is a lock that is held" {
 	redis set "$lock" '~shared' px 30000
 	[ "$(acquire me 1 | field granted value)" = '0 ~shared' ]
-	[ "$(limit=64 slot=1 script_run status '' '' | tail -n 2 | first)" = '~shared' ]
+	[ "$(limit=64 slot=1 script_run status '' '' | tail -n 3 | first)" = '~shared' ]
 }
 
 @test "modes: a holder, a cooldown or a waiter decides the mode" {

@@ -408,6 +408,89 @@ lasts_till() {
 	all_over
 }
 
+## The number
+
+# bats test_tags=quick
+@test "REDLOCK_SLOT is the number of the run's slot, which --status and --history show" {
+	local n name
+	for name in 1 2 3; do
+		permit "$name" 3 -t 1h
+		clients_started "$name"
+	done
+	numbers_fit 1 2 3
+	client_queues permit 4 3
+	n=$(cat number-2)
+	clients_leave 2
+	clients_started 4
+	[ "$(cat number-4)" = "$n" ]
+	numbers_fit 1 3 4
+	status_is "sorted((h['pid'], h['slot']) for h in d['holders']) == \
+	    sorted([(${pid[1]}, $(cat number-1)), (${pid[3]}, $(cat number-3)), (${pid[4]}, $n)])"
+	run -0 redlock --status a -v
+	grep -qE "^  token $(cat token-4)  .* pid ${pid[4]}, slot $n, version " <<<"$output"
+	run -0 redlock --history a --json
+	json "{r['pid']: r['slot'] for r in d} == {${pid[1]}: $(cat number-1), \
+	    ${pid[2]}: $n, ${pid[3]}: $(cat number-3), ${pid[4]}: $n}"
+	clients_leave 1 3 4
+	run -0 redlock --history a -v
+	[ "$(grep -c "^  token .*, slot $n\$" <<<"$output")" = 2 ]
+	run -0 redlock --history a --json
+	json "sorted(r['slot'] for r in d) == sorted([$n, 1, 2, 3])"
+	all_over
+}
+
+@test "a slot keeps its number in the cooldown and after --break" {
+	local token
+	redlock -k a --slots 2 --min-hold 1h -- true
+	permit 1 2
+	clients_started 1
+	[ "$(cat number-1)" = 2 ]
+	status_is "[(h['slot'], h['held_ms'] is None) for h in d['holders']] == [(1, True), (2, False)]"
+	token=$(cat token-1)
+	client_crashes 1
+	redis del '{redlock:a}:~runs'
+	redlock --break a --token "$token"
+	run -0 redlock --history a --json
+	json '[(r["slot"], r["broken_by"] is None) for r in d] == [(2, False)]'
+	redis del redlock:a '{redlock:a}:~slots'
+	all_over
+}
+
+@test "REDLOCK_SLOT is set with --slots only: also with 1, and never an inherited one" {
+	local slot='echo "${REDLOCK_SLOT-unset}"'
+	export REDLOCK_SLOT=9
+	[ "$(redlock -k a -- sh -c "$slot")" = unset ]
+	[ "$(redlock -k a -s -- sh -c "$slot")" = unset ]
+	[ "$(redlock -k a --slots 1 -- sh -c "$slot")" = 1 ]
+	[ "$(redlock -k a --slots 2 -- sh -c "$slot")" = 1 ]
+	[ "$(redlock -k a --slots 2 -- "$REDLOCK_RUN" -k b -- sh -c "$slot")" = unset ]
+	run -0 redlock --history a --json
+	json '[r["slot"] for r in d] == [1, 1, None, None, None]'
+	[ "$(redis --csv xrange '{redlock:a}:~runs' - + | grep -o ' slot=[0-9]*"' | xargs -d '\n')" = \
+	    ' slot=1"  slot=1"  slot=1"  slot=1"' ]
+	all_over
+}
+
+@test "several locks have a REDLOCK_SLOT each, in the order of REDLOCK_KEY" {
+	client 1 2 --slots 3
+	clients_started 1
+	run -0 redlock -k c -k a --slots 3 -- \
+	    sh -c 'echo $REDLOCK_KEY: "$REDLOCK_SLOT"'
+	[ "$output" = 'a c: 2 1' ]
+	clients_leave 1
+	all_over
+}
+
+@test "a run inside a slot has the REDLOCK_SLOT of that slot" {
+	permit 1 2
+	clients_started 1
+	run -0 redlock -k a --slots 2 -- "$REDLOCK_RUN" -k a --slots 2 -- \
+	    sh -c 'echo "$REDLOCK_SLOT"'
+	[ "$output" = 2 ]
+	clients_leave 1
+	all_over
+}
+
 ## With the other options
 
 @test "--min-hold keeps its own slot only" {

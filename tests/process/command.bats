@@ -175,7 +175,7 @@ with_child() {
 }
 
 # bats test_tags=quick
-@test "COMMAND inherits the environment unchanged, plus the six REDLOCK variables" {
+@test "COMMAND inherits the environment unchanged, plus the six REDLOCK variables of every run" {
 	local -a odd=(A=1 'B=two words' $'C=two\nlines' $'D=\xff\xfe' E=
 	    REDISCLI_AUTH=secret REDLOCK_NODE_TIMEOUT=1s
 	    "REDLOCK_REDIS=$REDLOCK_REDIS" "PATH=$PATH")
@@ -184,7 +184,7 @@ with_child() {
 	redis config set requirepass secret
 	env -i "${odd[@]}" REDLOCK_TOKEN=old REDLOCK_PID=1 REDLOCK_COMMAND_PID=1 \
 	    REDLOCK_KEY=old \
-	    REDLOCK_FENCE=0 REDLOCK_SITE=old \
+	    REDLOCK_FENCE=0 REDLOCK_SLOT=1 REDLOCK_SITE=old \
 	    "$REDLOCK_RUN" -k a -- env -0 3>&- 4>&- | sort -z >"$dir/all"
 	redis config set requirepass ''
 	grep -zvE '^REDLOCK_(KEY|TOKEN|FENCE|PID|COMMAND_PID|SITE)=' <"$dir/all" >"$dir/locked"

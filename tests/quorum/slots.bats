@@ -162,6 +162,54 @@ only_run() {
 	all_over
 }
 
+@test "several servers: REDLOCK_SLOT is the slot on each of them, also where it was lost" {
+	local n
+
+	modes_quorum 1 2 3
+	permit 1 2 -t 3s -v
+	clients_started 1
+	permit 2 2 -t 3s -v
+	clients_started 2
+	eventually numbers_fit 1 2
+	redis_restart s1
+	eventually clients_trust 1 1 2
+	eventually numbers_fit 1 2
+	status_is "{h['pid']: h['slot'] for h in d['holders']} == \
+	    {${pid[1]}: $(cat number-1), ${pid[2]}: $(cat number-2)}"
+	n=$(cat number-1)
+	clients_leave 1
+	permit 3 2 -t 3s
+	clients_started 3
+	[ "$(cat number-3)" = "$n" ]
+	run -0 redlock --history a --json
+	json "{r['pid']: r['slot'] for r in d} == \
+	    {${pid[1]}: $n, ${pid[2]}: $(cat number-2), ${pid[3]}: $n}"
+	clients_leave 2 3
+	all_over
+}
+
+@test "several servers: --status shows the slot that a majority reports" {
+	local n server value
+
+	modes_quorum 1 2 3
+	permit 1 3 -t 5m
+	clients_started 1
+	eventually numbers_fit 1
+	n=$(cat number-1)
+	value=$(redis_at s1 get "$(slot_key "$n")")
+	redis_at s1 set "$(slot_key $((n % 3 + 1)))" "$value" px 600000
+	redis_at s1 del "$(slot_key "$n")"
+	status_is "[h['slot'] for h in d['holders']] == [$n]"
+	redis_at s2 set "$(slot_key $(((n + 1) % 3 + 1)))" "$value" px 600000
+	redis_at s2 del "$(slot_key "$n")"
+	status_is "[h['slot'] for h in d['holders']] == [None]"
+	client_crashes 1
+	for server in s1 s2 s3; do
+		redis_at "$server" del redlock:a '{redlock:a}:~2' '{redlock:a}:~3' '{redlock:a}:~slots'
+	done
+	all_over
+}
+
 @test "several servers: a frozen server takes no slot from any run" {
 	modes_quorum 1 2 3
 	permit 1 2

@@ -70,6 +70,18 @@ check_mixed(const int *count)
 	CHECK(count[LOCK_BUSY] > LIVES / 20);
 }
 
+/* Every vote is for the slot that COMMAND gets. */
+static void
+check_slot(void)
+{
+	int slot = lock_slot(&world.lock);
+
+	CHECK(slot >= 1 && slot <= SLOTS);
+	for (int i = 0; i < world.lock.intent.nservers; i++)
+		if (server_vote(&world.lock.servers[i]) == VOTE_GRANTED)
+			SAME_INT(world.lock.servers[i].slot, slot);
+}
+
 static void
 slots(void)
 {
@@ -90,8 +102,7 @@ slots(void)
 		outcome = live(2000);
 		count[outcome]++;
 		if (outcome == LOCK_HELD)
-			CHECK(world.lock.intent.slot >= 1 &&
-			    world.lock.intent.slot <= SLOTS);
+			check_slot();
 		end_life(seed);
 	}
 	check_mixed(count);

@@ -230,7 +230,35 @@ hostile(void)
 	}
 }
 
+static int
+slot_in(const char *text)
+{
+	char *copy = tap_bytes(text, strlen(text));
+	int slot = record_slot(copy, strlen(text));
+
+	free(copy);
+	return slot;
+}
+
+static void
+slots(void)
+{
+	SAME_INT(slot_in(" waited=1 slot=1"), 1);
+	SAME_INT(slot_in(" slots=64 waited=1 slot=64 new=1"), 64);
+	SAME_INT(slot_in(" slots=3 waited=1"), 0);
+	SAME_INT(slot_in(" waited=1 slot=2 slot=3"), 2);
+	SAME_INT(slot_in(" message=x%20slot=3"), 0);
+	SAME_INT(slot_in(" slot=0"), 0);
+	SAME_INT(slot_in(" slot=65"), 0);
+	SAME_INT(slot_in(" slot=-1"), 0);
+	SAME_INT(slot_in(" slot=1x"), 0);
+	SAME_INT(slot_in(" slot="), 0);
+	SAME_INT(slot_in("slot=1"), 0);
+	SAME_INT(slot_in(""), 0);
+}
+
 static const struct tap_test tests[] = {
+	{ "a record of a lock with slots has the slot, from 1 to 64", slots },
 	{ "each part of a record has the same bytes as ever", written },
 	{ "a record that was written is read", both_ways },
 	{ "status 0 is a success if nothing stopped the run", successes },

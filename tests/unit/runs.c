@@ -367,7 +367,22 @@ skip_and_start(void)
 	}
 }
 
+static void
+slots(void)
+{
+	add(0, "end", " waited=7 ran=300 ended=exited status=0");
+	SAME_INT(runs.run[0].slot, 0);
+	add(1, "start", " waited=7 slot=2");
+	add(2, "start", " waited=7 slot=3");
+	SAME_INT(runs.run[0].slot, 2);
+	runs_release(&runs);
+	add(0, "broken", " by=u@h slot=3");
+	SAME_INT(runs.run[0].slot, 3);
+	runs_release(&runs);
+}
+
 static const struct tap_test tests[] = {
+	{ "a run has the slot that the first of its entries names", slots },
 	{ "a start and an end are one run; an end says all", one_server },
 	{ "what has not ended runs as long as a majority has it", without_end },
 	{ "it is enough if one server knows the end", one_knows_the_end },

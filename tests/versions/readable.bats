@@ -76,6 +76,18 @@ print(*[lock["state"]] + [owner[name] or "?" for name in ("host", "user", "comma
 	((n >= 3))
 }
 
+@test "--history shows the slot of a run of any version" {
+	local entry want n=0
+	while IFS='|' read -r entry want; do
+		redis del "$runs" >/dev/null
+		redis xadd "$runs" '*' "${entry%% *}" "${entry#* }" >/dev/null
+		run -0 --separate-stderr redlock --history a --json
+		json "[r['slot'] for r in d] == [$want]"
+		((n += 1))
+	done < <(vectors slot)
+	((n >= 4))
+}
+
 @test "--history shows the run of a holder of another version as running" {
 	local state value="redlock-run/9 token=$token try=3 since=5 new=1 host=h"
 	redis xadd "$runs" '*' start "$value" >/dev/null

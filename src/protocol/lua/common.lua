@@ -49,7 +49,8 @@
 --			the refusal that gives a ticket
 --	BROKEN		of a lost lock: "by=USER@HOST", if --break took it
 --	WAITERS		for --status: their values
---	HOLDERS		for --status: their values, each with its PTTL
+--	HOLDERS		for --status: their values, each with its PTTL and its slot;
+--			0: a reader
 -- REASON:
 --	BUSY	another run has the lock, or its turn
 --	MODE	VALUE is of a run that uses the lock in another mode

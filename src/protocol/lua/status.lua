@@ -3,9 +3,9 @@
 -- dead ones.
 local waiting, holders = {}, {}
 
-local function holder(its, ms)
-	holders[#holders + 1] = its:sub(1, 1024)
-	holders[#holders + 1] = ms
+local function holder(its, ms, its_slot)
+	local at = #holders
+	holders[at + 1], holders[at + 2], holders[at + 3] = its:sub(1, 1024), ms, its_slot
 end
 
 local reply, n = refusal(), call('ZCARD', queue)
@@ -21,18 +21,18 @@ if value == SHARED then
 	for i, entry in ipairs(call('HGETALL', readers)) do
 		local its, until_us = alive(entry)
 		if i % 2 == 0 and its then
-			holder(its, math.ceil((until_us - now_us()) / 1e3))
+			holder(its, math.ceil((until_us - now_us()) / 1e3), 0)
 		end
 	end
 	-- The shared word alone keeps all others out.
 	if #holders == 0 then
-		holder(SHARED, call('PTTL', lock))
+		holder(SHARED, call('PTTL', lock), 0)
 	end
 end
 survey()
 for n, its in ipairs(values) do
 	if its and its ~= SHARED then
-		holder(its, call('PTTL', slot_key(n)))
+		holder(its, call('PTTL', slot_key(n)), n)
 	end
 end
 reply[REPLY.FENCE], reply[REPLY.QUEUED], reply[REPLY.WAITING], reply[REPLY.TICKET] = fence(), 0, n, 0

@@ -9,6 +9,6 @@ if capacity == 1 and value ~= SHARED and call('EXISTS', KEYS[2] .. 'queue', KEYS
 		[REPLY.QUEUED] = 0, [REPLY.WAITING] = 0, [REPLY.TICKET] = 0,
 		[REPLY.PLACE] = 0, [REPLY.REASON] = REASON.BUSY,
 		[REPLY.LAST_RAN] = 0, [REPLY.BROKEN] = false,
-		[REPLY.WAITERS] = {}, [REPLY.HOLDERS] = its and {its, ms} or {},
+		[REPLY.WAITERS] = {}, [REPLY.HOLDERS] = its and {its, ms, slot} or {},
 	}
 end

@@ -19,9 +19,11 @@ local function append(stream, least, ...)
 end
 
 -- Records an event of a run in the history: "start", "end" ("lost" if the lock
--- was no longer ours), or "broken" by --break; with the value and the text
--- `how`.  The history keeps the last hundred runs.
+-- was no longer ours), or "broken" by --break; with the value, the text `how`,
+-- and the slot if the value is of a lock with slots.  The history keeps the last
+-- hundred runs.
 local function record(what, its, how)
+	how = mode == 'slots' and its:find(' slots=%d') and how .. ' slot=' .. slot or how
 	append('runs', '200', what, its .. how)
 end
 
