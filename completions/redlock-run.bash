@@ -105,7 +105,7 @@ _redlock_run()
 			server+=("$word")
 			;;
 		-[kwEtm] | --key | --wait | --conflict-exit-code | --message | \
-		    --ttl | --min-hold | --once-per | --max-run | --kill-after | \
+		    --ttl | --max-ttl | --min-hold | --once-per | --max-run | --kill-after | \
 		    --on-loss | --node-timeout | --restart-grace | --slots | --replicas | \
 		    --token | --log | --since | --until | --rows | --max-age)
 			((++i == n)) && option=${words[i - 1]}
@@ -170,7 +170,7 @@ _redlock_run()
 	if [[ $value == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '-k --key -w --wait -n --nonblock
 		    -s --shared --slots -E --conflict-exit-code -m --message
-		    -t --ttl --min-hold --once-per --replicas
+		    -t --ttl --max-ttl --min-hold --once-per --replicas
 		    --max-run --kill-after --on-loss
 		    -o --only-command -r --redis --prefix --node-timeout
 		    --restart-grace --password-file --tls-ca --tls-cert

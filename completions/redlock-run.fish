@@ -16,7 +16,7 @@ function __redlock_run_command
                 test $no_command = 2; and continue
                 string join \n -- $words
                 return 0
-            case -k --key -w --wait -E --conflict-exit-code -m --message -t --ttl --min-hold --once-per \
+            case -k --key -w --wait -E --conflict-exit-code -m --message -t --ttl --max-ttl --min-hold --once-per \
                     --max-run --kill-after --on-loss -r --redis --prefix \
                     --node-timeout --restart-grace --password-file --slots \
                     --replicas --tls-ca --tls-cert --tls-key --tls-server-name \
@@ -98,6 +98,7 @@ __redlock_run_option -l slots -x -d 'Let up to N runs hold the lock'
 __redlock_run_option -s E -l conflict-exit-code -x -d 'Exit status when the lock is busy'
 __redlock_run_option -s m -l message -x -d 'Text to show wherever this run is the holder'
 __redlock_run_option -s t -l ttl -x -d 'Lease, renewed every third of it'
+__redlock_run_option -l max-ttl -x -d 'Let the lease grow with the run, up to that'
 __redlock_run_option -l min-hold -x -d 'Keep the lock at least that long'
 __redlock_run_option -l once-per -x -d 'Run only if no run succeeded in that time'
 __redlock_run_option -l replicas -x -d 'Require N replicas to have the lock'

@@ -401,6 +401,8 @@ check_graces(const struct options *opt)
 	if (opt->mode != MODE_RUN && opt->mode != MODE_CHECK)
 		return;
 	settings_check_grace(s, settings_find(s, SETTING_TTL).name, s->ttl_ms);
+	settings_check_grace(s, settings_find(s, SETTING_MAX_TTL).name,
+	    s->max_ttl_ms);
 	settings_check_grace(s, "--min-hold", opt->min_hold_ms);
 }
 

@@ -264,6 +264,8 @@ const struct option_row option_table[] = {
 	    "text to show wherever this run is the holder", NULL },
 	{ "ttl", 't', ALL, "DURATION", set_setting, SETTING_TTL,
 	    "lease, renewed every third of it [default: 60s]", NULL },
+	{ "max-ttl", 0, ALL, "DURATION", set_setting, SETTING_MAX_TTL,
+	    "let the lease grow with the run, up to that", NULL },
 	{ "min-hold", 0, IN(RUN), "DURATION", set_duration, TO(min_hold_ms),
 	    "keep the lock at least that long [default: 0]", NULL },
 	{ "once-per", 0, IN(RUN), "DURATION", set_once_per, 0,

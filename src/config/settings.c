@@ -28,6 +28,7 @@ static const struct {
 } keys[SETTING_KEYS] = {
 	[SETTING_PREFIX] = { "--prefix", "REDLOCK_PREFIX", "prefix" },
 	[SETTING_TTL] = { "--ttl", "REDLOCK_TTL", "ttl" },
+	[SETTING_MAX_TTL] = { "--max-ttl", "REDLOCK_MAX_TTL", "max-ttl" },
 	[SETTING_KILL_AFTER] = { "--kill-after", "REDLOCK_KILL_AFTER",
 	    "kill-after" },
 	[SETTING_NODE_TIMEOUT] = { "--node-timeout", "REDLOCK_NODE_TIMEOUT",
@@ -302,6 +303,10 @@ void
 settings_read(struct settings *s, int nservers)
 {
 	s->ttl_ms = setting_duration(settings_find(s, SETTING_TTL), 60000, 100);
+	s->max_ttl_ms =
+	    setting_duration(settings_find(s, SETTING_MAX_TTL), 0, 0);
+	if (s->max_ttl_ms < s->ttl_ms)
+		s->max_ttl_ms = s->ttl_ms;
 	s->kill_after_ms =
 	    setting_duration(settings_find(s, SETTING_KILL_AFTER), 5000, 0);
 	s->node_timeout_ms =

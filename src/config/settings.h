@@ -12,6 +12,7 @@
 enum setting_key {
 	SETTING_PREFIX,
 	SETTING_TTL,
+	SETTING_MAX_TTL,
 	SETTING_KILL_AFTER,
 	SETTING_NODE_TIMEOUT,
 	SETTING_RESTART_GRACE,
@@ -42,7 +43,8 @@ struct settings {
 	struct conffile file;
 	const char *prefix;
 	int64_t ttl_ms;
-	int64_t grace_ms; /* restart grace; 0: none */
+	int64_t max_ttl_ms; /* the longest lease, at least ttl_ms */
+	int64_t grace_ms;   /* restart grace; 0: none */
 	int64_t node_timeout_ms;
 	int64_t kill_after_ms;
 };

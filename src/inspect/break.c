@@ -164,6 +164,18 @@ print_command(const struct options *opt, const char *token)
 		       "--password-file or REDISCLI_AUTH");
 }
 
+/* A run that cannot reach the servers learns of --break when its lease ends. */
+static void
+report_patience(const char *name, const struct holder *h)
+{
+	char text[DURATION_TEXT];
+
+	if (status_holder_patient(h))
+		notice("%s: a command that is cut off from the servers runs "
+		       "on for up to %s after --break",
+		    name, duration_format(h->ttl_ms, text));
+}
+
 /* Names a holder, and prints the command that revokes its lease. */
 static void
 print_suggestion(const struct options *opt, const struct server_view *o,
@@ -181,6 +193,7 @@ print_suggestion(const struct options *opt, const struct server_view *o,
 	}
 	notice("%s: %s", name, holding(text, o, h));
 	report_process(name, &h->owner);
+	report_patience(name, h);
 	if (h->owner.in_cooldown)
 		notice("%s: its command has ended; to free the lock now, run",
 		    name);
@@ -365,6 +378,8 @@ revoke_lock(const struct options *opt, struct status *st)
 		    name, who, failures > 1 ? "s" : "");
 	else
 		notice("%s: broken, %s no longer holds it", name, who);
+	if (r.revoked > 0)
+		report_patience(name, h);
 	return result;
 }
 

@@ -324,12 +324,28 @@ status_holder_age_ms(const struct lock_info *l, const struct holder *h)
 	return owner_age_ms(&h->owner, l->sample->now_us);
 }
 
+/*
+ * A renewal comes every third of --ttl.  The length that is due grows meanwhile
+ * by a thirtieth of --ttl, if it grows.
+ */
 bool
-status_holder_overdue(const struct holder *h)
+status_holder_overdue(const struct lock_info *l, const struct holder *h)
 {
-	return h->ours && !h->owner.in_cooldown &&
+	const struct owner *o = &h->owner;
+	int64_t ttl_ms = o->lease_ms > 0 ? o->lease_ms : o->ttl_ms;
+	int64_t due_ms = owner_lease_ms(o, status_holder_age_ms(l, h));
+	int64_t grown_ms = due_ms > ttl_ms ? ttl_ms / 30 : 0;
+
+	return h->ours && !o->in_cooldown &&
 	    !owner_is_unconfirmed(h->value, h->len) && h->ttl_ms >= 0 &&
-	    h->ttl_ms < h->owner.ttl_ms / 2;
+	    h->ttl_ms < due_ms - (ttl_ms - ttl_ms / 2) - grown_ms;
+}
+
+bool
+status_holder_patient(const struct holder *h)
+{
+	return h->ours && !h->owner.in_cooldown && h->owner.lease_ms > 0 &&
+	    h->ttl_ms > h->owner.lease_ms;
 }
 
 enum owner_process

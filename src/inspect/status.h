@@ -97,11 +97,17 @@ void status_release(struct status *);
 int64_t status_holder_age_ms(const struct lock_info *, const struct holder *);
 
 /*
- * Whether the renewal of the holder's lease is overdue: less than half of it is
- * left.  False for a cooldown, an unconfirmed grant and a foreign value, which
- * are never renewed.
+ * Whether the renewal of the holder's lease is overdue: of the length that is due
+ * at its age more than half of --ttl is missing.  False for a cooldown, an
+ * unconfirmed grant and a foreign value, which are never renewed.
  */
-bool status_holder_overdue(const struct holder *);
+bool status_holder_overdue(const struct lock_info *, const struct holder *);
+
+/*
+ * Whether more is left of the lease than its --ttl, so that a holder that is cut
+ * off goes on that long.
+ */
+bool status_holder_patient(const struct holder *);
 
 /* How the process on this host that has an owner's pid relates to the owner. */
 enum owner_process {

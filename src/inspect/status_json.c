@@ -23,7 +23,8 @@ json_holder(struct json *j, const struct lock_info *l, const struct holder *h)
 	json_time(j, "since", h->ours ? h->owner.since_ms : -1);
 	json_number(j, "held_ms", status_holder_age_ms(l, h), 0);
 	json_number(j, "ttl_ms", h->ttl_ms, 0);
-	json_bool(j, "overdue", status_holder_overdue(h));
+	json_number(j, "max_ttl_ms", h->owner.ttl_ms, 1);
+	json_bool(j, "overdue", status_holder_overdue(l, h));
 	json_end(j);
 }
 

@@ -44,8 +44,8 @@ show_holder(struct table *t, size_t row, const struct lock_info *l,
 	if (h->ttl_ms >= 0)
 		table_cell(t, row, LEASE, "%s%s",
 		    duration_format(h->ttl_ms, text),
-		    status_holder_overdue(h) ? " overdue" : "");
-	if (status_holder_overdue(h))
+		    status_holder_overdue(l, h) ? " overdue" : "");
+	if (status_holder_overdue(l, h))
 		table_style(t, row, LEASE, STYLE_BAD);
 }
 
@@ -156,6 +156,9 @@ show_views(FILE *out, const struct query *q, const struct lock_info *l)
 			if (h->ttl_ms >= 0)
 				fprintf(out, ", %s left",
 				    duration_format(h->ttl_ms, text));
+			if (h->owner.lease_ms > 0 && !h->owner.in_cooldown)
+				fprintf(out, ", at most %s",
+				    duration_format(h->owner.ttl_ms, text));
 			putc('\n', out);
 		}
 	}

@@ -285,6 +285,8 @@ acquire_apply(struct lock *l, enum action action, const struct tally *t,
 		return LOCK_BUSY;
 	case END_OTHERWISE:
 		return LOCK_OTHER_MODE;
+	case END_OUTLASTED:
+		return LOCK_OUTLASTS;
 	case END_SLOW:
 		l->slow = true;
 		return LOCK_UNREACHABLE;

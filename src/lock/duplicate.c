@@ -16,7 +16,6 @@
 #include "base/log.h"
 #include "lock/lock_inside.h"
 #include "lock/server_key.h"
-#include "protocol/lease.h"
 
 static bool
 same_run(const char a[INFO_RUN_ID], const char b[INFO_RUN_ID])
@@ -136,14 +135,11 @@ lock_counts_vote(const struct lock *l, const struct server *s)
  * it restarted.  A connection to the server that did shows that it did not.
  */
 static bool
-may_be_earlier(const struct lock *l, const struct server *s,
-    const struct server *other)
+may_be_earlier(const struct server *s, const struct server *other)
 {
-	int64_t sent_ms = other->valid_ms - lease_valid_ms(l->intent.ttl_ms);
-
 	return s->key.run_id[0] != '\0' && other->key.run_id[0] != '\0' &&
 	    !same_run(s->key.run_id, other->key.run_id) &&
-	    s->key.born_ms >= sent_ms &&
+	    s->key.born_ms >= other->key.voted_ms &&
 	    !(other->conn.state == CONN_READY &&
 		same_run(other->conn.info.run_id, other->key.run_id));
 }
@@ -160,7 +156,7 @@ lock_drop_earlier(const struct lock *l, int64_t valid_ms[])
 
 		for (int k = 0; k < l->intent.nservers && valid_ms[i] > 0; k++)
 			if (k != i && valid_ms[k] > 0 &&
-			    may_be_earlier(l, &l->servers[i], &l->servers[k]) &&
+			    may_be_earlier(&l->servers[i], &l->servers[k]) &&
 			    (most == i || valid_ms[k] > valid_ms[most]))
 				most = k;
 		if (most != i)

@@ -41,6 +41,8 @@ struct intent {
 	int quorum;
 	int replicas; /* so many replicas must have the lock at first */
 	int64_t ttl_ms;
+	int64_t
+	    max_ttl_ms; /* the longest lease of a renewal; at least ttl_ms */
 	int64_t node_timeout_ms;
 	int64_t grace_ms;    /* restart grace; 0: none */
 	int64_t once_per_ms; /* not after a success in that time; 0: always */
@@ -64,6 +66,8 @@ struct intent {
 	struct intent_votes votes;
 	struct intent_ending ending;
 	bool started;      /* the run has all its locks */
+	int64_t held_ms;   /* when that outcome came */
+	bool grows;        /* COMMAND runs, so renewals may ask for more */
 	int64_t waited_ms; /* until the outcome */
 
 	/*

@@ -110,6 +110,9 @@ lock_init(struct lock *l, struct resolver *resolver,
 	l->intent.capacity = config->capacity;
 	l->intent.replicas = config->replicas;
 	l->intent.ttl_ms = config->ttl_ms;
+	l->intent.max_ttl_ms = config->max_ttl_ms > config->ttl_ms ?
+	    config->max_ttl_ms :
+	    config->ttl_ms;
 	l->intent.node_timeout_ms = config->node_timeout_ms;
 	l->intent.grace_ms = config->grace_ms;
 	l->intent.once_per_ms = config->once_per_ms;
@@ -145,6 +148,12 @@ lock_once_per_ms(const struct lock *l)
 	return l->intent.once_per_ms;
 }
 
+int64_t
+lock_grace_ms(const struct lock *l)
+{
+	return l->intent.grace_ms;
+}
+
 const char *
 lock_only_server(const struct lock *l)
 {
@@ -161,6 +170,17 @@ int
 lock_slot(const struct lock *l)
 {
 	return l->intent.slot;
+}
+
+int64_t
+lock_longest_ms(const struct lock *l)
+{
+	int64_t longest_ms = l->intent.ttl_ms;
+
+	for (const struct server *s = l->servers; s < l->end; s++)
+		if (s->in_flight.longest_ms > longest_ms)
+			longest_ms = s->in_flight.longest_ms;
+	return longest_ms;
 }
 
 int64_t
@@ -255,6 +275,7 @@ follow(struct lock *l, enum action action, const struct tally *t, int64_t now)
 	else if (action == HOLD_LOCK) {
 		w->phase = PHASE_HOLD;
 		w->held = true;
+		w->held_ms = now;
 		w->waited_ms = now - w->begun_ms;
 	}
 }
@@ -324,6 +345,12 @@ lock_start(struct lock *l)
 	/* The renewal carries the start; for the last lock the acquire has. */
 	if (!l->intent.last)
 		lock_renew(l);
+}
+
+void
+lock_grow(struct lock *l)
+{
+	l->intent.grows = true;
 }
 
 void

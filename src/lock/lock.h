@@ -2,13 +2,15 @@
  * One lock on all its servers.  For each server i
  *
  *	v_i = when we sent the last request that it granted
- *	      + TTL - drift,  drift = TTL/100 + 2 ms
+ *	      + L - drift,  drift = L/100 + 2 ms
  *	v_i = 0 if it has granted none, once it has refused a request, and
  *	      while its vote is not trusted (vote_trusted() in
  *	      server_key.c)
  *
- * and the deadline D is the q-th largest of them, q = N/2 + 1. The lock is held
- * if and only if now < D. One server follows the same rule.
+ * where L is the length of the lease that this request asked for: the TTL, or
+ * more for a renewal with --max-ttl.  The deadline D is the q-th largest of
+ * them, q = N/2 + 1. The lock is held if and only if now < D. One server follows
+ * the same rule.
  *
  * After S. Sanfilippo, "Distributed locks with Redis" (Redlock).  The
  * differences: D alone decides, never an error and never a timer; a server that
@@ -41,6 +43,7 @@ struct lock_config {
 	const struct address *addresses;
 	int naddresses;
 	int64_t ttl_ms;
+	int64_t max_ttl_ms; /* the longest lease; below ttl_ms: that */
 	int64_t node_timeout_ms;
 	int64_t grace_ms; /* younger servers have no vote; 0: all have one */
 	bool *answered;   /* whether each has replied, for all locks of the run;
@@ -60,6 +63,7 @@ const char *lock_name(const struct lock *);
 enum lock_mode lock_mode(const struct lock *);
 int lock_capacity(const struct lock *);
 int64_t lock_once_per_ms(const struct lock *);
+int64_t lock_grace_ms(const struct lock *);
 
 /*
  * Returns the URL of the only server, without secrets; NULL if there are
@@ -75,6 +79,9 @@ int64_t lock_fence(const struct lock *);
  * all servers until the release.  1 for a lock without slots.
  */
 int lock_slot(const struct lock *);
+
+/* Returns the length of the longest lease that a server was asked for. */
+int64_t lock_longest_ms(const struct lock *);
 
 /* Whether lock_begin() was told to wait. */
 bool lock_waits(const struct lock *);

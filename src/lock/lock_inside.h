@@ -68,6 +68,12 @@ enum lock_outcome lock_outcome(struct lock *);
  */
 void lock_start(struct lock *);
 
+/*
+ * Call when COMMAND has started: from then on renewals ask for longer leases, up
+ * to --max-ttl.
+ */
+void lock_grow(struct lock *);
+
 /* Whatever was started counts no more: the lock is acquired once more. */
 void lock_unstart(struct lock *);
 

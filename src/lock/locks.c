@@ -175,6 +175,13 @@ locks_acquire(struct locks *ls, const struct owner *owner, int64_t wait_end_ms,
 	return outcome;
 }
 
+void
+locks_grow(struct locks *ls)
+{
+	for (int i = 0; i < ls->n; i++)
+		lock_grow(&ls->lock[i]);
+}
+
 /* Only the last lock can have been granted with the wake. */
 int64_t
 locks_grant_ms(const struct locks *ls)

@@ -57,6 +57,9 @@ void locks_connect(struct locks *);
 enum lock_outcome locks_acquire(struct locks *, const struct owner *,
     int64_t wait_end_ms, locks_waiting_cb *waiting_cb, void *waiting_arg);
 
+/* Call when COMMAND has started, see lock_grow(). */
+void locks_grow(struct locks *);
+
 /*
  * locks_grant_ms() returns the length of a grant that holds the locks but is
  * not confirmed yet and ends sooner than a lease, or 0. locks_drop_grant()

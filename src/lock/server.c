@@ -447,6 +447,9 @@ begin_request(struct server *s, struct next_request *r)
 	s->in_flight.heals = r->heals;
 	s->in_flight.leaves = r->leaves;
 	s->in_flight.starts = r->starts;
+	s->in_flight.length_ms = r->length_ms;
+	if (r->length_ms > s->in_flight.longest_ms)
+		s->in_flight.longest_ms = r->length_ms;
 	if (r->kind == REQUEST_RELEASE)
 		s->release.sent++;
 	if (r->kind != REQUEST_ACQUIRE)

@@ -29,6 +29,7 @@ server_key_passed_on(struct server *s, const struct grant *g)
 	s->key.unconfirmed_ms = g->length_ms;
 	s->key.untrusted_since_ms = 0;
 	s->valid_ms = g->valid_ms;
+	s->key.voted_ms = g->sent_ms;
 	s->queue.maybe = true;
 	s->queue.waiter_ahead = false;
 	s->recorded = false;
@@ -52,7 +53,7 @@ vote_trusted(const struct server *s)
 }
 
 void
-server_key_trust(struct server *s, int64_t sent_ms)
+server_key_trust(struct server *s, int64_t sent_ms, int64_t length_ms)
 {
 	const struct intent *l = s->intent;
 
@@ -63,7 +64,8 @@ server_key_trust(struct server *s, int64_t sent_ms)
 	if (s->key.untrusted_since_ms != 0)
 		info("%s: %s: vote counts now", l->name, s->conn.address.text);
 	s->key.untrusted_since_ms = 0;
-	s->valid_ms = sent_ms + lease_valid_ms(l->ttl_ms);
+	s->valid_ms = sent_ms + lease_valid_ms(length_ms);
+	s->key.voted_ms = sent_ms;
 	memcpy(s->key.run_id, s->conn.info.run_id, sizeof(s->key.run_id));
 	s->key.born_ms = s->conn.info.born_ms;
 }

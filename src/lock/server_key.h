@@ -22,11 +22,11 @@ void server_key_won(struct server *, int64_t sent_ms, int64_t fence, int slot);
 void server_key_passed_on(struct server *, const struct grant *);
 
 /*
- * Makes the vote on a request sent at sent_ms count, unless D has passed or the
- * server is not trusted.  The lease runs from when the request was sent, not
- * from the reply.
+ * Makes the vote on a request for length_ms, sent at sent_ms, count, unless D has
+ * passed or the server is not trusted.  The lease runs from when the request was
+ * sent, not from the reply.
  */
-void server_key_trust(struct server *, int64_t sent_ms);
+void server_key_trust(struct server *, int64_t sent_ms, int64_t length_ms);
 
 /* Our key is there, but the server may have forgotten another holder's. */
 void server_key_distrusted(struct server *);

@@ -127,6 +127,15 @@ first_sent_held(const struct server *s)
 	    s->intent->phase == PHASE_HOLD;
 }
 
+/* An acquire asks for the TTL, also if it heals. */
+static int64_t
+length_ms(const struct intent *l, enum request_kind kind, int64_t now)
+{
+	return kind == REQUEST_RENEW && l->grows ?
+	    lease_length_ms(l->ttl_ms, l->max_ttl_ms, now - l->held_ms) :
+	    l->ttl_ms;
+}
+
 struct next_request
 server_next_request(const struct server *s, int64_t now)
 {
@@ -150,6 +159,7 @@ server_next_request(const struct server *s, int64_t now)
 	r.leaves =
 	    r.kind == REQUEST_RENEW && l->phase == PHASE_HOLD && s->queue.maybe;
 	r.starts = carries_start(s, r.kind);
+	r.length_ms = length_ms(l, r.kind, now);
 	return r;
 }
 

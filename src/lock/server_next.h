@@ -18,9 +18,10 @@ struct next_request {
 	int64_t due_ms;
 	int64_t ticket; /* of an acquire */
 	int64_t fence;  /* of a renewal or a release; an acquire proposes one */
-	bool heals;     /* an acquire first sent while the lock is held */
-	bool leaves;    /* a renewal that leaves the queue */
-	bool starts;    /* it carries the start of the run */
+	int64_t length_ms; /* of the lease that it asks for */
+	bool heals;        /* an acquire first sent while the lock is held */
+	bool leaves;       /* a renewal that leaves the queue */
+	bool starts;       /* it carries the start of the run */
 };
 
 /* Returns the request that the intent requires, as far as it is known now. */

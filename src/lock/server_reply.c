@@ -27,7 +27,7 @@ server_granted(struct server *s, const struct reply *a, int64_t fence, int slot)
 {
 	server_key_won(s, a->sent_ms, fence, slot);
 	server_next_granted(s, a->sent_ms);
-	server_key_trust(s, a->sent_ms);
+	server_key_trust(s, a->sent_ms, s->in_flight.length_ms);
 }
 
 static void

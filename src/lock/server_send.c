@@ -195,7 +195,7 @@ send_acquire(struct server *s, const struct next_request *r)
 	    HEARTBEAT_MS :
 	    BEAT_TIMEOUTS * l->node_timeout_ms;
 
-	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
+	snprintf(ttl, sizeof(ttl), "%" PRId64, r->length_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, r->fence);
 	snprintf(ticket, sizeof(ticket), "%" PRId64, r->ticket);
 	snprintf(heartbeat, sizeof(heartbeat), "%" PRId64,
@@ -239,7 +239,7 @@ send_renew(struct server *s, const struct next_request *r)
 	const char *part = r->leaves ? "confirm" : "renew";
 	int n = r->leaves ? (int)CONFIRM_ARGS : (int)RENEW_ARGS;
 
-	snprintf(ttl, sizeof(ttl), "%" PRId64, l->ttl_ms);
+	snprintf(ttl, sizeof(ttl), "%" PRId64, r->length_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, r->fence);
 	if (r->starts)
 		write_waited(l, start);

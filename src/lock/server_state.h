@@ -90,10 +90,12 @@ struct server_in_flight {
 	 */
 	int64_t first_sent_ms;
 	enum request_kind first_kind; /* which that was */
-	bool extended; /* its repetition has had more time, once */
-	bool starts;   /* it carries the start of the run */
-	bool heals;    /* an acquire first sent while held */
-	bool leaves;   /* a renewal that leaves the queue */
+	bool extended;      /* its repetition has had more time, once */
+	bool starts;        /* it carries the start of the run */
+	int64_t length_ms;  /* of the lease that it asks for */
+	int64_t longest_ms; /* the longest that any request asked for */
+	bool heals;         /* an acquire first sent while held */
+	bool leaves;        /* a renewal that leaves the queue */
 };
 
 /* When requests are due. */
@@ -111,6 +113,7 @@ struct server_key {
 	int64_t confirmed_ms;       /* sending of its last request */
 	int64_t untrusted_since_ms; /* but our key is there; 0: trusted */
 	int64_t barred_ms;          /* not counted before, see duplicate.c */
+	int64_t voted_ms; /* sending of the request that v_i counts from */
 	/* The length of a grant with the wake; 0: it is confirmed. */
 	int64_t unconfirmed_ms;
 	char run_id[INFO_RUN_ID]; /* of the server that granted v_i */

@@ -147,6 +147,18 @@ is_unreadable(const struct lock_state *v)
 	    v->owner.token[0] == '\0';
 }
 
+/*
+ * Whether its holder or its cooldown may last longer than the grace, so that we
+ * would take a server that has forgotten it for one that has not.
+ */
+static bool
+outlasts(const struct intent *l, const struct lock_state *v)
+{
+	return l->nservers > 1 && l->grace_ms > 0 && v->taken &&
+	    v->reason == REASON_BUSY &&
+	    owner_longest_ms(&v->owner) > l->grace_ms;
+}
+
 struct tally
 votes_count(const struct lock *l, int64_t now)
 {
@@ -176,6 +188,7 @@ votes_count(const struct lock *l, int64_t now)
 		    (vote == VOTE_UNAVAILABLE && s->numbers.odd == NULL);
 		t.otherwise +=
 		    vote == VOTE_REFUSED && s->view.reason == REASON_MODE;
+		t.outlasting += vote == VOTE_REFUSED && outlasts(w, &s->view);
 		t.ran += vote == VOTE_REFUSED && s->view.reason == REASON_RAN;
 		t.firm +=
 		    vote == VOTE_REFUSED && s->view.taken && !s->view.queued;
@@ -220,6 +233,8 @@ votes_decide(const struct tally *t)
 		return decide_majority(t);
 	if (t->otherwise > t->minority)
 		return END_OTHERWISE;
+	if (t->outlasting > t->minority)
+		return END_OUTLASTED;
 	if (t->ran > t->minority)
 		return END_BUSY;
 	if (t->firm > t->minority && t->free_slot != 0)

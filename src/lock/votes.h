@@ -20,6 +20,7 @@ struct tally {
 	int forbidden;
 	int unusable;   /* unreachable, or denying access */
 	int otherwise;  /* refusals because of our mode */
+	int outlasting; /* refusals by what may last beyond our grace */
 	int ran;        /* refusals because a run has succeeded lately */
 	int firm;       /* refusals by a holder, not by a candidate */
 	int unreadable; /* refusals by a value that we cannot read */
@@ -50,6 +51,7 @@ enum action {
 	HOLD_LOCK,
 	END_BUSY,
 	END_OTHERWISE, /* the lock is used in another mode */
+	END_OUTLASTED, /* a server may forget its holder too early for us */
 	END_UNREACHABLE,
 	END_SLOW, /* too little of the lease would be left */
 	END_DENIED,

@@ -7,9 +7,19 @@ at_most(int64_t ms, int64_t limit_ms)
 }
 
 int64_t
-lease_valid_ms(int64_t ttl_ms)
+lease_valid_ms(int64_t length_ms)
 {
-	return ttl_ms - (ttl_ms / 100 + 2);
+	return length_ms - (length_ms / 100 + 2);
+}
+
+#define HELD_TO_LENGTH 10
+
+int64_t
+lease_length_ms(int64_t ttl_ms, int64_t longest_ms, int64_t held_ms)
+{
+	int64_t length_ms = at_most(held_ms / HELD_TO_LENGTH, longest_ms);
+
+	return length_ms > ttl_ms ? length_ms : ttl_ms;
 }
 
 int64_t

@@ -8,6 +8,10 @@
  *	SIGKILL	margin before D: TTL/50 + 5 ms, at most 100 ms
  *	SIGTERM	before that: --kill-after, at most TTL/3
  *
+ * With --max-ttl the renewals since COMMAND's start ask for a tenth of the time
+ * since the grant, at least the TTL.  Only v_i and the drift follow from that
+ * length.
+ *
  * A grant that came with the wake is, until its confirmation, a lease of length
  * L, at most the TTL: v_i, start and retry follow from L instead of the TTL,
  * and there are at most L/10 from SIGTERM to SIGKILL.
@@ -18,10 +22,16 @@
 #include <stdint.h>
 
 /*
- * Returns for how long a vote counts after its request was sent: the TTL less
- * the drift of the clocks in that time.
+ * Returns for how long a vote counts after its request for length_ms was sent:
+ * that length less the drift of the clocks in that time.
  */
-int64_t lease_valid_ms(int64_t ttl_ms);
+int64_t lease_valid_ms(int64_t length_ms);
+
+/*
+ * Returns the length that a renewal of a growing lease asks for, held_ms after
+ * the grant: a tenth of that time, at least ttl_ms, at most longest_ms.
+ */
+int64_t lease_length_ms(int64_t ttl_ms, int64_t longest_ms, int64_t held_ms);
 
 /* Return the time between renewals, and from a failed one to its retry. */
 int64_t lease_renewal_ms(int64_t ttl_ms);

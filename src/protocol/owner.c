@@ -12,6 +12,7 @@
 
 #include "base/number.h"
 #include "base/escape.h"
+#include "protocol/lease.h"
 #include "protocol/owner.h"
 
 static const char program[] = "redlock-run/";
@@ -136,6 +137,9 @@ owner_details(const struct owner *o, char buf[OWNER_DETAILS])
 	if (o->ttl_ms > 0)
 		n += (size_t)snprintf(buf + n, OWNER_DETAILS - n,
 		    " ttl=%" PRId64, o->ttl_ms);
+	if (o->lease_ms > 0)
+		n += (size_t)snprintf(buf + n, OWNER_DETAILS - n,
+		    " lease=%" PRId64, o->lease_ms);
 	if (o->hold_ms > 0)
 		n += (size_t)snprintf(buf + n, OWNER_DETAILS - n,
 		    " hold=%" PRId64, o->hold_ms);
@@ -321,6 +325,7 @@ owner_parse(struct owner *o, const char *value, size_t len)
 	read_text(p, end, "user", "?", o->user, sizeof(o->user));
 	read_text(p, end, "command", "?", o->command, sizeof(o->command));
 	o->ttl_ms = read_number(p, end, "ttl", INT64_MAX);
+	o->lease_ms = read_number(p, end, "lease", INT64_MAX);
 	o->hold_ms = read_number(p, end, "hold", INT64_MAX);
 	o->start_ticks = read_number(p, end, "start", INT64_MAX);
 	o->slots = (int)read_number(p, end, "slots", INT_MAX);
@@ -362,6 +367,20 @@ owner_age_ms(const struct owner *o, int64_t now_us)
 	int64_t now_ms = now_us / 1000;
 
 	return now_ms > o->since_ms ? now_ms - o->since_ms : 0;
+}
+
+int64_t
+owner_lease_ms(const struct owner *o, int64_t age_ms)
+{
+	return o->lease_ms == 0 ?
+	    o->ttl_ms :
+	    lease_length_ms(o->lease_ms, o->ttl_ms, age_ms);
+}
+
+int64_t
+owner_longest_ms(const struct owner *o)
+{
+	return o->hold_ms > o->ttl_ms ? o->hold_ms : o->ttl_ms;
 }
 
 char *

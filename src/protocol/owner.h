@@ -2,7 +2,8 @@
  * The owner value: the content of a lock's key.
  *
  *	redlock-run/2 token=UUID try=N since=MS pid=N host=H user=U command=C
- *	    ttl=MS [hold=MS] [start=TICKS] [slots=N] [version=V] [message=M]
+ *	    ttl=MS [lease=MS] [hold=MS] [start=TICKS] [slots=N] [version=V]
+ *	    [message=M]
  *
  * The id, up to and including the blank after try, identifies the attempt, and
  * the scripts compare nothing else.  The server fills in since, by its own
@@ -44,7 +45,8 @@ struct owner {
 	int64_t since_ms; /* the server's wall clock; only of a parsed value */
 	bool in_cooldown;
 	int slots;           /* capacity of the lock; 0: it has no slots */
-	int64_t ttl_ms;      /* of its lease; 0: unknown */
+	int64_t ttl_ms;      /* of its longest lease; 0: unknown */
+	int64_t lease_ms;    /* --ttl; 0: that is the longest */
 	int64_t hold_ms;     /* --min-hold: the longest cooldown; 0: none */
 	int64_t start_ticks; /* when pid started, since boot; 0: unknown */
 	char version[OWNER_VERSION]; /* of its redlock-run; empty: unknown */
@@ -101,6 +103,15 @@ void owner_read_by(char buf[OWNER_BY], const char *text, size_t len);
  * clock, at least 0.
  */
 int64_t owner_age_ms(const struct owner *, int64_t now_us);
+
+/*
+ * Returns the length of the lease that is due after age_ms, by --ttl and
+ * --max-ttl; 0: unknown.
+ */
+int64_t owner_lease_ms(const struct owner *, int64_t age_ms);
+
+/* Returns for how long a server may have to keep the lock; 0: unknown. */
+int64_t owner_longest_ms(const struct owner *);
 
 /* Writes "backup.sh", or with a message "backup.sh: MESSAGE".  Returns buf. */
 char *owner_what(char buf[OWNER_WHAT], const struct owner *);

@@ -229,6 +229,21 @@ report_other_mode(const struct lock *l)
 }
 
 void
+report_outlasting(const struct lock *l)
+{
+	const struct lock_state *v = lock_state(l);
+	char longest[DURATION_TEXT], grace[DURATION_TEXT];
+
+	if (v == NULL)
+		return;
+	warn("%s: %s@%s may hold it for %s, longer than our --restart-grace "
+	     "of %s",
+	    lock_name(l), v->owner.user, v->owner.host,
+	    duration_format(owner_longest_ms(&v->owner), longest),
+	    duration_format(lock_grace_ms(l), grace));
+}
+
+void
 report_waiting(const struct lock *l)
 {
 	const struct lock_state *v = lock_state(l);

@@ -20,6 +20,9 @@ void report_busy(const struct lock *, int64_t waited_ms);
 /* Reports the run that uses the lock in another mode, and that mode. */
 void report_other_mode(const struct lock *);
 
+/* Reports the holder or the cooldown that may last longer than our grace. */
+void report_outlasting(const struct lock *);
+
 /* Reports the holder for which we wait.  Not with -q. */
 void report_waiting(const struct lock *);
 

@@ -39,6 +39,7 @@ init_locks(struct run *run)
 		.naddresses = opt->servers.n,
 		.answered = run->answered,
 		.ttl_ms = opt->settings.ttl_ms,
+		.max_ttl_ms = opt->settings.max_ttl_ms,
 		.node_timeout_ms = opt->settings.node_timeout_ms,
 		.grace_ms = opt->settings.grace_ms,
 		.once_per_ms = opt->once_per_ms };
@@ -109,6 +110,9 @@ not_acquired(const struct run *run, enum lock_outcome outcome,
 	case LOCK_OTHER_MODE:
 		report_other_mode(l);
 		return exit_with(EXIT_USAGE);
+	case LOCK_OUTLASTS:
+		report_outlasting(l);
+		return exit_with(EXIT_USAGE);
 	case LOCK_CANCELLED:
 		info("%s: not run: signal %d (%s) ended the wait", lock_name(l),
 		    run->cancelled, strsignal(run->cancelled));
@@ -152,7 +156,9 @@ prepare(struct run *run)
 	run->asked_ms = clock_now_ms();
 	locks_connect(&run->locks);
 	owner_init(&run->owner, run->opt->command[0], run->opt->capacity);
-	run->owner.ttl_ms = run->opt->settings.ttl_ms;
+	run->owner.ttl_ms = run->opt->settings.max_ttl_ms;
+	if (run->owner.ttl_ms > run->opt->settings.ttl_ms)
+		run->owner.lease_ms = run->opt->settings.ttl_ms;
 	run->owner.hold_ms = run->opt->min_hold_ms;
 	if (run->opt->message != NULL)
 		snprintf(run->owner.message, sizeof(run->owner.message), "%s",
@@ -273,6 +279,7 @@ start(struct run *run, struct exit_how *how)
 	switch (child_spawn(&run->child, opt->command,
 	    environment_command_pid(), &run->signals)) {
 	case CHILD_STARTED:
+		locks_grow(&run->locks);
 		info("%s: %s started, pid %d", opt->names.joined,
 		    run->owner.command, (int)run->child.tree.pid);
 		return true;
@@ -331,7 +338,7 @@ released(struct run *run, enum lock_release_result result, struct exit_how how)
 		warn("%s: release not confirmed: %s; the lock ends with its "
 		     "lease, in at most %s%s",
 		    lock_name(l), lock_why(l, why),
-		    duration_format(run->opt->settings.ttl_ms, text),
+		    duration_format(lock_longest_ms(l), text),
 		    run->opt->once_per_ms > 0 && exit_is_success(how) ?
 			"; --once-per may forget this success" :
 			"");

@@ -422,6 +422,7 @@ file_wrong() {
 		redis $here $PWD/conf:1
 		prefix app: REDLOCK_PREFIX
 		ttl 1m default
+		max-ttl 0ms default
 		kill-after 1h30m $PWD/conf:2
 		node-timeout 3s --node-timeout
 		restart-grace 0ms default

@@ -680,6 +680,20 @@ password() {
 	between 60000 100000 "$(option_lease)"
 }
 
+@test "--max-ttl and REDLOCK_MAX_TTL name the longest lease, and nothing below --ttl" {
+	local value=(sh -c "$(cli get redlock:a)")
+	[[ $(redlock -k a -t 1m --max-ttl 30m -- "${value[@]}") == \
+	    *' ttl=1800000 lease=60000'* ]]
+	[[ $(REDLOCK_MAX_TTL=2h redlock -k a -- "${value[@]}") == \
+	    *' ttl=7200000 lease=60000'* ]]
+	for max in 0 30s 1m; do
+		[[ $(REDLOCK_MAX_TTL=2h redlock -k a --max-ttl $max -- \
+		    "${value[@]}") == *' ttl=60000 '[!l]* ]]
+	done
+	between 0 60000 "$(option_lease --max-ttl 30m)"
+	usage_error "--max-ttl: 'x' is not a duration" -k a --max-ttl x -- true
+}
+
 @test "REDLOCK_NODE_TIMEOUT sets --node-timeout" {
 	local start
 

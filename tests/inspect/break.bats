@@ -125,6 +125,18 @@ break_script() {
 	all_over
 }
 
+@test "--break says how long a command that is cut off runs on, where its lease is longer than --ttl" {
+	local id=01234567-89ab-4cde-8f01-23456789abcd
+	redis set redlock:a "redlock-run/2 token=$id try=1 since=$((($(now_us) / 1000) - 7200000)) pid=1 host=h user=u command=c ttl=1800000 lease=60000" px 720000
+	run -1 --separate-stderr redlock --break a
+	[[ $stderr == *'a: a command that is cut off from the servers runs on for up to 1'?'m'*' after --break'* ]]
+	run -0 --separate-stderr redlock --break a --token $id
+	says 'broken, u@h pid 1 (c)' 'runs on for up to'
+	redis set redlock:a "redlock-run/2 token=$id try=1 since=1 pid=1 host=h user=u command=c ttl=1800000 lease=60000" px 50000
+	run -1 --separate-stderr redlock --break a
+	[[ $stderr != *'runs on for up to'* ]]
+}
+
 @test "--break hands the lock to the first waiter, with a greater fence" {
 	local since
 

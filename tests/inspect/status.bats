@@ -75,6 +75,37 @@ status() {
 	json 'not any(l["holders"][0]["overdue"] for l in d)'
 }
 
+# aged SECONDS TTL LEASE LEFT: the lock is held by such a run.
+aged() {
+	redis set redlock:a "redlock-run/2 token=01234567-89ab-4cde-8f01-23456789abcd try=1 since=$((($(now_us) / 1000) - $1 * 1000)) pid=1 host=h user=u command=c ttl=$2 lease=$3" px "$4"
+}
+
+@test "--status: a lease that grows is overdue by the length that is due, and -v and JSON have the longest" {
+	aged 100 1800000 60000 31000
+	status --json
+	json 'd[0]["holders"][0]["overdue"] is False'
+	json 'd[0]["holders"][0]["max_ttl_ms"] == 1800000'
+	status -v
+	[[ $output == *' left, at most 30m'* ]]
+	aged 100 1800000 60000 29000
+	status --json
+	json 'd[0]["holders"][0]["overdue"] is True'
+	# After 100 minutes ten are due, less half a minute and two seconds.
+	aged 6000 1800000 60000 569000
+	status --json
+	json 'd[0]["holders"][0]["overdue"] is False'
+	aged 6000 1800000 60000 567000
+	status --json
+	json 'd[0]["holders"][0]["overdue"] is True'
+	# After a day 30 minutes are.
+	aged 86400 1800000 60000 1770000
+	status --json
+	json 'd[0]["holders"][0]["overdue"] is False'
+	aged 86400 1800000 60000 1766000
+	status --json
+	json 'd[0]["holders"][0]["overdue"] is True'
+}
+
 @test "--status shows how many slots are taken" {
 	local first
 	hold a --slots 3

@@ -209,6 +209,37 @@ teardown_file() { redis_stop_all; }
 	rm "$BATS_FILE_TMPDIR/redis.rdb"
 }
 
+# lease_has SECONDS: at least so much is left of it.
+lease_has() { (($(redis pttl redlock:a) > $1 * 1000)); }
+
+@test "--max-ttl: COMMAND outlives an outage far longer than --ttl, and dies before the end of the lease in one longer than that" {
+	trio_start -t 1s --max-ttl 10s --kill-after 200ms
+	(($(redis pttl redlock:a) <= 1000))
+	eventually 120 lease_has 4
+	redis_freeze
+	sleep 1.8
+	redis_thaw
+	eventually lease_has 4
+	trio_complete
+	[ ! -s "$bg_err" ] || not grep 'lock lost' "$bg_err"
+	redis_freeze
+	sleep 0.1
+	redis_thaw
+	after_renewal 1000 redis_freeze redis_thaw
+	trio_dead_in_time
+	redis_thaw
+	eventually not held a
+}
+
+@test "--max-ttl: a run that ends without a release leaves the lock for its last lease" {
+	hold a -t 500ms --node-timeout 400ms --max-ttl 1h
+	eventually lease_has 1
+	kill -KILL "$bg_pid"
+	lease_has 0
+	eventually not held a
+	redlock_ended 137
+}
+
 ## redlock-run itself
 
 @test "COMMAND and all its processes die before the lease ends if redlock-run is stopped" {

@@ -39,10 +39,12 @@ acquire() {
 	    "${once_per:-0}" '' ''
 }
 renew() {
-	script_run renew "redlock-run/2 token=$1 try=$2 " "$1" 60000 "$3" "${4:-}"
+	script_run renew "redlock-run/2 token=$1 try=$2 " "$1" "${length:-60000}" \
+	    "$3" "${4:-}"
 }
 confirm() {
-	script_run confirm "redlock-run/2 token=$1 try=$2 " "$1" 60000 "$3" "${4:-}" \
+	script_run confirm "redlock-run/2 token=$1 try=$2 " "$1" \
+	    "${length:-60000}" "$3" "${4:-}" \
 	    "${5:-0}"
 }
 release() {
@@ -78,6 +80,16 @@ field() {
 	}'
 }
 counter() { redis get "$fence"; }
+
+# between LEAST MOST NUMBER
+between() { (($1 <= $3 && $3 <= $2)); }
+
+# reader_left TOKEN: what is left of a reader's lease, in ms.
+reader_left() {
+	local until
+	until=$(redis hget '{redlock:a}:~readers' "$1")
+	echo $(((${until%% *} - $(now_us)) / 1000))
+}
 
 # bats test_tags=quick
 @test "acquire takes a free lock for its TTL, and a repeated acquire changes nothing" {
@@ -130,6 +142,62 @@ counter() { redis get "$fence"; }
 	redis del "$lock"
 	acquire me 2
 	[ "$(renew me 1 1000 | first)" = 0 ]
+}
+
+@test "a request for our own lock never shortens it, but a release does" {
+	local lengths=' ttl=1800000 lease=60000' limit
+	for limit in 1 0 2; do
+		redis flushall
+		acquire me 1
+		[ "$(length=1800000 renew me 1 1000 | first)" = 1 ]
+		between 1790000 1800000 "$(redis pttl "$lock")"
+		renew me 1 1000
+		between 1790000 1800000 "$(redis pttl "$lock")"
+		confirm me 1 1000
+		between 1790000 1800000 "$(redis pttl "$lock")"
+		[ "$(acquire me 1 | first)" = 1 ]
+		between 1790000 1800000 "$(redis pttl "$lock")"
+		((limit)) || between 1790000 1800000 "$(reader_left me)"
+		((limit < 2)) ||
+			between 1790000 1800000 "$(redis pttl '{redlock:a}:~slots')"
+		[ "$(release me 1 5000 | first)" = 1 ]
+		between 1 5000 "$(redis pttl "$lock")"
+	done
+}
+
+@test "a request keeps no more of a lease than its longest length, and nothing where that is missing" {
+	local lengths limit
+	for limit in 1 0; do
+		for lengths in ' ttl=90000 lease=60000' ' ttl=60000' ''; do
+			redis flushall
+			acquire me 1
+			length=3600000 renew me 1 1000
+			between 3590000 3600000 "$(redis pttl "$lock")"
+			renew me 1 1000
+			case $lengths in
+			*lease=*) set -- 80000 90000 ;;
+			*) set -- 50000 60000 ;;
+			esac
+			if ((limit)); then
+				between "$1" "$2" "$(redis pttl "$lock")"
+			else
+				between "$1" "$2" "$(reader_left me)"
+			fi
+		done
+	done
+}
+
+@test "a reader's late renewal keeps its own lease, and not that of the others" {
+	local lengths=' ttl=1800000 lease=60000' limit=0
+	acquire me 1
+	acquire you 1
+	length=1800000 renew you 1 1000
+	renew me 1 1000
+	between 50000 60000 "$(reader_left me)"
+	between 1790000 1800000 "$(reader_left you)"
+	between 1790000 1800000 "$(redis pttl "$lock")"
+	release you 1
+	between 50000 60000 "$(redis pttl "$lock")"
 }
 
 @test "renew raises the fence only while its run holds the lock, and never lowers it" {
@@ -859,7 +927,7 @@ commands() {
 @test "the usual acquire, renewal and release send few commands" {
 	[ "$(commands acquire me 1)" = \
 	    'del 1 exists 1 get 2 pexpire 1 set 2 time 1' ]
-	[ "$(commands renew me 1 1000)" = 'get 2 pexpire 1' ]
+	[ "$(commands renew me 1 1000)" = 'get 2 pexpire 1 pttl 1' ]
 	[ "$(commands release me 1 0 0 "$(value) ended=1 status=0")" = \
 	    'del 1 exists 1 get 1 pexpire 1 xadd 1' ]
 }

@@ -7,6 +7,8 @@
  * servers and both clients go on.  A client may stand still between any two
  * steps for any time, and may give up at any time.
  *
+ * With LONGEST above TTL, renewals ask for either length, in any order.
+ *
  * A time is kept as the ticks that are left of it, so the clock has no end.  A
  * client uses two values in turn, each only when no trace is left of its last
  * use: that is as good as new ones, and the number of attempts has no limit.
@@ -15,8 +17,11 @@
 #ifndef TTL
 #define TTL		2
 #endif
+#ifndef LONGEST
+#define LONGEST		TTL	/* the longest lease that a renewal asks for */
+#endif
 #ifndef GRACE
-#define GRACE		TTL
+#define GRACE		LONGEST
 #endif
 #ifndef DELAYED
 #define DELAYED		1
@@ -25,7 +30,7 @@
 #define RESTARTS	0
 #endif
 #define ANY_NUMBER	99
-#define OLD		(GRACE > TTL -> GRACE : TTL)
+#define OLD		(GRACE > LONGEST -> GRACE : LONGEST)
 #ifndef SET_FORWARD
 #define SET_FORWARD	0	/* so many clocks of servers are */
 #endif
@@ -55,6 +60,7 @@ typedef Link {			/* between a client and a server */
 	unsigned age : 2;	/* ticks since it was sent */
 	unsigned grace : 2;	/* ticks until the vote in the answer counts */
 	bit value;		/* what it was sent with */
+	bit grown;		/* a renewal that asks for LONGEST */
 	bit release;		/* a release is queued behind it */
 	bit orphan		/* on a connection that its client has closed */
 };
@@ -119,6 +125,13 @@ bit cooldown_kept;
 #define MAY(what)	(what == ACQUIRE && C.phase == TRYING || \
 			what == ACQUIRE && C.phase == HOLDING && L.vote == 0 || \
 			what == RENEW && C.phase >= HOLDING)
+#define GROWS(what)	(LONGEST > TTL && what == RENEW)
+#define FOR(most)	(most -> LONGEST : TTL)
+#ifdef LENGTH_OF_NEXT
+#define ASKED(most)	LONGEST	/* which the next request would ask for */
+#else
+#define ASKED(most)	FOR(most)
+#endif
 #define CONNECTED	(L.request == NONE || L.orphan)
 #define UNRIPE		(S.up < GRACE -> GRACE - S.up : 0)
 
@@ -126,7 +139,7 @@ inline forget(c, i)
 {
 	delayed = (L.request == NONE -> delayed : delayed - 1);
 	L.request = NONE; L.answer = NONE; L.age = 0; L.grace = 0;
-	L.value = 0; L.release = 0; L.orphan = 0
+	L.value = 0; L.grown = 0; L.release = 0; L.orphan = 0
 }
 
 /*
@@ -134,9 +147,16 @@ inline forget(c, i)
  * that length.  After that no key lasts longer.
  */
 #if defined(MIN_HOLD) && !defined(CUT_BY_TTL)
-#define LENGTH		(S.key == COOLDOWN -> MIN_HOLD : TTL)
+#define LENGTH		(S.key == COOLDOWN -> MIN_HOLD : LONGEST)
 #else
-#define LENGTH		TTL
+#define LENGTH		LONGEST
+#endif
+
+/* A request for our own key never shortens it. */
+#ifdef LATE_SHORTENS
+#define LASTING(ms)	(ms)
+#else
+#define LASTING(ms)	MAX(ms, MIN(S.left, LONGEST))
 #endif
 
 inline refuse(i)
@@ -155,7 +175,7 @@ inline refuse(i)
 
 /* ---- the server's scripts, and what a client makes of an answer ---- */
 
-inline serve(c, i, what, with)
+inline serve(c, i, what, with, ms)
 {
 	yes = (S.key == OWNER(c, with) || S.key == 0 && what == ACQUIRE);
 #ifdef RENEW_CREATES
@@ -167,22 +187,22 @@ inline serve(c, i, what, with)
 	if
 	:: yes ->
 		S.key = (what == RELEASE -> 0 : OWNER(c, with));
-		S.left = (what == RELEASE -> 0 : TTL)
+		S.left = (what == RELEASE -> 0 : LASTING(ms))
 	:: !yes && what == ACQUIRE -> refuse(i)
 	:: else
 	fi
 }
 
-inline hear(c, i, good, elapsed, ripens)
+inline hear(c, i, good, ms, elapsed, ripens)
 {
 	if
 	:: !(good) ->
 		L.vote = 0; L.unripe = 0
 	:: good && (C.phase == TRYING || C.phase == HOLDING) ->
 #ifdef LEASE_FROM_ANSWER
-		L.vote = TTL;
+		L.vote = (ms);
 #else
-		L.vote = TTL - elapsed;
+		L.vote = ((ms) > elapsed -> (ms) - elapsed : 0);
 #endif
 		L.unripe = (L.vote > 0 -> ripens : 0);
 #ifdef HEAL_COUNTS_AT_ONCE
@@ -207,36 +227,40 @@ inline begin(c)
 	}
 }
 
-inline ask(c, i, what)
+inline ask(c, i, what, most)
 {
 	d_step {
-		CONNECTED && MAY(what) ->
-		printf("client %d: request %d at server %d\n", c, what, NAME(i));
-		serve(c, i, what, C.value);
-		hear(c, i, yes, 0, UNRIPE);
+		CONNECTED && MAY(what) && (!most || GROWS(what)) ->
+		printf("client %d: request %d of length %d at server %d\n", c,
+		    what, FOR(most), NAME(i));
+		serve(c, i, what, C.value, FOR(most));
+		hear(c, i, yes, FOR(most), 0, UNRIPE);
 		done()
 	}
 }
 
-inline ask_unheard(c, i, what)
+inline ask_unheard(c, i, what, most)
 {
 	d_step {
-		CONNECTED && MAY(what) ->
-		printf("client %d: request %d at server %d, never learns the answer\n",
-		    c, what, NAME(i));
-		serve(c, i, what, C.value);
+		CONNECTED && MAY(what) && (!most || GROWS(what)) ->
+		printf("client %d: request %d of length %d at server %d, never learns the answer\n",
+		    c, what, FOR(most), NAME(i));
+		serve(c, i, what, C.value, FOR(most));
 		done()
 	}
 }
 
-inline send(c, i, what)
+inline send(c, i, what, most)
 {
 	d_step {
-		L.request == NONE && delayed < DELAYED && MAY(what) ->
-		printf("client %d: sends request %d to server %d\n", c, what, NAME(i));
+		L.request == NONE && delayed < DELAYED && MAY(what) &&
+		    (!most || GROWS(what)) ->
+		printf("client %d: sends request %d of length %d to server %d\n",
+		    c, what, FOR(most), NAME(i));
 		delayed++;
 		L.request = what;
 		L.value = C.value;
+		L.grown = most;
 		done()
 	}
 }
@@ -247,10 +271,10 @@ inline execute(c, i)
 		L.request != NONE && L.answer == NONE ->
 		printf("server %d: executes client %d's request %d\n", NAME(i), c,
 		    L.request);
-		serve(c, i, L.request, L.value);
+		serve(c, i, L.request, L.value, FOR(L.grown));
 		if
 		:: L.release ->
-			L.request = RELEASE; L.release = 0
+			L.request = RELEASE; L.release = 0; L.grown = 0
 		:: !L.release && (L.request == RELEASE || L.orphan) ->
 			forget(c, i)
 		:: else ->
@@ -266,7 +290,7 @@ inline receive(c, i)
 	d_step {
 		L.answer != NONE ->
 		printf("client %d: hears from server %d\n", c, NAME(i));
-		hear(c, i, L.answer == YES, L.age, L.grace);
+		hear(c, i, L.answer == YES, ASKED(L.grown), L.age, L.grace);
 		forget(c, i);
 		done()
 	}
@@ -313,11 +337,11 @@ inline give_back(c, i)
 	fi;
 	if
 	:: CONNECTED ->
-		serve(c, i, RELEASE, C.value)
+		serve(c, i, RELEASE, C.value, 0)
 	:: !CONNECTED && L.request != RELEASE ->
 #ifdef RELEASE_OVERTAKES
 		L.orphan = 1;
-		serve(c, i, RELEASE, C.value)
+		serve(c, i, RELEASE, C.value, 0)
 #else
 		L.release = 1
 #endif
@@ -475,7 +499,7 @@ inline tick_link(c, i)
 {
 	DOWN(L.vote); DOWN(L.unripe); DOWN(L.grace);
 	L.unripe = (L.vote > 0 -> L.unripe : 0);
-	L.age = (WAITED_FOR && L.age < TTL -> L.age + 1 : L.age)
+	L.age = (WAITED_FOR && L.age < LONGEST -> L.age + 1 : L.age)
 }
 
 inline tick_server(i)
@@ -518,7 +542,7 @@ inline tick()
 /* The key outlives the vote, unless the server has restarted since. */
 #define BACKED(c, i)	(client[c].phase == IDLE || \
 			server[i].link[c].vote == 0 || \
-			server[i].link[c].vote + server[i].up <= TTL || \
+			server[i].link[c].vote + server[i].up <= LONGEST || \
 			server[i].key == OWNER(c, client[c].value) && \
 			server[i].left >= server[i].link[c].vote)
 
@@ -566,12 +590,15 @@ init {
 	};
 	do
 	EACH_CLIENT(begin)
-	EACH_REQUEST(ask, ACQUIRE)
-	EACH_REQUEST(ask, RENEW)
-	EACH_REQUEST(ask_unheard, ACQUIRE)
-	EACH_REQUEST(ask_unheard, RENEW)
-	EACH_REQUEST(send, ACQUIRE)
-	EACH_REQUEST(send, RENEW)
+	EACH_REQUEST(ask, ACQUIRE, 0)
+	EACH_REQUEST(ask, RENEW, 0)
+	EACH_REQUEST(ask, RENEW, 1)
+	EACH_REQUEST(ask_unheard, ACQUIRE, 0)
+	EACH_REQUEST(ask_unheard, RENEW, 0)
+	EACH_REQUEST(ask_unheard, RENEW, 1)
+	EACH_REQUEST(send, ACQUIRE, 0)
+	EACH_REQUEST(send, RENEW, 0)
+	EACH_REQUEST(send, RENEW, 1)
 	EACH_LINK(execute)
 	EACH_LINK(receive)
 	EACH_CLIENT(start)

@@ -41,6 +41,7 @@ c_code {
 #define EACH_SERVER(step)	:: step(0) :: step(1) :: step(2)
 #define EACH_LINK(step)		:: step(0, 0) :: step(0, 1) :: step(0, 2) \
 				:: step(1, 0) :: step(1, 1) :: step(1, 2)
-#define EACH_REQUEST(step, what) \
-	:: step(0, 0, what) :: step(0, 1, what) :: step(0, 2, what) \
-	:: step(1, 0, what) :: step(1, 1, what) :: step(1, 2, what)
+#define EACH_REQUEST(step, what, most) \
+	:: step(0, 0, what, most) :: step(0, 1, what, most) \
+	:: step(0, 2, what, most) :: step(1, 0, what, most) \
+	:: step(1, 1, what, most) :: step(1, 2, what, most)

@@ -361,6 +361,35 @@ free_at_tcp() {
 	redlock -k b --min-hold 61s -r "$(server_url 1)" -- true
 }
 
+@test "with several servers --max-ttl above the restart grace is a usage error" {
+	unset REDLOCK_RESTART_GRACE
+	run -64 --separate-stderr redlock -k a --max-ttl 61s -- touch started
+	says '--max-ttl: 1m1s exceeds the restart grace of 1m'
+	REDLOCK_MAX_TTL=1h run -64 --separate-stderr redlock -k a -- touch started
+	says 'REDLOCK_MAX_TTL: 1h exceeds'
+	[ ! -e started ]
+	redlock -k a --max-ttl 1h --restart-grace 0 -- true
+	redlock -k a --max-ttl 1h -r "$(server_url 1)" -- true
+}
+
+@test "a run whose restart grace is shorter than the holder's longest lease or cooldown gets 64" {
+	local i option
+	for option in 'ttl=1800000 lease=60000' 'ttl=60000 hold=1800000'; do
+		for i in 1 2; do
+			foreign $i "redlock-run/2 token=01234567-89ab-4cde-8f01-23456789abcd try=1 since=$(($(now_us) / 1000)) pid=1 host=web1 user=alice command=c $option"
+		done
+		refused_with 64 --restart-grace 60s
+		says 'a: alice@web1 may hold it for 30m, longer than our --restart-grace of 1m'
+		refused_with 64 --restart-grace 60s -w 10s
+		refused_with 75 --restart-grace 30m
+		refused_with 75 --restart-grace 0
+		refused_with 75 --restart-grace 60s -r "$(server_url 1)"
+	done
+	for i in 1 2; do
+		redis_at s$i del redlock:a
+	done
+}
+
 @test "restarted servers have no vote, and the message has the remaining time: 69" {
 	local i
 

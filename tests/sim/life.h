@@ -86,6 +86,8 @@ live_until(int64_t wait_end_ms, int hold_ms)
 		CHECK(successes() <=
 		    world.lock.intent.nservers - world.lock.intent.quorum);
 		CHECK(deadline() - now() >= 500);
+		if (world.lock.intent.max_ttl_ms > world.lock.intent.ttl_ms)
+			locks_grow(&world.locks);
 		hold(now() + chance(hold_ms));
 		released(0);
 	}

@@ -39,6 +39,43 @@ live_among_the_faithful(uint64_t seed, bool cuts)
 	return live(3000);
 }
 
+#define LONGEST   2500  /* --max-ttl of some lives; the others have none */
+#define LONG_LIFE 30000 /* and how long they last, at most */
+
+/* Whether a renewal of this life has asked for more than the TTL. */
+static bool
+has_grown(void)
+{
+	for (int i = 0; i < world.nrequests; i++)
+		if (requests[i].left && requests[i].label == RENEW &&
+		    atoll(requests[i].args[RENEW_TTL]) > 1000)
+			return true;
+	return false;
+}
+
+/* With --max-ttl, for long enough to use it. */
+static void
+truth_of_long_leases(void)
+{
+	int held = 0, grown = 0;
+
+	next_world.max_ttl_ms = LONGEST;
+	for (uint64_t seed = 1; seed <= LIVES / 5 && tap_good; seed++) {
+		begin_life(seed, 0);
+		world.cuts = seed % 2 == 0;
+		contenders();
+		for (int i = chance(6); i > 0; i--)
+			happens(START + chance(LONG_LIFE), FREEZE,
+			    chance(world.lock.intent.nservers))
+			    ->ms = chance(LONGEST);
+		held += live(LONG_LIFE) == LOCK_HELD;
+		grown += has_grown();
+	}
+	next_world.max_ttl_ms = 0;
+	CHECK(held > LIVES / 50);
+	CHECK(grown > LIVES / 100);
+}
+
 static void
 truth(void)
 {
@@ -48,7 +85,7 @@ truth(void)
 		count[live_among_the_faithful(seed, seed % 2 == 0)]++;
 	for (int i = LOCK_HELD; i <= LOCK_CANCELLED; i++)
 		if (i != LOCK_DENIED && i != LOCK_SAME_SERVER &&
-		    i != LOCK_OTHER_MODE)
+		    i != LOCK_OTHER_MODE && i != LOCK_OUTLASTS)
 			CHECK(count[i] > LIVES / 100);
 }
 
@@ -97,6 +134,8 @@ live_dangerously(uint64_t seed, int64_t grace_ms)
 	world.greed = 30 + chance(80);
 	share = chance(3) == 0 ? 90 : 20;
 	span_ms = busy_ms[chance(3)];
+	if (next_world.max_ttl_ms != 0)
+		span_ms = LONG_LIFE;
 	for (int i = 0; i < world.lock.intent.nservers; i++) {
 		struct made_up *m = &world.servers[i];
 
@@ -147,6 +186,36 @@ one_holder(void)
 	CHECK(held > LIVES / 4);
 	/* Without the grace, the same servers show the difference. */
 	CHECK(overlaps(0, &held) > 0);
+}
+
+/* In how many lives with --max-ttl among several servers two held the lock. */
+static int
+patient_overlaps(int64_t grace_ms, int *held, int *grown)
+{
+	int n = 0;
+
+	next_world.max_ttl_ms = LONGEST;
+	for (uint64_t seed = 1; seed <= LIVES / 5; seed++) {
+		if (seed % SERVERS == 0)
+			continue;
+		*held += live_dangerously(seed, grace_ms) == LOCK_HELD;
+		*grown += has_grown();
+		n += world.overlap_ms != 0;
+	}
+	next_world.max_ttl_ms = 0;
+	return n;
+}
+
+static void
+one_patient_holder(void)
+{
+	int held = 0, grown = 0;
+
+	SAME_INT(patient_overlaps(LONGEST, &held, &grown), 0);
+	CHECK(held > LIVES / 50);
+	CHECK(grown > LIVES / 100);
+	/* Without the grace, the same servers show the difference. */
+	CHECK(patient_overlaps(0, &held, &grown) > 0);
 }
 
 /* The third of three or more servers lies, in a life like those above. */
@@ -216,6 +285,10 @@ static const struct tap_test tests[] = {
 	    one_liar },
 	{ "no lie of one server keeps us from what the others agree on",
 	    liar_outvoted },
+	{ "in no life with --max-ttl is the deadline later than the truth",
+	    truth_of_long_leases },
+	{ "with a grace as long as --max-ttl, two never hold the lock",
+	    one_patient_holder },
 };
 
 int

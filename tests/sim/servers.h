@@ -553,6 +553,17 @@ refused_by_success(const struct made_up *m, const struct holding *key)
 	return r;
 }
 
+/* A request for our own key never shortens it. */
+static int64_t
+extended_ms(const struct holding *key, int64_t length_ms)
+{
+	int64_t most_ms = world.now_ms + world.lock.intent.max_ttl_ms;
+	int64_t kept_ms = key->until_ms < most_ms ? key->until_ms : most_ms;
+	int64_t until_ms = world.now_ms + length_ms;
+
+	return until_ms > kept_ms ? until_ms : kept_ms;
+}
+
 static struct made_reply
 execute_acquire(struct made_up *m, const struct request *r, struct holding *key,
     const char *value, bool ours)
@@ -609,7 +620,7 @@ execute_acquire(struct made_up *m, const struct request *r, struct holding *key,
 		m->fence = f > m->fence + 1 ? f : m->fence + 1;
 	}
 	snprintf(key->value, sizeof(key->value), "%s", r->id);
-	key->until_ms = world.now_ms + ttl_ms;
+	key->until_ms = ours ? extended_ms(key, ttl_ms) : world.now_ms + ttl_ms;
 	answer = granted(m, r->kind, m->fence, before);
 	if (world.lock.intent.mode == LOCK_SLOTTED)
 		answer.ints[FIELD_SLOT] = key - m->key + 1;
@@ -722,7 +733,7 @@ execute(struct made_up *m, const struct request *r)
 	case REQUEST_RENEW:
 		if (!ours)
 			break;
-		key->until_ms = world.now_ms + atoll(r->args[RENEW_TTL]);
+		key->until_ms = extended_ms(key, atoll(r->args[RENEW_TTL]));
 		if (atoll(r->args[RENEW_FENCE]) > m->fence)
 			m->fence = atoll(r->args[RENEW_FENCE]);
 		if (r->leaves)
@@ -1571,7 +1582,8 @@ static struct {
 	int slots;
 	int replicas;
 	int64_t once_per_ms;
-} next_world = { LOCK_EXCLUSIVE, 1, 0, 0 };
+	int64_t max_ttl_ms;
+} next_world = { LOCK_EXCLUSIVE, 1, 0, 0, 0 };
 
 static struct resolver no_resolver;
 
@@ -1605,6 +1617,7 @@ begin_numbered(uint64_t life, int n, int64_t ttl_ms, int64_t node_timeout_ms,
 		    .addresses = addresses,
 		    .naddresses = n,
 		    .ttl_ms = ttl_ms,
+		    .max_ttl_ms = next_world.max_ttl_ms,
 		    .node_timeout_ms = node_timeout_ms,
 		    .grace_ms = grace_ms }) == -1)
 		abort();

@@ -1620,6 +1620,103 @@ fences(void)
 	}
 }
 
+/* The world whose lock has a TTL of 1 s and --max-ttl, and has just begun. */
+static void
+begin_growing(int n, int64_t max_ttl_ms)
+{
+	next_world.max_ttl_ms = max_ttl_ms;
+	begin(n, 1000, 100);
+	next_world.max_ttl_ms = 0;
+}
+
+/* When the last request to the only server was sent, and what it asked for. */
+static const struct request *
+last_sent(void)
+{
+	int n = 0;
+
+	while (nth(0, n + 1)->left)
+		n++;
+	return nth(0, n);
+}
+
+static void
+grows(void)
+{
+	static const struct {
+		int64_t max_ttl_ms, held_ms, length_ms;
+	} rows[] = { { 0, 60000, 1000 }, { 500, 60000, 1000 },
+		{ 5000, 9000, 1000 }, { 5000, 25000, 0 },
+		{ 5000, 60000, 5000 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct request *last;
+		int64_t length_ms, sent_ms;
+
+		begin_growing(1, rows[i].max_ttl_ms);
+		SAME_INT(acquire(), LOCK_HELD);
+		locks_grow(&world.locks);
+		hold(rows[i].held_ms);
+		last = last_sent();
+		sent_ms = last->at_ms - START;
+		length_ms =
+		    rows[i].length_ms != 0 ? rows[i].length_ms : sent_ms / 10;
+		SAME_INT(atoll(last->args[RENEW_TTL]), length_ms);
+		SAME_INT(deadline(), sent_ms + lease_valid_ms(length_ms));
+		/* The pace of renewals is that of --ttl. */
+		CHECK(rows[i].held_ms - sent_ms <= 1000 / 3);
+		SAME_INT(lock_longest_ms(&world.lock), length_ms);
+		lock_close(&world.lock);
+	}
+}
+
+/* A vote counts by the length of its request, not by what is due at its reply. */
+static void
+grows_by_request(void)
+{
+	begin_growing(1, 5000);
+	world.servers[0].plan = "yes yes=9+90";
+	SAME_INT(acquire(), LOCK_HELD);
+	locks_grow(&world.locks);
+	hold(20000);
+	hold(last_sent()->at_ms - START + 90);
+	SAME_INT(deadline(),
+	    last_sent()->at_ms - START +
+		lease_valid_ms(atoll(last_sent()->args[RENEW_TTL])));
+	lock_close(&world.lock);
+}
+
+static void
+grows_from_the_start(void)
+{
+	begin_growing(1, 5000);
+	SAME_INT(acquire(), LOCK_HELD);
+	hold(20000);
+	SAME_INT(atoll(last_sent()->args[RENEW_TTL]), 1000);
+	lock_close(&world.lock);
+}
+
+/* A key that is put back gets --ttl, and its first renewal the length due. */
+static void
+grows_again(void)
+{
+	int healed;
+
+	begin_growing(3, 5000);
+	SAME_INT(acquire(), LOCK_HELD);
+	locks_grow(&world.locks);
+	hold(30000);
+	SAME_INT(count(2, ACQUIRE), 1);
+	world.servers[2].plan = "free yes";
+	hold(32000);
+	SAME_INT(count(2, ACQUIRE), 2);
+	for (healed = 1; nth(2, healed)->label != ACQUIRE; healed++)
+		continue;
+	SAME_INT(atoll(nth(2, healed)->args[ACQUIRE_TTL]), 1000);
+	CHECK(atoll(nth(2, healed + 1)->args[RENEW_TTL]) >= 3000);
+	lock_close(&world.lock);
+}
+
 /* Server 2 loses its key; until and since when does it not count? */
 static void
 heals(void)
@@ -2445,6 +2542,13 @@ static const struct tap_test tests[] = {
 	    many_complaints },
 	{ "the fence is the largest of the votes, and q servers have it",
 	    fences },
+	{ "renewals ask for a tenth of the time since the grant, and D follows",
+	    grows },
+	{ "a vote counts by the length of its own request", grows_by_request },
+	{ "before COMMAND starts a renewal asks for --ttl",
+	    grows_from_the_start },
+	{ "a key put back gets --ttl, and grows with its first renewal",
+	    grows_again },
 	{ "a key put back counts when a majority has kept its own", heals },
 	{ "a vote counts although the server wanted the script's text first",
 	    counts_late_vote },

@@ -62,6 +62,7 @@ same(const struct owner *got, const struct owner *want)
 	SAME_INT(got->since_ms, want->since_ms);
 	CHECK(got->in_cooldown == want->in_cooldown);
 	SAME_INT(got->ttl_ms, want->ttl_ms);
+	SAME_INT(got->lease_ms, want->lease_ms);
 	SAME_INT(got->hold_ms, want->hold_ms);
 	SAME_INT(got->start_ticks, want->start_ticks);
 	SAME_INT(got->slots, want->slots);
@@ -231,6 +232,18 @@ options(void)
 	SAME_TEXT(owner_details(&o, buf),
 	    "pid=4242 host=web1 user=deploy command=backup.sh ttl=60000 "
 	    "hold=300000 start=98765 slots=7 message=https://ci/7%20slots=2");
+	SAME_INT(owner_longest_ms(&o), 300000);
+	SAME_INT(owner_lease_ms(&o, 3600000), 60000);
+	o.ttl_ms = 1800000;
+	o.lease_ms = 60000;
+	comes_back(&o);
+	SAME_TEXT(strstr(owner_details(&o, buf), "ttl="),
+	    "ttl=1800000 lease=60000 hold=300000 start=98765 slots=7 "
+	    "message=https://ci/7%20slots=2");
+	SAME_INT(owner_longest_ms(&o), 1800000);
+	SAME_INT(owner_lease_ms(&o, 1), 60000);
+	SAME_INT(owner_lease_ms(&o, 3600000), 360000);
+	SAME_INT(owner_lease_ms(&o, 86400000), 1800000);
 	snprintf(o.version, sizeof(o.version), "1.0.0~rc1");
 	comes_back(&o);
 	SAME_TEXT(strstr(owner_details(&o, buf), "slots="),
@@ -293,6 +306,7 @@ extremes_come_back(void)
 		memset(o.message, *c, sizeof(o.message) - 1);
 		memset(o.version, *c, sizeof(o.version) - 1);
 		o.ttl_ms = INT64_MAX;
+		o.lease_ms = INT64_MAX;
 		o.hold_ms = INT64_MAX;
 		o.start_ticks = INT64_MAX;
 		o.slots = INT_MAX;

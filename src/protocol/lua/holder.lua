@@ -29,24 +29,6 @@ local function without_state(its)
 	return rest or its, state
 end
 
--- Returns the text of the first field of that name; nil if it is absent.
-local function field(its, name)
-	return (' ' .. its .. ' '):match(' ' .. name .. '=(%S*) ')
-end
-
--- Returns the number in that field; nil if it is absent or unreadable.
-local function number_in(its, name)
-	local text = field(its, name)
-	return text and text:find('^%d+$') and tonumber(text) or nil
-end
-
--- Returns the length in ms in that field; nil if it is absent, unreadable or
--- below 100 ms, which is less than any TTL.
-local function length_in(its, name)
-	local ms = number_in(its, name)
-	return ms and ms >= 100 and ms or nil
-end
-
 -- Returns ms, or the length of the lease that a waiter asks for if that is less:
 -- nothing that a dead waiter leaves may last longer than its lease.  Its value or
 -- beat names the lease, or else the longest one that it may ask for.
@@ -71,12 +53,15 @@ local function share_for(ms)
 	call('PEXPIRE', readers, ms)
 end
 
--- Extends our lease to ms from now, and confirms a grant.
+-- Extends our lease to ms from now, unless it lasts longer, and confirms a grant.
 local function prolong(ms)
 	if shared then
+		local _, until_us = alive(call('HGET', readers, token))
+		ms = extended(mine, ms, math.floor(((until_us or 0) - now_us()) / 1e3))
 		share_for(ms)
 		call('HSET', readers, token, lasting(ms, mine))
 	else
+		ms = extended(mine, ms, call('PTTL', lock))
 		call('PEXPIRE', lock, ms)
 		keep_slots(mine, ms)
 		if unconfirmed then
