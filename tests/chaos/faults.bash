@@ -369,6 +369,46 @@ await_start() {
 	done
 }
 
+# lease_left: what is left of the holder's lease, in $left: on the server where that
+# is least, if all have it.
+lease_left() {
+	local i ms token look='
+		local v = redis.call("GET", KEYS[1]) or ""
+		return v:find(ARGV[1], 1, true) and redis.call("PTTL", KEYS[1]) or 0'
+	left=$max_ttl
+	read -r _ _ _ _ token <"$CHAOS_DIR/holder"
+	for i in "${servers[@]}"; do
+		ms=$(ask "$i" eval "$look" 1 "$key" " token=${token:--} ")
+		((${ms:-0} >= left)) || left=${ms:-0}
+	done
+}
+
+# outage above|below: all servers freeze for longer than the holder's lease, once
+# that is long, or for less than the holder can wait: it needs the drift, the time
+# to stop COMMAND, and here 800 ms for a retry.
+outage() {
+	local how=$1 left run ms
+	settle
+	for _ in {1..60}; do
+		lease_left
+		((left < 3 * ttl && !over)) || break
+		nap 200
+	done
+	((left >= 3 * ttl && !over)) || return 0
+	read -r run _ <"$CHAOS_DIR/holder"
+	ms=$((left - left / 100 - 2 - (ttl / 50 + 5) - 50 - 800))
+	if [[ $how == above ]]; then
+		ms=$((max_ttl + RANDOM % 1000))
+	else
+		touch "$CHAOS_DIR/spared.$run"
+	fi
+	note "outage $how the lease of $left ms of pid $run"
+	freeze "$ms" "${servers[@]}"
+	settle
+	pass 1200
+	rm -f "$CHAOS_DIR/spared.$run"
+}
+
 # Two servers are away while the lock is taken on the other three.  They are
 # back as one of the three forgets it, and the holder cannot see to it.
 ambush_young() {
@@ -444,6 +484,11 @@ ambush_healed() {
 # The kinds of faults.  None comes again until all have come; what is there twice
 # comes twice.
 list_faults() {
+	if [[ $CHAOS_MODE == patient ]]; then
+		kinds=('outage below' 'outage below' 'outage above'
+			kill_connections forget_scripts)
+		return
+	fi
 	if [[ $CHAOS_MODE == sentinel ]]; then
 		kinds=(fail_over fail_over fail_over kill_replica kill_sentinel
 			freeze_sentinel cut_connections cut_connections
