@@ -254,7 +254,7 @@ answers_left() {
 far() {
 	redis acl setuser default resetpass '>s3cret'
 	cat >far.py <<-'END'
-		import socket, sys, threading, time
+		import os, socket, sys, threading, time
 		listen, server, ms = sys.argv[1:]
 		def pump(a, b):
 		    try:
@@ -265,8 +265,9 @@ far() {
 		    except OSError:
 		        pass
 		l = socket.socket(socket.AF_UNIX)
-		l.bind(listen)
+		l.bind(listen + ".new")
 		l.listen(64)
+		os.rename(listen + ".new", listen)
 		while True:
 		    c, s = l.accept()[0], socket.socket(socket.AF_UNIX)
 		    s.connect(server)
