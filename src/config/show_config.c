@@ -42,7 +42,7 @@ add_duration(struct table *t, const struct settings *s, enum setting_key key,
 {
 	char text[DURATION_TEXT];
 
-	add_setting(t, s, key, duration_format(ms, text));
+	add_setting(t, s, key, ms == 0 ? "0" : duration_format(ms, text));
 }
 
 /* Writes the URL of a server, with "***" for a password in the URL. */

@@ -422,10 +422,10 @@ file_wrong() {
 		redis $here $PWD/conf:1
 		prefix app: REDLOCK_PREFIX
 		ttl 1m default
-		max-ttl 0ms default
+		max-ttl 0 default
 		kill-after 1h30m $PWD/conf:2
 		node-timeout 3s --node-timeout
-		restart-grace 0ms default
+		restart-grace 0 default
 		log stderr default
 		password-file - default
 		password *** REDISCLI_AUTH
