@@ -411,6 +411,17 @@ quick_start_waits() {
 	readme_logged 4
 }
 
+@test "long job example: its lease may grow to half an hour" {
+	readme_stand_in archive.sh
+	readme_block archive.sh >script
+	"${host[@]}" sh script &
+	eventually readme_logged 1
+	"${host[@]}" redlock-run --status -v archive >shown
+	grep -q 'archive\.sh).* left, at most 30m$' shown
+	touch enough
+	readme_all_well "$!"
+}
+
 @test "database example: its two commands never run side by side" {
 	local pids=()
 	readme_stand_in backup.sh .
