@@ -393,6 +393,7 @@ to_nobody() {
 
 @test "SIGPIPE ends redlock-run if the reader of its output is gone, unless ignored" {
 	local mode
+	redlock -k a -- true
 	for mode in --help --status --history --check; do
 		run -141 --separate-stderr to_nobody "${alone[@]}" redlock-run $mode
 		[[ -z $stderr ]]
