@@ -73,6 +73,18 @@ successes(void)
 	return n;
 }
 
+/* Every vote is for the slot that COMMAND gets. */
+static inline void
+check_slot(void)
+{
+	int slot = lock_slot(&world.lock);
+
+	CHECK(slot >= 1 && slot <= SLOTS);
+	for (int i = 0; i < world.lock.intent.nservers; i++)
+		if (server_vote(&world.lock.servers[i]) == VOTE_GRANTED)
+			SAME_INT(world.lock.servers[i].slot, slot);
+}
+
 /*
  * Takes the lock, waiting until wait_end_ms, holds it for up to so long, gives
  * it back.
@@ -86,6 +98,8 @@ live_until(int64_t wait_end_ms, int hold_ms)
 		CHECK(successes() <=
 		    world.lock.intent.nservers - world.lock.intent.quorum);
 		CHECK(deadline() - now() >= 500);
+		if (world.lock.intent.mode == LOCK_SLOTTED)
+			check_slot();
 		if (world.lock.intent.max_ttl_ms > world.lock.intent.ttl_ms)
 			locks_grow(&world.locks);
 		hold(now() + chance(hold_ms));
