@@ -181,7 +181,7 @@ ours_at() {
 
 @test "a run that was stopped past its wait and its first lease ends, and COMMAND does not start" {
 	redis set redlock:b somebody px 60000
-	redlock_bg -k a -k b -t 6s --node-timeout 500ms -w 5s -- touch started
+	redlock_bg -k a -k b -t 11s --node-timeout 500ms -w 10s -- touch started
 	eventually held a
 	kill -STOP "$bg_pid"
 	eventually not held a
