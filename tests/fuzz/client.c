@@ -149,6 +149,9 @@ run_locked(const struct options *opt, const struct owner *owner)
 	case LOCK_OTHER_MODE:
 		report_other_mode(locks.about);
 		break;
+	case LOCK_OUTLASTS:
+		report_outlasting(locks.about);
+		break;
 	case LOCK_UNDECIDED:
 		abort();
 	case LOCK_UNREACHABLE:
