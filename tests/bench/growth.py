@@ -267,7 +267,7 @@ ours(name) = name[1:7] eq "redlock" || name eq "static" ? 0x1f5fa8 : 0x999999
 text(us) = sprintf("%.1f", us / 1000)
 set yrange [0:*]
 set offsets 0.6, 0.6, graph 0.1, 0
-set xtics scale 0
+set xtics scale 0 font ",11"
 set title "A run of true"
 set ylabel "ms"
 plot "{tools}" using 0:($2/1000):(ours(strcol(1))):xtic(1) with boxes lc rgb var, \
