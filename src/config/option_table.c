@@ -59,12 +59,14 @@ set_duration(struct options *opt, const struct option_row *o, char *value)
 static void
 set_moment(struct options *opt, const struct option_row *o, char *value)
 {
-	struct moment *m = member(opt, o);
+	struct moment m = { .kind = MOMENT_NONE };
 
-	if (moment_parse(value, clock_wall_us() / 1000, m) == 0 &&
-	    (m->kind != MOMENT_AGO || m->ms > 0))
+	if (moment_parse(value, clock_wall_us() / 1000, &m) == 0 &&
+	    (m.kind != MOMENT_AGO || m.ms > 0)) {
+		*(struct moment *)member(opt, o) = m;
 		return;
-	if (m->kind == MOMENT_AGO || errno == ERANGE)
+	}
+	if (m.kind == MOMENT_AGO || errno == ERANGE)
 		read_duration(o, value, 1); /* exits with the reason */
 	die_usage("--%s: '%s' is not a time; examples: 7d, 2026-11-01, "
 		  "'2026-11-01 02:00', 02:00, today, yesterday",

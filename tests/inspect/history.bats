@@ -354,6 +354,8 @@ past_at() {
 	done
 	run -64 --separate-stderr redlock --history --until 2026-02-30
 	[[ $stderr == *"--until: '2026-02-30' is not a time;"* ]]
+	run -64 --separate-stderr redlock --history --since 1d --since tomorrow
+	[[ $stderr == *"--since: 'tomorrow' is not a time;"* ]]
 	run -64 --separate-stderr redlock --history --until 0
 	[[ $stderr == *"--until: '0' is too short"* ]]
 	run -64 --separate-stderr redlock --history --since 9999999999d
