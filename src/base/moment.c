@@ -54,7 +54,7 @@ read_time(const char *text, struct tm *tm)
 	return tm->tm_hour > 23 || tm->tm_min > 59 || tm->tm_sec > 59 ? -1 : 0;
 }
 
-/* Reads what is no duration; *tm is the midnight before now. */
+/* Reads a day or a time of day into *tm, which holds the last midnight. */
 static int
 read_calendar(const char *text, struct tm *tm)
 {

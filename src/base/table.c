@@ -166,9 +166,9 @@ print_cell(FILE *out, const char *text, const char *colour, int room)
 	return used;
 }
 
-/* Prints a cell; one that is wider than its column ends in ">". */
+/* Prints a cell, cut to its column with ">" at the end. */
 static int
-print_whole_cell(FILE *out, const struct table *t, const struct row *row,
+print_in_column(FILE *out, const struct table *t, const struct row *row,
     int column, int room)
 {
 	const char *text = text_of(row, column);
@@ -215,7 +215,7 @@ print_row(FILE *out, const struct table *t, const struct row *row)
 		if (t->width[c] == 0)
 			continue;
 		end = used + t->width[c] + 2;
-		used += print_whole_cell(out, t, row, c, room - used);
+		used += print_in_column(out, t, row, c, room - used);
 		for (; c < last && used < end && used < room; used++)
 			putc(' ', out);
 	}

@@ -369,8 +369,8 @@ await_start() {
 	done
 }
 
-# lease_left: what is left of the holder's lease, in $left: on the server where that
-# is least, if all have it.
+# lease_left: sets $left to the shortest rest of the holder's lease on any server, if
+# all servers have it.
 lease_left() {
 	local i ms token look='
 		local v = redis.call("GET", KEYS[1]) or ""

@@ -457,7 +457,7 @@ quick_start_waits() {
 	readme_logged 6
 }
 
-@test "later example: the lock stays until it is released, and the history has who did that" {
+@test "later example: the lock stays until --break, and the history names who released it" {
 	local who
 	who=$(id -un)@$(uname -n)
 	readme_block 'printenv REDLOCK_TOKEN' >take
@@ -520,7 +520,7 @@ quick_start_waits() {
 	[[ $(<log) == $'check test1\ncheck test2\ncheck test3' ]]
 }
 
-@test "staging example: the next job sees who has the database" {
+@test "staging example: the next job sees the holder of the database" {
 	local first
 	readme_stand_in test.sh .
 	readme_block 'CI_JOB_URL' >script

@@ -345,7 +345,7 @@ past_at() {
 	json '[r["since"] for r in d] == ["2020-01-01T21:34:05.000Z"]'
 }
 
-@test "--since and --until quote what is no time, and refuse an empty span" {
+@test "--since and --until refuse a word that is no time, and an empty span" {
 	local word
 	for word in tomorrow 2026-02-30 '2026-11-01 24:00' $'\e[31m' ''; do
 		run -64 --separate-stderr redlock --history --since "$word"

@@ -84,7 +84,7 @@ counter() { redis get "$fence"; }
 # between LEAST MOST NUMBER
 between() { (($1 <= $3 && $3 <= $2)); }
 
-# reader_left TOKEN: what is left of a reader's lease, in ms.
+# reader_left TOKEN: the rest of a reader's lease, in ms.
 reader_left() {
 	local until
 	until=$(redis hget '{redlock:a}:~readers' "$1")

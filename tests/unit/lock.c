@@ -1670,7 +1670,7 @@ grows(void)
 	}
 }
 
-/* A vote counts by the length of its request, not by what is due at its reply. */
+/* A vote counts for the length that its request asked for. */
 static void
 grows_by_request(void)
 {
