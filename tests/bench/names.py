@@ -4,6 +4,8 @@ and has one run in its history."""
 
 import os
 import statistics
+import subprocess
+import sys
 import time
 
 from runner import in_turns, say, spread
@@ -35,38 +37,49 @@ def sent(server):
     return int(stats.split("total_net_input_bytes:")[1].split()[0])
 
 
-def ask(bench, server, mode):
-    """Milliseconds; and how many kB the program had at most."""
-    output = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
-    began = time.monotonic()
-    pid = bench.spawn(bench.program, mode, "--node-timeout", "10s", "-t", "60s",
-                      env=bench.env | {"REDLOCK_REDIS": server.url},
-                      files=output)
-    _, status, usage = os.wait4(pid, 0)
-    bench.children.discard(pid)
-    if status != 0:
-        raise SystemExit(f"bench: {mode}: status {status}")
-    return (time.monotonic() - began) * 1e3, usage.ru_maxrss
+# A process counts the peak of the one that spawned it as its own.
+PEAK = """
+import os, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[
+    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
+_, status, usage = os.wait4(pid, 0)
+print(usage.ru_maxrss)
+sys.exit(status != 0)
+"""
+
+
+def words(bench, mode):
+    return [bench.program, mode, "--node-timeout", "10s", "-t", "60s"]
+
+
+def ask(bench, mode, env):
+    """Microseconds."""
+    return bench.take(*words(bench, mode), env=env, files=[
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
+
+
+def peak(bench, mode, env):
+    """How many kB the program has at most; 10 MB are the least to be seen."""
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", PEAK,
+                           *words(bench, mode)], env=env, check=True,
+                          stdout=subprocess.PIPE)
+    return int(done.stdout)
 
 
 def measure(bench, n, modes, rounds):
     """The median milliseconds of each mode."""
     server = Server(bench)
     server("EVAL", FILL, "0", n, int(time.time()))
-    kb = {}
-
-    def task(mode):
-        took, kb[mode] = ask(bench, server, mode)
-        return took
-    times = in_turns(rounds, {mode: lambda mode=mode: task(mode)
+    env = bench.env | {"REDLOCK_REDIS": server.url}
+    times = in_turns(rounds, {mode: lambda mode=mode: ask(bench, mode, env) / 1e3
                               for mode in modes}, 1)
     for mode in modes:
         server("CONFIG", "RESETSTAT")
-        ask(bench, server, mode)
+        kb = peak(bench, mode, env)
         _, us = server.calls("eval", "evalsha", "scan")
         say(f"names: {mode} of {n}: {spread(times[mode], 'ms')}, "
             f"{sent(server) / 1e6:.1f} MB sent, {us / 1e3:.0f} ms of Redis, "
-            f"{kb[mode] / 1024:.0f} MB of memory")
+            f"{kb / 1024:.0f} MB of memory")
     server.stop()
     bench.servers.remove(server)
     return {mode: statistics.median(times[mode]) for mode in modes}

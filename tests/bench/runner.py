@@ -90,13 +90,13 @@ class Bench:
         self.children.discard(pid)
         return os.waitstatus_to_exitcode(status)
 
-    def take(self, *command, env=None):
+    def take(self, *command, env=None, files=()):
         """Microseconds that a command takes, from before its start until its
         status is known.  It has to succeed."""
         path = shutil.which(command[0]) or command[0]
         env = env or self.env
         began = time.monotonic_ns()
-        pid = os.posix_spawn(path, command, env)
+        pid = os.posix_spawn(path, command, env, file_actions=files)
         _, status = os.waitpid(pid, 0)
         us = (time.monotonic_ns() - began) / 1e3
         if status != 0:
