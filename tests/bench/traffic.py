@@ -37,10 +37,16 @@ def of_token(request, n):
 
 
 def with_ttl(request, ms):
-    """The same request for another TTL."""
+    """The same request for another TTL, which its value names as well: else a
+    waiter has the lease cut to that."""
     was = b"$3\r\n907\r\n"
     if was not in request:
         raise SystemExit("bench: a request without the TTL")
+
+    def longer(value):
+        text = value[1].replace(b" ttl=907 ", b" ttl=%d " % ms)
+        return b"$%d\r\n%s\r\n" % (len(text), text)
+    request = re.sub(rb"\$\d+\r\n([^\r]* ttl=907 [^\r]*)\r\n", longer, request)
     return request.replace(was, b"$%d\r\n%d\r\n" % (len(str(ms)), ms))
 
 
