@@ -89,11 +89,14 @@ def hours(bench):
         f"redlock-run and its guard together; a waiter "
         f"{private_dirty(waiter)} kB")
     bench.kill(waiter)
-    os.kill(pair[0], 15)
+    bench.kill(pair[0])
     pair = hold(bench, server, "many", "sh", "-c", "for i in $(seq 49); do "
                 "sleep 1000 & done; wait")
     rows.insert(1, ("hold, 50 processes",
                     hour(bench, "hold with 50 processes", pair)))
+    bench.kill(pair[0])
+    server.stop()
+    bench.servers.remove(server)
     return rows
 
 
