@@ -177,20 +177,60 @@ field_at(const char *p, const char *end, const char *name, struct text *t)
 	return true;
 }
 
-/* Stores the text of the first field of that name. */
-static bool
-find_field(const char *p, const char *end, const char *name, struct text *t)
+/* The fields behind the head, and that of the user who broke a lock. */
+enum field {
+	PID,
+	HOST,
+	USER,
+	COMMAND,
+	TTL,
+	LEASE,
+	HOLD,
+	START,
+	SLOTS,
+	BY_VERSION,
+	MESSAGE,
+	BROKEN_BY,
+	FIELDS
+};
+
+/* Stores the texts of the first field of each name; those of the others stay. */
+static void
+find_fields(const char *p, const char *end, struct text found[FIELDS])
 {
-	const char *blank;
+#define NAME(name) { name, sizeof(name) - 1 }
+	static const struct {
+		const char *name;
+		size_t len;
+	} names[FIELDS] = { [PID] = NAME("pid"),
+		[HOST] = NAME("host"),
+		[USER] = NAME("user"),
+		[COMMAND] = NAME("command"),
+		[TTL] = NAME("ttl"),
+		[LEASE] = NAME("lease"),
+		[HOLD] = NAME("hold"),
+		[START] = NAME("start"),
+		[SLOTS] = NAME("slots"),
+		[BY_VERSION] = NAME("version"),
+		[MESSAGE] = NAME("message"),
+		[BROKEN_BY] = NAME("by") };
+#undef NAME
+	const char *blank, *equals;
 
 	for (; p < end; p = blank + 1) {
-		if (field_at(p, end, name, t))
-			return true;
 		blank = memchr(p, ' ', (size_t)(end - p));
 		if (blank == NULL)
-			break;
+			blank = end;
+		equals = memchr(p, '=', (size_t)(blank - p));
+		for (int i = 0; equals != NULL && i < FIELDS; i++)
+			if (names[i].len == (size_t)(equals - p) &&
+			    memcmp(names[i].name, p, names[i].len) == 0) {
+				if (found[i].at == NULL)
+					found[i] = (struct text){ equals + 1,
+						blank };
+				break;
+			}
 	}
-	return false;
 }
 
 /*
@@ -229,27 +269,21 @@ to_number(struct text t, int64_t max, int64_t *number)
 	return number_parse(t.at, (size_t)(t.end - t.at), max, number) == 0;
 }
 
-/* Reads a field wherever it is; if it cannot be read, buf becomes `none`. */
+/* Reads a field; if it is absent or cannot be read, buf becomes `none`. */
 static void
-read_text(const char *p, const char *end, const char *name, const char *none,
-    char *buf, size_t size)
+read_text(struct text t, const char *none, char *buf, size_t size)
 {
-	struct text t;
-
-	if (!find_field(p, end, name, &t) || decode(t, buf, size) == -1)
+	if (t.at == NULL || decode(t, buf, size) == -1)
 		snprintf(buf, size, "%s", none);
 }
 
 /* Returns the number in a field; 0 if it is absent or unreadable. */
 static int64_t
-read_number(const char *p, const char *end, const char *name, int64_t max)
+read_number(struct text t, int64_t max)
 {
-	struct text t;
 	int64_t number;
 
-	return find_field(p, end, name, &t) && to_number(t, max, &number) ?
-	    number :
-	    0;
+	return t.at != NULL && to_number(t, max, &number) ? number : 0;
 }
 
 /* Skips the text at *p.  Returns false if something else is there. */
@@ -312,6 +346,7 @@ read_head(struct owner *o, const char *p, const char *end)
 int
 owner_parse(struct owner *o, const char *value, size_t len)
 {
+	struct text found[FIELDS] = { 0 };
 	const char *end = value + len, *p;
 
 	memset(o, 0, sizeof(*o));
@@ -320,17 +355,18 @@ owner_parse(struct owner *o, const char *value, size_t len)
 		memset(o, 0, sizeof(*o));
 		return -1;
 	}
-	o->pid = (pid_t)read_number(p, end, "pid", INT_MAX);
-	read_text(p, end, "host", "?", o->host, sizeof(o->host));
-	read_text(p, end, "user", "?", o->user, sizeof(o->user));
-	read_text(p, end, "command", "?", o->command, sizeof(o->command));
-	o->ttl_ms = read_number(p, end, "ttl", INT64_MAX);
-	o->lease_ms = read_number(p, end, "lease", INT64_MAX);
-	o->hold_ms = read_number(p, end, "hold", INT64_MAX);
-	o->start_ticks = read_number(p, end, "start", INT64_MAX);
-	o->slots = (int)read_number(p, end, "slots", INT_MAX);
-	read_text(p, end, "version", "", o->version, sizeof(o->version));
-	read_text(p, end, "message", "", o->message, sizeof(o->message));
+	find_fields(p, end, found);
+	o->pid = (pid_t)read_number(found[PID], INT_MAX);
+	read_text(found[HOST], "?", o->host, sizeof(o->host));
+	read_text(found[USER], "?", o->user, sizeof(o->user));
+	read_text(found[COMMAND], "?", o->command, sizeof(o->command));
+	o->ttl_ms = read_number(found[TTL], INT64_MAX);
+	o->lease_ms = read_number(found[LEASE], INT64_MAX);
+	o->hold_ms = read_number(found[HOLD], INT64_MAX);
+	o->start_ticks = read_number(found[START], INT64_MAX);
+	o->slots = (int)read_number(found[SLOTS], INT_MAX);
+	read_text(found[BY_VERSION], "", o->version, sizeof(o->version));
+	read_text(found[MESSAGE], "", o->message, sizeof(o->message));
 	return 0;
 }
 
@@ -356,9 +392,11 @@ owner_by(const struct owner *o, char buf[OWNER_DETAILS])
 void
 owner_read_by(char buf[OWNER_BY], const char *text, size_t len)
 {
-	buf[0] = '\0';
+	struct text found[FIELDS] = { 0 };
+
 	if (text != NULL)
-		read_text(text, text + len, "by", "", buf, OWNER_BY);
+		find_fields(text, text + len, found);
+	read_text(found[BROKEN_BY], "", buf, OWNER_BY);
 }
 
 int64_t
