@@ -435,9 +435,12 @@ no_client_but_ours() {
 
 @test "an idle connection is probed after twenty seconds" {
 	hold a -t 1h -r "$tcp"
-	# The third word of timers is 02 for such a probe, in hundredths.
-	run -0 awk -v port="$(printf ':%04X' "$redis_port")" \
-	    'substr($3, 9) == port && $4 == "01" { print $6 }' /proc/net/tcp
+	# Only its own connection: others have ports of this number, too.  The third
+	# word of timers is 02 for such a probe, in hundredths.
+	run -0 awk -v port="$(printf ':%04X' "$redis_port")" -v ours="$(
+		find "/proc/$bg_pid/fd" -printf ' %l ')" \
+	    'substr($3, 9) == port && index(ours, " socket:[" $10 "] ") { print $6 }' \
+	    /proc/net/tcp
 	[[ $output == 02:* ]]
 	((16#${output#02:} > 0 && 16#${output#02:} <= 2000))
 	let_go
