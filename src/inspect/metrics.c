@@ -204,6 +204,14 @@ print_head(const char *name, const char *help)
 	printf("# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
 }
 
+/* Whether the server has accepted us, and not fallen silent since then. */
+static bool
+is_up(const struct metrics *m, int server)
+{
+	return m->rtt_us[server] >= 0 &&
+	    m->status.query.servers[server].failure != REPLY_LOST;
+}
+
 static void
 print_servers(const struct metrics *m)
 {
@@ -214,7 +222,7 @@ print_servers(const struct metrics *m)
 	for (int i = 0; i < q->nservers; i++)
 		printf("redlock_server_up{server=\"%s\"} %d\n",
 		    escape_label(label, q->servers[i].conn.address.text),
-		    q->servers[i].failure == REPLY_OK);
+		    is_up(m, i));
 	print_head("redlock_server_locks_listed",
 	    "Whether the server listed its locks and their history.");
 	for (int i = 0; i < q->nservers; i++)
@@ -334,13 +342,18 @@ read_locks(struct metrics *m)
 	}
 }
 
-/* A server that is down has its gauge; one that is up explains itself. */
+/* A server that is silent has its gauge; one that refuses explains itself. */
 static void
-report_unlisted(struct metrics *m)
+report_unread(struct metrics *m)
 {
-	for (int i = 0; i < m->history.query.nservers; i++)
-		if (m->status.query.servers[i].failure == REPLY_OK)
-			report_server(&m->history.query.servers[i], true);
+	struct query *history = &m->history.query, *status = &m->status.query;
+
+	for (int i = 0; i < history->nservers; i++)
+		if (status->servers[i].failure != REPLY_LOST)
+			report_server(history->servers[i].failure != REPLY_OK ?
+				&history->servers[i] :
+				&status->servers[i],
+			    true);
 }
 
 int
@@ -355,7 +368,7 @@ metrics_run(const struct options *opt)
 	history_list(&m.history);
 	read_servers(&m);
 	read_locks(&m);
-	report_unlisted(&m);
+	report_unread(&m);
 	print_servers(&m);
 	if (query_status(&m.history.query) == 0 &&
 	    query_status(&m.status.query) == 0)

@@ -219,3 +219,24 @@ locks() {
 	[ "$(gauge server_up "$url")" = 1 ]
 	[ "$(gauge server_locks_listed "$url")" = 0 ]
 }
+
+@test "--metrics: a server that lists its locks but runs no scripts is up, and says so" {
+	local url=unix://$BATS_FILE_TMPDIR/mute.sock
+
+	redis_start mute --rename-command EVAL ''
+	redis_at mute set redlock:a x
+	metrics -r "$url"
+	[ "$status" -eq 0 ]
+	says 'this server does not run scripts'
+	[ "$(gauge server_up "$url")" = 1 ]
+	[ "$(gauge server_locks_listed "$url")" = 0 ]
+	not grep '^redlock_lock_' <<<"$output"
+}
+
+@test "--metrics: a server that refuses the password is not up, and says so" {
+	redis acl setuser default resetpass '>secret'
+	metrics
+	[ "$status" -eq 0 ]
+	says 'the server requires a password'
+	[ "$(gauge server_up "$REDLOCK_REDIS")" = 0 ]
+}
