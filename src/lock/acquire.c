@@ -250,13 +250,11 @@ begin_hold(struct lock *l, int64_t now)
 		server_limit(s, now + l->intent.node_timeout_ms);
 }
 
-enum lock_outcome
-acquire_apply(struct lock *l, enum action action, const struct tally *t,
-    int64_t now)
+/* What the action changes, beside the intent. */
+static void
+apply(struct lock *l, enum action action, const struct tally *t, int64_t now)
 {
 	switch (action) {
-	case AWAIT_REPLIES:
-		break;
 	case WRITE_FENCE:
 		write_fence(l);
 		break;
@@ -280,25 +278,38 @@ acquire_apply(struct lock *l, enum action action, const struct tally *t,
 	case HOLD_LOCK:
 		write_fence(l);
 		begin_hold(l, now);
-		return LOCK_HELD;
-	case END_BUSY:
-		return LOCK_BUSY;
-	case END_OTHERWISE:
-		return LOCK_OTHER_MODE;
-	case END_OUTLASTED:
-		return LOCK_OUTLASTS;
+		break;
 	case END_SLOW:
 		l->slow = true;
-		return LOCK_UNREACHABLE;
-	case END_UNREACHABLE:
-		return LOCK_UNREACHABLE;
-	case END_DENIED:
-		return LOCK_DENIED;
+		break;
 	case END_SAME_SERVER:
 		note_duplicates(l);
-		return LOCK_SAME_SERVER;
+		break;
+	case AWAIT_REPLIES:
+	case END_BUSY:
+	case END_OTHERWISE:
+	case END_OUTLASTED:
+	case END_UNREACHABLE:
+	case END_DENIED:
 	case END_CANCELLED:
-		return LOCK_CANCELLED;
+		break;
 	}
-	return LOCK_UNDECIDED;
+}
+
+enum lock_outcome
+acquire_apply(struct lock *l, enum action action, const struct tally *t,
+    int64_t now)
+{
+	static const enum lock_outcome outcomes[] = { [HOLD_LOCK] = LOCK_HELD,
+		[END_BUSY] = LOCK_BUSY,
+		[END_OTHERWISE] = LOCK_OTHER_MODE,
+		[END_OUTLASTED] = LOCK_OUTLASTS,
+		[END_SLOW] = LOCK_UNREACHABLE,
+		[END_UNREACHABLE] = LOCK_UNREACHABLE,
+		[END_DENIED] = LOCK_DENIED,
+		[END_SAME_SERVER] = LOCK_SAME_SERVER,
+		[END_CANCELLED] = LOCK_CANCELLED };
+
+	apply(l, action, t, now);
+	return outcomes[action];
 }
