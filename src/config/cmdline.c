@@ -320,6 +320,15 @@ check_run(const struct options *opt)
 		    quotable(command));
 }
 
+/* An option that only a run that waits can have. */
+static void
+check_waits(const struct options *opt, const struct given *g,
+    const char *option)
+{
+	if (is_given(g, option) && opt->wait_ms == 0)
+		die_usage("--%s works only with %s", option, "--wait");
+}
+
 static bool
 is_empty_span(const struct options *opt)
 {
@@ -359,14 +368,17 @@ check_options(struct options *opt, const struct given *g)
 	check_together(g, "max-age", "failed");
 	check_together(g, "max-age", "rows");
 	check_together(g, "max-age", "all");
-	if (opt->mode == MODE_RUN)
+	if (opt->mode == MODE_RUN) {
 		check_run(opt);
-	else
+		check_waits(opt, g, "latest");
+	} else
 		check_query(opt);
 	check_together(g, "quiet", "verbose");
 	check_together(g, "shared", "slots");
 	check_together(g, "once-per", "shared");
 	check_together(g, "once-per", "slots");
+	check_together(g, "latest", "shared");
+	check_together(g, "latest", "slots");
 	if (opt->capacity > 1)
 		opt->lock_mode = LOCK_SLOTTED;
 }
@@ -423,6 +435,9 @@ read_settings(struct options *opt)
 	settings_forget_secrets(&opt->settings);
 	n = opt->servers.n;
 	settings_read(&opt->settings, n);
+	/* One from the environment or the file is for all runs of a host. */
+	opt->latest = opt->settings.latest && opt->wait_ms != 0 &&
+	    opt->lock_mode == LOCK_EXCLUSIVE;
 	check_graces(opt);
 	check_prefix(opt);
 	if (n % 2 == 0)

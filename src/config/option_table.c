@@ -224,6 +224,13 @@ set_setting(struct options *opt, const struct option_row *o, char *value)
 }
 
 static void
+set_latest(struct options *opt, const struct option_row *o, char *value)
+{
+	(void)o, (void)value;
+	settings_set(&opt->settings, SETTING_LATEST, "yes");
+}
+
+static void
 set_mode(struct options *opt, const struct option_row *o, char *value)
 {
 	enum mode mode = (enum mode)o->where;
@@ -256,6 +263,8 @@ const struct option_row option_table[] = {
 	    "wait that long for our turn, or inf [default: 0]", NULL },
 	{ "nonblock", 'n', IN(RUN), NULL, set_nonblock, 0, "same as -w 0",
 	    NULL },
+	{ "latest", 0, ALL, NULL, set_latest, 0,
+	    "with -w: give up for a later run with --latest", NULL },
 	{ "shared", 's', IN(RUN), NULL, set_shared, 0,
 	    "share the lock with other --shared runs", NULL },
 	{ "slots", 0, IN(RUN), "N", set_slots, 0,

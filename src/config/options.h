@@ -32,6 +32,7 @@ struct options {
 	enum lock_mode lock_mode;
 	int capacity;  /* slots of each lock; 1 in other modes */
 	bool numbered; /* --slots was given: COMMAND gets its slot's number */
+	bool latest;   /* a later run with this ends our wait */
 	int replicas;
 	int64_t wait_ms; /* CLOCK_NEVER: no limit */
 	int64_t min_hold_ms;

@@ -29,6 +29,7 @@ static const struct {
 	[SETTING_PREFIX] = { "--prefix", "REDLOCK_PREFIX", "prefix" },
 	[SETTING_TTL] = { "--ttl", "REDLOCK_TTL", "ttl" },
 	[SETTING_MAX_TTL] = { "--max-ttl", "REDLOCK_MAX_TTL", "max-ttl" },
+	[SETTING_LATEST] = { "--latest", "REDLOCK_LATEST", "latest" },
 	[SETTING_KILL_AFTER] = { "--kill-after", "REDLOCK_KILL_AFTER",
 	    "kill-after" },
 	[SETTING_NODE_TIMEOUT] = { "--node-timeout", "REDLOCK_NODE_TIMEOUT",
@@ -132,6 +133,18 @@ settings_set(struct settings *s, enum setting_key key, const char *value)
 	    (struct setting){ keys[key].option, value, PLACE_COMMAND_LINE };
 	if (key == SETTING_LOG)
 		use_log(s->given[key]);
+}
+
+/* Returns whether it is "yes"; not if it is not given. */
+static bool
+read_switch(struct setting s)
+{
+	bool yes = s.value != NULL && strcmp(s.value, "yes") == 0;
+
+	if (s.value != NULL && !yes && strcmp(s.value, "no") != 0)
+		die_usage("%s: '%s' is not 'yes' or 'no'", s.name,
+		    quotable(s.value));
+	return yes;
 }
 
 static const char *
@@ -314,6 +327,7 @@ settings_read(struct settings *s, int nservers)
 		lease_node_timeout_ms(s->ttl_ms), 1);
 	s->grace_ms = setting_duration(settings_find(s, SETTING_RESTART_GRACE),
 	    nservers > 1 ? 60000 : 0, 0);
+	s->latest = read_switch(settings_find(s, SETTING_LATEST));
 	s->prefix = read_prefix(settings_find(s, SETTING_PREFIX));
 }
 

@@ -5,6 +5,7 @@
 #ifndef SETTINGS_H
 #define SETTINGS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "config/conffile.h"
@@ -13,6 +14,7 @@ enum setting_key {
 	SETTING_PREFIX,
 	SETTING_TTL,
 	SETTING_MAX_TTL,
+	SETTING_LATEST,
 	SETTING_KILL_AFTER,
 	SETTING_NODE_TIMEOUT,
 	SETTING_RESTART_GRACE,
@@ -47,6 +49,7 @@ struct settings {
 	int64_t grace_ms;   /* restart grace; 0: none */
 	int64_t node_timeout_ms;
 	int64_t kill_after_ms;
+	bool latest; /* for runs with -w that hold the lock alone */
 };
 
 /*

@@ -154,14 +154,18 @@ show_skip(struct page *p, size_t row, const struct skip *s)
 {
 	static const char *const reasons[] = { [SKIP_BUSY] = "skipped",
 		[SKIP_WAITED] = "skipped after the wait",
-		[SKIP_MODE] = "skipped" };
+		[SKIP_MODE] = "skipped",
+		[SKIP_SUPERSEDED] = "skipped" };
 	char who[OWNER_WHO], text[OWNER_WHO + 64];
 	const char *how = s->reason == SKIP_MODE ? "in use in another mode by" :
+	    s->reason == SKIP_SUPERSEDED         ? "superseded by" :
 	    s->holder.in_cooldown                ? "in cooldown after" :
 						   "held by";
 
 	owner_who(who, &s->holder, s->value, s->len);
-	if (s->len == 0)
+	if (s->len == 0 && s->reason == SKIP_SUPERSEDED)
+		how = "superseded by a later run";
+	else if (s->len == 0)
 		how = "other runs were ahead in the queue";
 	snprintf(text, sizeof(text), "%s: %s%s%s", reasons[s->reason], how,
 	    s->len == 0 ? "" : " ", s->len == 0 ? "" : who);

@@ -279,6 +279,9 @@ apply(struct lock *l, enum action action, const struct tally *t, int64_t now)
 		write_fence(l);
 		begin_hold(l, now);
 		break;
+	case END_SUPERSEDED:
+		l->superseded = true;
+		break;
 	case END_SLOW:
 		l->slow = true;
 		break;
@@ -302,6 +305,7 @@ acquire_apply(struct lock *l, enum action action, const struct tally *t,
 {
 	static const enum lock_outcome outcomes[] = { [HOLD_LOCK] = LOCK_HELD,
 		[END_BUSY] = LOCK_BUSY,
+		[END_SUPERSEDED] = LOCK_SUPERSEDED,
 		[END_OTHERWISE] = LOCK_OTHER_MODE,
 		[END_OUTLASTED] = LOCK_OUTLASTS,
 		[END_SLOW] = LOCK_UNREACHABLE,

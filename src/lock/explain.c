@@ -9,16 +9,21 @@
 #define COMPLAINT (CONN_WHY + OWNER_WHO)
 #define AND_MORE  24
 
-/* The reason for which alone a majority is excluded, or REASON_BUSY. */
+/*
+ * The reason for which alone a majority is excluded, or REASON_BUSY.  A later run
+ * may have excluded it together with servers that cannot be reached.
+ */
 static enum reason
 main_reason(const struct lock *l)
 {
-	int n[REASON_BEHIND + 1] = { 0 };
+	int n[REASON_SUPERSEDED + 1] = { 0 };
 
+	if (l->superseded)
+		return REASON_SUPERSEDED;
 	for (const struct server *s = l->servers; s < l->end; s++)
 		if (server_vote(s) == VOTE_REFUSED)
 			n[s->view.reason]++;
-	for (int reason = REASON_MODE; reason <= REASON_BEHIND; reason++)
+	for (int reason = REASON_MODE; reason <= REASON_SUPERSEDED; reason++)
 		if (n[reason] > l->intent.nservers - l->intent.quorum)
 			return (enum reason)reason;
 	return REASON_BUSY;
@@ -92,6 +97,9 @@ explain_refusal(const struct lock *l, const struct server *s,
 		    v->owner.host);
 	else if (v->reason == REASON_BEHIND)
 		snprintf(text, COMPLAINT, "a writer is waiting (%s)",
+		    owner_who(who, &v->owner, v->value, v->len));
+	else if (v->reason == REASON_SUPERSEDED)
+		snprintf(text, COMPLAINT, "a later run is waiting (%s)",
 		    owner_who(who, &v->owner, v->value, v->len));
 	else if (v->taken)
 		snprintf(text, COMPLAINT, "held by %s",

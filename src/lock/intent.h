@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "protocol/key.h"
+#include "protocol/lock_state.h"
 #include "protocol/mode.h"
 #include "protocol/owner.h"
 #include "protocol/record.h"
@@ -28,6 +29,7 @@ struct intent_ending {
 	int64_t cooldown_end_ms;  /* keep the lock until then */
 	const struct record *end; /* how the run ended; NULL: not yet */
 	enum skip_reason skip;    /* why the run was refused */
+	const struct lock_state *later; /* by a later run; or NULL */
 };
 
 struct intent {
@@ -40,6 +42,7 @@ struct intent {
 	int nservers;
 	int quorum;
 	int replicas; /* so many replicas must have the lock at first */
+	bool latest;  /* a later run with this supersedes us while we wait */
 	int64_t ttl_ms;
 	int64_t
 	    max_ttl_ms; /* the longest lease of a renewal; at least ttl_ms */

@@ -116,6 +116,7 @@ lock_init(struct lock *l, struct resolver *resolver,
 	l->intent.node_timeout_ms = config->node_timeout_ms;
 	l->intent.grace_ms = config->grace_ms;
 	l->intent.once_per_ms = config->once_per_ms;
+	l->intent.latest = config->latest;
 	key_names(l->intent.key, l->intent.aux, config->prefix, config->name);
 	for (int i = 0; i < l->intent.nservers; i++)
 		server_init(&l->servers[i], &l->intent, &l->asks, resolver,
@@ -202,6 +203,12 @@ bool
 lock_waits(const struct lock *l)
 {
 	return l->intent.wait_end_ms != 0;
+}
+
+bool
+lock_is_latest(const struct lock *l)
+{
+	return l->intent.latest;
 }
 
 bool
@@ -366,6 +373,10 @@ lock_skip(struct lock *l, enum lock_outcome outcome)
 		l->intent.ending.skip = SKIP_MODE;
 	else if (outcome == LOCK_BUSY)
 		l->intent.ending.skip = lock_waits(l) ? SKIP_WAITED : SKIP_BUSY;
+	else if (outcome == LOCK_SUPERSEDED) {
+		l->intent.ending.skip = SKIP_SUPERSEDED;
+		l->intent.ending.later = lock_state(l);
+	}
 }
 
 void
@@ -412,7 +423,7 @@ lock_again(struct lock *l)
 {
 	l->intent.phase = PHASE_ACQUIRE;
 	l->intent.begun = false;
-	l->intent.ending.again = l->intent.held = l->slow =
+	l->intent.ending.again = l->intent.held = l->slow = l->superseded =
 	    l->intent.votes.replicating = false;
 	l->contest.last_called = l->contest.extended = l->intent.votes.contest =
 	    l->intent.votes.no_quorum = l->intent.votes.asks_ran = false;

@@ -50,6 +50,7 @@ struct lock_config {
 			   NULL: each lock has its own */
 	int64_t once_per_ms; /* refused if a run that succeeded began in that
 				time; 0: never */
+	bool latest;         /* gives up when a later run with this waits */
 };
 
 /*
@@ -88,6 +89,9 @@ bool lock_waits(const struct lock *);
 
 /* Whether we wait and too few servers can be reached to win. */
 bool lock_lacks_quorum(const struct lock *);
+
+/* Whether a later run with --latest ends our wait. */
+bool lock_is_latest(const struct lock *);
 
 /*
  * After LOCK_UNREACHABLE: whether replies came too slowly, rather than too few.

@@ -41,6 +41,7 @@ struct lock {
 	} release;
 	bool cancelled;
 	bool slow;           /* too little of the lease was left */
+	bool superseded;     /* the outcome was LOCK_SUPERSEDED */
 	const char *same[2]; /* the two addresses of LOCK_SAME_SERVER */
 };
 

@@ -71,6 +71,19 @@ cooldown_ms(const struct intent *l)
 }
 
 /*
+ * Whether the release records that the run was skipped.  A success explains itself.
+ * A run that was superseded may have been refused by one server alone.
+ */
+static bool
+is_skipped(const struct server *s)
+{
+	const struct intent *l = s->intent;
+
+	return l->ending.skip != SKIP_NONE && !server_names_success(s) &&
+	    (s->vote == VOTE_REFUSED || l->ending.later != NULL);
+}
+
+/*
  * Counts the attempt up, because a value is never used again once its release
  * is sent: the release may be executed late, on a connection that we gave up.
  */
@@ -78,9 +91,9 @@ int
 server_send_release(struct server *s, bool leave)
 {
 	const struct intent *l = s->intent;
-	const struct lock_state *v = &s->view;
-	bool skipped = l->ending.skip != SKIP_NONE && s->vote == VOTE_REFUSED &&
-	    !server_names_success(s); /* the success explains it */
+	const struct lock_state *v =
+	    l->ending.later != NULL ? l->ending.later : &s->view;
+	bool skipped = is_skipped(s);
 	bool starts = l->ending.end != NULL && !s->recorded &&
 	    s->first == NULL; /* a short run ends before its first renewal */
 	char rest[24], fence[24], proposal[24], waited[RECORD_TEXT] = "";
@@ -189,7 +202,9 @@ send_acquire(struct server *s, const struct next_request *r)
 		[ACQUIRE_HEALS] = heals ? "1" : "0",
 		[ACQUIRE_ONCE_PER] = once_per,
 		[ACQUIRE_SKIP_BUSY] = busy,
-		[ACQUIRE_SKIP_MODE] = mode };
+		[ACQUIRE_SKIP_MODE] = mode,
+		[ACQUIRE_LATEST] = "1" };
+	int n = l->latest && !heals ? (int)ACQUIRE_ARGS : (int)ACQUIRE_LATEST;
 	int64_t new_nonce = grant_new_nonce(s);
 	int64_t beat_ms = l->wait_end_ms != 0 ?
 	    HEARTBEAT_MS :
@@ -208,7 +223,7 @@ send_acquire(struct server *s, const struct next_request *r)
 		write_waited(l, start);
 	record_skip(busy, refusal_records(s) ? SKIP_BUSY : SKIP_NONE);
 	record_skip(mode, refusal_records(s) ? SKIP_MODE : SKIP_NONE);
-	return send_script(s, "acquire", ACQUIRE_ARGS, args);
+	return send_script(s, "acquire", n, args);
 }
 
 static int

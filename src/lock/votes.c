@@ -32,8 +32,12 @@ contested(const struct lock *l)
 	for (const struct server *s = l->servers; s < l->end; s++) {
 		const struct lock_state *v = &s->view;
 
-		/* A recent success is no candidate for our votes. */
-		if (server_vote(s) != VOTE_REFUSED || v->reason == REASON_RAN)
+		/*
+		 * Neither a recent success nor a run that supersedes us is a
+		 * candidate for our votes.
+		 */
+		if (server_vote(s) != VOTE_REFUSED || v->reason == REASON_RAN ||
+		    v->reason == REASON_SUPERSEDED)
 			continue;
 		if (!v->taken || v->queued)
 			return true;
@@ -190,8 +194,10 @@ votes_count(const struct lock *l, int64_t now)
 		    vote == VOTE_REFUSED && s->view.reason == REASON_MODE;
 		t.outlasting += vote == VOTE_REFUSED && outlasts(w, &s->view);
 		t.ran += vote == VOTE_REFUSED && s->view.reason == REASON_RAN;
-		t.firm +=
-		    vote == VOTE_REFUSED && s->view.taken && !s->view.queued;
+		t.superseded += vote == VOTE_REFUSED && w->latest &&
+		    s->view.reason == REASON_SUPERSEDED;
+		t.firm += vote == VOTE_REFUSED && s->view.taken &&
+		    !s->view.queued && s->view.reason != REASON_SUPERSEDED;
 		t.unreadable += vote == VOTE_REFUSED && is_unreadable(&s->view);
 	}
 	count_fenced(l, &t);
@@ -218,6 +224,18 @@ decide_majority(const struct tally *t)
 	return t->waits || (t->stale && !t->extended) ? ASK_AGAIN : END_SLOW;
 }
 
+/*
+ * Whether there can be no majority as long as the later run waits.  A minority that
+ * cannot be reached counts too: otherwise one vote of ours, and our places in the
+ * queue, would keep the later run from a majority as well.
+ */
+static bool
+is_superseded(const struct tally *t)
+{
+	return t->unusable <= t->minority &&
+	    t->superseded + t->unusable > t->minority;
+}
+
 enum action
 votes_decide(const struct tally *t)
 {
@@ -237,6 +255,8 @@ votes_decide(const struct tally *t)
 		return END_OUTLASTED;
 	if (t->ran > t->minority)
 		return END_BUSY;
+	if (is_superseded(t))
+		return END_SUPERSEDED;
 	if (t->firm > t->minority && t->free_slot != 0)
 		return CHANGE_SLOT;
 	if (excluded && !t->contested && !t->waits)

@@ -22,6 +22,7 @@ struct tally {
 	int otherwise;  /* refusals because of our mode */
 	int outlasting; /* refusals by what may last beyond our grace */
 	int ran;        /* refusals because a run has succeeded lately */
+	int superseded; /* refusals because a later run waits */
 	int firm;       /* refusals by a holder, not by a candidate */
 	int unreadable; /* refusals by a value that we cannot read */
 	int fenced;     /* of those granted, with our fence */
@@ -50,6 +51,7 @@ enum action {
 	YIELD_VOTES, /* to an earlier ticket */
 	HOLD_LOCK,
 	END_BUSY,
+	END_SUPERSEDED,
 	END_OTHERWISE, /* the lock is used in another mode */
 	END_OUTLASTED, /* a server may forget its holder too early for us */
 	END_UNREACHABLE,

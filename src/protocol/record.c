@@ -18,9 +18,10 @@ static const char *const endings[] = { [ENDED_EXITED] = "exited",
 	[ENDED_DIED] = "died",
 	[ENDED_RUNNING] = "running",
 	[ENDED_SKIPPED] = "skipped" };
-static const char *const skips[] = {
-	[SKIP_BUSY] = "busy", [SKIP_WAITED] = "waited", [SKIP_MODE] = "mode"
-};
+static const char *const skips[] = { [SKIP_BUSY] = "busy",
+	[SKIP_WAITED] = "waited",
+	[SKIP_MODE] = "mode",
+	[SKIP_SUPERSEDED] = "superseded" };
 
 void
 record_waited(char text[RECORD_TEXT], int64_t waited_ms)
@@ -126,8 +127,9 @@ read_skip(const char *text, size_t len)
 	size_t n;
 	const char *word = field(text, len, " skipped=", &n);
 
-	return word == NULL ? SKIP_NONE :
-			      (enum skip_reason)find(word, n, skips, SKIP_MODE);
+	return word == NULL ?
+	    SKIP_NONE :
+	    (enum skip_reason)find(word, n, skips, SKIP_SUPERSEDED);
 }
 
 void

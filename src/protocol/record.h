@@ -33,7 +33,13 @@ enum ending {
 };
 
 /* Why a run did not get the lock. */
-enum skip_reason { SKIP_NONE, SKIP_BUSY, SKIP_WAITED, SKIP_MODE };
+enum skip_reason {
+	SKIP_NONE,
+	SKIP_BUSY,
+	SKIP_WAITED,
+	SKIP_MODE,
+	SKIP_SUPERSEDED
+};
 
 struct record {
 	int64_t waited_ms; /* -1: absent or unreadable, as in all of these */

@@ -205,6 +205,19 @@ report_busy(const struct lock *l, int64_t waited_ms)
 }
 
 void
+report_superseded(const struct lock *l)
+{
+	const struct lock_state *v = lock_state(l);
+	char what[OWNER_WHAT];
+
+	if (v == NULL || v->owner.token[0] == '\0')
+		notice("%s: superseded by a later run", lock_name(l));
+	else
+		notice("%s: superseded by %s@%s (%s)", lock_name(l),
+		    v->owner.user, v->owner.host, owner_what(what, &v->owner));
+}
+
+void
 report_other_mode(const struct lock *l)
 {
 	const struct lock_state *v = lock_state(l);
@@ -317,7 +330,7 @@ report_wait(const struct lock *l, int64_t aged_ms, int64_t left_ms,
 	const struct lock_state *v = lock_state(l);
 	char what[WAIT_TEXT - 256], where[48] = "", left[DURATION_TEXT];
 	char why[LOCK_WHY], cut[1024];
-	bool limited = left_ms != CLOCK_NEVER;
+	bool limited = left_ms != CLOCK_NEVER, latest = lock_is_latest(l);
 
 	if (lock_lacks_quorum(l) || v == NULL) {
 		lock_why(l, why);
@@ -331,11 +344,14 @@ report_wait(const struct lock *l, int64_t aged_ms, int64_t left_ms,
 		else
 			snprintf(what, sizeof(what), "waiting for our turn");
 	}
-	snprintf(text, WAIT_TEXT, "%s%s%s%s%s%s", where,
-	    where[0] != '\0' && limited ? ", " : "",
+	snprintf(text, WAIT_TEXT, "%s%s%s%s%s%s%s", where,
+	    where[0] != '\0' && (limited || latest) ? ", " : "",
 	    limited ? "giving up in " : "",
 	    limited ? duration_format(left_ms, left) : "",
-	    where[0] != '\0' || limited ? "; " : "", what);
+	    !latest     ? "" :
+		limited ? " or for a later run" :
+			  "giving up for a later run",
+	    where[0] != '\0' || limited || latest ? "; " : "", what);
 	return text;
 }
 

@@ -42,7 +42,8 @@ init_locks(struct run *run)
 		.max_ttl_ms = opt->settings.max_ttl_ms,
 		.node_timeout_ms = opt->settings.node_timeout_ms,
 		.grace_ms = opt->settings.grace_ms,
-		.once_per_ms = opt->once_per_ms };
+		.once_per_ms = opt->once_per_ms,
+		.latest = opt->latest };
 
 	if (locks_init(&run->locks, &run->loop, opt->names.n) == -1)
 		die(EXIT_OS, "%s: not run: %s", opt->names.joined,
@@ -106,6 +107,9 @@ not_acquired(const struct run *run, enum lock_outcome outcome,
 	switch (outcome) {
 	case LOCK_BUSY:
 		report_busy(l, waited_ms);
+		return exit_with(run->opt->conflict_status);
+	case LOCK_SUPERSEDED:
+		report_superseded(l);
 		return exit_with(run->opt->conflict_status);
 	case LOCK_OTHER_MODE:
 		report_other_mode(l);

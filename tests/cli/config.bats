@@ -423,6 +423,7 @@ file_wrong() {
 		prefix app: REDLOCK_PREFIX
 		ttl 1m default
 		max-ttl 0 default
+		latest no default
 		kill-after 1h30m $PWD/conf:2
 		node-timeout 3s --node-timeout
 		restart-grace 0 default

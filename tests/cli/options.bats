@@ -694,6 +694,47 @@ password() {
 	usage_error "--max-ttl: 'x' is not a duration" -k a --max-ttl x -- true
 }
 
+@test "--latest needs -w and an exclusive lock; REDLOCK_LATEST concerns only such runs" {
+	usage_error '--latest works only with --wait' -k a --latest -- true
+	usage_error '--latest works only with --wait' -k a --latest -w 0 -- true
+	usage_error '--latest works only with --wait' -k a -w 1m -n --latest -- true
+	usage_error '--latest and --shared cannot be combined' -k a -w 1m --latest -s -- true
+	usage_error '--latest and --slots cannot be combined' -k a -w 1m --latest --slots 3 -- true
+	usage_error '--latest and --slots cannot be combined' -k a -w 1m --latest --slots 1 -- true
+	usage_error "option '--latest' takes no value" -k a -w 1m --latest=yes -- true
+	redlock -k a -w 1m --latest -- true
+	export REDLOCK_LATEST=yes
+	redlock -k a -- true
+	redlock -k a -w 1m -s -- true
+	redlock -k a -w 1m --slots 3 -- true
+	REDLOCK_LATEST=no redlock -k a -w 1m -- true
+	REDLOCK_LATEST=maybe usage_error "REDLOCK_LATEST: 'maybe' is not 'yes' or 'no'" \
+	    -k a -w 1m -- true
+	REDLOCK_LATEST='' usage_error "REDLOCK_LATEST: '' is not 'yes' or 'no'" \
+	    -k a -w 1m -- true
+}
+
+@test "REDLOCK_LATEST sets --latest, and the command line adds to 'latest no'" {
+	local beat='{redlock:a}:~beat'
+	hold a
+	echo "latest no" >"$BATS_TEST_TMPDIR/conf"
+	for way in 'REDLOCK_LATEST=yes' 'REDLOCK_LATEST=no --latest' \
+	    "REDLOCK_CONFIG=$BATS_TEST_TMPDIR/conf --latest"; do
+		# shellcheck disable=SC2086
+		env ${way%% *} "$REDLOCK_RUN" -k a -w 1m ${way#"${way%% *}"} -- true 3>&- 4>&- &
+		eventually redis_has_beat ' latest=1 '
+		kill "$!"
+		wait "$!" || :
+		[ "$(redis exists "$beat")" = 0 ]
+	done
+	let_go
+}
+
+# redis_has_beat TEXT: a waiter for "a" has it in its beat.
+redis_has_beat() {
+	[[ $(redis hvals '{redlock:a}:~beat') == *"$1"* ]]
+}
+
 @test "REDLOCK_NODE_TIMEOUT sets --node-timeout" {
 	local start
 

@@ -146,6 +146,11 @@ run_locked(const struct options *opt, const struct owner *owner)
 	case LOCK_BUSY:
 		report_busy(locks.about, waiting_end(&waiting));
 		break;
+	case LOCK_SUPERSEDED:
+		if (!opt->latest)
+			abort();
+		report_superseded(locks.about);
+		break;
 	case LOCK_OTHER_MODE:
 		report_other_mode(locks.about);
 		break;
@@ -180,7 +185,8 @@ run(const struct options *opt)
 		.naddresses = opt->servers.n,
 		.ttl_ms = opt->settings.ttl_ms,
 		.node_timeout_ms = opt->settings.node_timeout_ms,
-		.grace_ms = opt->settings.grace_ms };
+		.grace_ms = opt->settings.grace_ms,
+		.latest = opt->latest };
 	struct loop loop = { 0 };
 	struct resolver resolver;
 
@@ -250,6 +256,8 @@ choose_options(struct options *opt)
 	opt->min_hold_ms = n & 16 ? 5000 : 0;
 	world.refuses = n & 32;
 	world.pieces = n & 64;
+	opt->latest =
+	    n & 128 && opt->wait_ms > 0 && opt->lock_mode == LOCK_EXCLUSIVE;
 	opt->settings.node_timeout_ms =
 	    opt->settings.ttl_ms < 30000 ? opt->settings.ttl_ms / 10 : 3000;
 	opt->names.name = names;

@@ -44,9 +44,10 @@ static int exit_status, lines;
 
 static const char *const variables[] = { "REDLOCK_REDIS", "REDLOCK_PREFIX",
 	"REDLOCK_TTL", "REDLOCK_KILL_AFTER", "REDLOCK_NODE_TIMEOUT",
-	"REDLOCK_RESTART_GRACE", "REDLOCK_LOG", "REDLOCK_PASSWORD_FILE",
-	"REDLOCK_TLS_CA", "REDLOCK_TLS_CERT", "REDLOCK_TLS_KEY",
-	"REDLOCK_TLS_SERVER_NAME", "REDLOCK_CONFIG", "REDISCLI_AUTH", "TERM" };
+	"REDLOCK_RESTART_GRACE", "REDLOCK_LATEST", "REDLOCK_LOG",
+	"REDLOCK_PASSWORD_FILE", "REDLOCK_TLS_CA", "REDLOCK_TLS_CERT",
+	"REDLOCK_TLS_KEY", "REDLOCK_TLS_SERVER_NAME", "REDLOCK_CONFIG",
+	"REDISCLI_AUTH", "TERM" };
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -186,6 +187,8 @@ judge_options(const struct options *opt)
 	    opt->settings.kill_after_ms < 0)
 		abort();
 	if (strlen(opt->settings.prefix) > LOCK_NAME ||
+	    (opt->latest &&
+		(opt->wait_ms == 0 || opt->lock_mode != LOCK_EXCLUSIVE)) ||
 	    strlen(opt->site) != 16 || opt->names.joined == NULL ||
 	    opt->command == NULL)
 		abort();

@@ -308,7 +308,7 @@ static const char *const yes[] = { [ACQUIRE] = "*5 1 f 0 s f",
 
 /* The right form, with words and numbers from anywhere. */
 static const char *const no[][2] = {
-	[ACQUIRE] = { "*13 0 0 n n n w n n n n n n n", "*5 1 n n n n" },
+	[ACQUIRE] = { "*15 0 0 n n n w n n n n n n n n n", "*5 1 n n n n" },
 	[RENEW] = { "*10 0 n n n n w n n n n", "*2 1 n" },
 	[RELEASE] = { "*10 0 0 n n n w n n n n", "*10 0 0 n n n N n n n n" },
 	[STATUS] = { "*15 0 n n n n w n n n n n n n a P",

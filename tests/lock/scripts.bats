@@ -36,7 +36,7 @@ acquire() {
 	script_run acquire "redlock-run/2 token=$1 try=$2 " "$1" \
 	    "$details${lengths:-}$slots" 60000 "${3:-1000}" "${4:-0}" "${5:-0}" \
 	    "${6:-0}" "${7:-}" "${8:-}" "${heals:-0}" \
-	    "${once_per:-0}" '' ''
+	    "${once_per:-0}" '' '' ${latest:+"$latest"}
 }
 renew() {
 	script_run renew "redlock-run/2 token=$1 try=$2 " "$1" "${length:-60000}" \
@@ -431,6 +431,127 @@ end slots=3 waited=3 ended=not-run status=127 slot=1" ]
 	limit=64 slot=1 script_run status '' '' >/dev/null
 	[ "$(redis hgetall "$readers"; redis zrange "$queue" 0 -1)" = "$before" ]
 }
+
+## --latest
+
+# superseded_by TOKEN: the reply to an acquire names that run.
+superseded_by() {
+	local reason
+	reason=$("$top/src/protocol/lua/build" wire |
+		sed -n '/^enum reason/,/^}/p' | grep -n SUPERSEDED | cut -d : -f 1)
+	[[ $(field granted reason value) == \
+	    "0 $((reason - 2)) redlock-run/2 token=$1 try="*" $details" ]]
+}
+
+# is_latest TOKEN: its beat says that it has chosen a ticket with --latest.
+is_latest() {
+	[[ $(redis hget "$beat" "$1") == *' beat='+([0-9])' latest=1 '* ]]
+}
+
+@test "acquire with --latest marks a place whose ticket the run has chosen: of one server the first one" {
+	shopt -s extglob
+	acquire holder 1
+	latest=1 acquire me 1 1000 0 15000 0
+	not is_latest me
+	latest=1 acquire me 1 1000 100 15000 0
+	is_latest me
+	acquire me 1 1000 100 15000 0
+	not is_latest me
+	latest=1 acquire you 1 1000 0 15000 1
+	is_latest you
+	acquire other 1 1000 0 15000 1
+	not is_latest other
+}
+
+@test "acquire refuses a run with --latest while a later one has a place, whether the lock is held or free" {
+	local before
+	acquire holder 1
+	latest=1 acquire me 1 1000 100 15000 0
+	latest=1 acquire you 1 1000 200 15000 0
+	before=$(redis zrange "$queue" 0 -1)
+	latest=1 acquire me 1 1000 100 15000 0 | superseded_by you
+	[ "$(latest=1 acquire you 1 1000 200 15000 0 | field granted reason)" = '0 0' ]
+	acquire me 1 1000 100 15000 0 | field reason | grep -qx 0
+	redis del "$lock"
+	latest=1 acquire me 1 1000 100 15000 0 | superseded_by you
+	[ "$(redis zrange "$queue" 0 -1)" = "$before" ]
+	# The first one keeps its turn, for as long as a grant.
+	[ "$(latest=1 acquire you 1 1000 200 15000 0 | field granted ahead)" = '0 1' ]
+	lasts=$(($(redis hget "$beat" me | cut -d ' ' -f 1) / 1000 - $(now_us) / 1000))
+	((lasts <= 2000))
+	release me '' 0 0
+	[ "$(latest=1 acquire you 1 1000 200 15000 0 | first)" = 1 ]
+}
+
+@test "acquire: of two runs with one ticket the greater token supersedes" {
+	acquire holder 1
+	latest=1 acquire b 1 1000 100 15000 0
+	latest=1 acquire a 1 1000 100 15000 0 | superseded_by b
+	[ "$(latest=1 acquire b 1 1000 100 15000 0 | field reason)" = 0 ]
+}
+
+@test "acquire: a ticket that a server has given, a dead run and one without --latest supersede nobody" {
+	acquire holder 1
+	latest=1 acquire me 1 1000 100 15000 0
+	latest=1 acquire you 1 1000 0 15000 0
+	acquire other 1 1000 300 15000 0
+	latest=1 acquire dead 1 1000 400 15000 0
+	redis hset "$beat" dead "1 $(redis hget "$beat" dead | cut -d ' ' -f 2-)"
+	[ "$(latest=1 acquire me 1 1000 100 15000 0 | field granted reason)" = '0 0' ]
+	# Nor does our own such ticket let others supersede us.
+	latest=1 acquire late 1 1000 900 15000 0
+	[ "$(latest=1 acquire you 1 1000 0 15000 0 | field granted reason)" = '0 0' ]
+	latest=1 acquire me 1 1000 100 15000 0 | superseded_by late
+}
+
+@test "acquire: a run that has the lock here is not superseded" {
+	latest=1 acquire me 1 1000 100 15000 0
+	latest=1 acquire you 1 1000 200 15000 0
+	[ "$(latest=1 acquire me 1 1000 100 15000 0 | first)" = 1 ]
+	# nor where it puts it back
+	redis del "$lock"
+	[ "$(heals=1 acquire me 1 1000 100 0 0 | first)" = 1 ]
+}
+
+@test "a run that joins with --latest wakes those that it supersedes, once" {
+	acquire holder 1
+	latest=1 acquire me 1 1000 100 15000 0
+	acquire other 1 1000 150 15000 0
+	latest=1 acquire you 1 1000 0 15000 0
+	[ "$(redis exists '{redlock:a}:~wake:me')" = 0 ]
+	latest=1 acquire you 1 1000 200 15000 0
+	[ "$(redis lpop '{redlock:a}:~wake:me')" = 1 ]
+	latest=1 acquire you 1 1000 200 15000 0
+	[ "$(redis exists '{redlock:a}:~wake:'{me,other,you})" = 0 ]
+}
+
+@test "release hands the lock to no run that is superseded, but wakes it" {
+	acquire holder 1
+	latest=1 acquire me 1 1000 100 15000 1 '' 7
+	latest=1 acquire you 1 1000 200 15000 1 '' 8
+	redis del '{redlock:a}:~wake:me'
+	release holder '' 0 1
+	[ "$(redis exists "$lock")" = 0 ]
+	[ "$(redis lrange '{redlock:a}:~wake:me' 0 -1)" = 1 ]
+	[ "$(redis exists '{redlock:a}:~wake:you')" = 0 ]
+	release me '' 0 1
+	[ "$(redis lrange '{redlock:a}:~wake:you' 0 -1)" = 1 ]
+	# The last one is handed the lock as ever.
+	redis flushall
+	acquire holder 1
+	latest=1 acquire you 1 1000 200 15000 1 '' 9
+	release holder '' 0 1
+	[[ $(redis lrange '{redlock:a}:~wake:you' 0 -1) == '9 '*' 5000' ]]
+}
+
+@test "a late acquire with --latest of an attempt that is over gets nothing, and is told no more" {
+	acquire me 2
+	latest=1 acquire you 1 1000 200 15000 1
+	[ "$(latest=1 acquire me 1 1000 100 15000 1 | field granted reason)" = '0 0' ]
+	[[ $(value) == *'token=me try=2 '* ]]
+}
+
+## The history
 
 # written: the entries of the history in their order, one a line.
 written() {

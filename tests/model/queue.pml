@@ -97,6 +97,10 @@ typedef Client {
 #ifdef STRANGER
 	bit stranger;		/* of a kind that only another version knows */
 #endif
+#ifdef LATEST
+	bit latest;		/* gives up when a later one with this waits */
+	bit quits;		/* and has heard of such a one */
+#endif
 #ifdef SET_BACK
 	bit fresh;		/* draws its ticket from a clock set back */
 #endif
@@ -139,7 +143,7 @@ unsigned young : 2;		/* ticks for which it has no vote */
 #endif
 bit yes, ours, over, handed, keeps, takes, barred; /* inside a step */
 bit one_holder, in_turn, served, nothing_left, growing, recorded, kept;
-bit rare, agreed;
+bit rare, agreed, newest, told;
 
 #define C		client[c]
 
@@ -157,6 +161,16 @@ bit rare, agreed;
 #define UNKNOWN(c)	client[c].stranger
 #else
 #define UNKNOWN(c)	false
+#endif
+
+/* --latest: a later one with it has a place.  The order is that of tickets. */
+#ifdef LATEST
+#define LATER(c, j)	(j > c && client[j].beat > 0 && client[j].latest)
+#define SUPERSEDED(c)	(client[c].latest && (LATER(c, 1) || LATER(c, 2)))
+#define QUITS(c)	client[c].quits
+#else
+#define SUPERSEDED(c)	false
+#define QUITS(c)	false
 #endif
 
 /* Clients that have a key or a place, and whether one uses another mode than c. */
@@ -333,6 +347,9 @@ inline tick_client(c)
 #endif
 	DOWN(C.credit);
 	kept = kept && !(C.beat == 1 && !C.reached && WAITS_FOR_WAKE);
+#ifdef NO_FAULTS
+	told = told && !(C.phase == WAITING && SUPERSEDED(c));
+#endif
 #ifndef NO_REFRESH
 	DOWN(C.timer);
 #endif
@@ -407,6 +424,9 @@ inline tidy(c)
 #ifdef STRANGER
 	C.stranger = C.stranger && (C.phase != IDLE || TRACE);
 #endif
+#ifdef LATEST
+	C.latest = C.latest && (C.phase != IDLE || TRACE);
+#endif
 	C.attempt = (C.phase == IDLE && !TRACE -> 0 : C.attempt)
 }
 
@@ -434,6 +454,8 @@ inline done()
 	assert(growing);
 	assert(rare);
 	assert(agreed);
+	assert(newest);
+	assert(told);
 #ifndef LAX
 	assert(recorded);
 	assert(in_turn);
@@ -447,7 +469,7 @@ inline done()
 #if defined(ONCE_PER)
 #define BEGINS(c)	begin(c, false, false) :: begin(c, true, false)
 #define ENDS(c)		end(c, true, false) :: end(c, true, true)
-#elif defined(MODES) || defined(STRANGER)
+#elif defined(MODES) || defined(STRANGER) || defined(LATEST)
 #define BEGINS(c)	begin(c, false, false) :: begin(c, false, true)
 #define ENDS(c)		end(c, true, false)
 #else
@@ -458,7 +480,7 @@ inline done()
 init {
 	d_step {
 		in_turn = 1; growing = 1; recorded = 1; kept = 1;
-		rare = 1;
+		rare = 1; newest = 1; told = 1;
 		counter = 1; last = 1;
 #ifdef RESTARTS
 		restarts = RESTARTS;
@@ -521,8 +543,9 @@ init {
 	EACH(unblock)
 	EACH(exec)
 	EACH(reconnect)
-	:: end(0, LAPSED(0), false) :: end(1, LAPSED(1), false)
-	:: end(2, LAPSED(2), false)
+	:: end(0, LAPSED(0) || QUITS(0), false)
+	:: end(1, LAPSED(1) || QUITS(1), false)
+	:: end(2, LAPSED(2) || QUITS(2), false)
 	:: reconnect_holder(0, LAPSED(0))
 	:: reconnect_holder(1, LAPSED(1))
 	:: reconnect_holder(2, LAPSED(2))

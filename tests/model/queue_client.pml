@@ -3,7 +3,7 @@
 #define AWAKE		(C.phase != IDLE && !C.asleep)
 #define CONNECTED	(C.request == NONE || C.orphan)
 #define ASKS		(C.phase == WAITING && AWAKE && !C.blocked && \
-			!C.popped && CONNECTED)
+			!C.popped && CONNECTED && !QUITS(c))
 #define CONFIRMS	(C.phase == HOLDING && AWAKE && C.vote > 0 && \
 			C.unconfirmed && CONNECTED)
 #define PRINTED(r)	(r == ACQUIRE -> 1 : (r == RENEW -> 2 : 3))
@@ -56,6 +56,9 @@ inline stop(c)
 {
 	C.phase = IDLE; C.asleep = 0; C.blocked = 0; C.timer = 0; C.vote = 0;
 	C.popped = 0; C.unconfirmed = 0; C.credit = 0
+#ifdef LATEST
+	; C.quits = 0
+#endif
 }
 
 /*
@@ -65,7 +68,11 @@ inline hear(c, good, no_more, elapsed, its_fence)
 {
 	if
 	:: no_more ->
+#ifdef LATEST
+		C.quits = 1	/* and has a place until its release */
+#else
 		stop(c)
+#endif
 	:: good && TRUSTED(c) ->
 		start(c, TTL - elapsed, its_fence)
 	:: good && !TRUSTED(c) ->
@@ -109,6 +116,9 @@ inline begin(c, seldom, other)
 #endif
 #ifdef STRANGER
 		C.stranger = other;
+#endif
+#ifdef LATEST
+		C.latest = other;
 #endif
 		done()
 	}

@@ -40,10 +40,15 @@ inline push(j, its_nonce, its_fence)
 }
 
 /* A waiter whose turn has come asks within the time of a grant, or is dead. */
-inline call(j)
+inline hurry(j)
 {
 	client[j].beat = (client[j].beat < TURN -> client[j].beat : TURN);
-	client[j].reached = 1;
+	client[j].reached = 1
+}
+
+inline call(j)
+{
+	hurry(j);
 	push(j, NONE, 0)
 }
 
@@ -54,6 +59,7 @@ inline call(j)
 inline take(c, try, ticks)
 {
 	in_turn = in_turn && !EARLIER(c) && !OWED(c);
+	newest = newest && !SUPERSEDED(c);
 	C.key = try + 1;
 	C.mark = 0; C.logged = 0;
 	left = ticks
@@ -91,13 +97,15 @@ inline grant(j)
 }
 
 /*
- * A --once-per waiter has to ask whether it still may run, and an unknown one
- * because its value is not known.
+ * A --once-per waiter has to ask whether it still may run, an unknown one because
+ * its value is not known, and a superseded one to be refused.
  */
 #ifdef ONCE_GRANTED
 #define BY_ASKING(j)	UNKNOWN(j)
-#else
+#elif defined(SUPERSEDED_GRANTED)
 #define BY_ASKING(j)	(ONCE(j) || UNKNOWN(j))
+#else
+#define BY_ASKING(j)	(ONCE(j) || UNKNOWN(j) || SUPERSEDED(j))
 #endif
 
 /* A grant, or word that j is next. */
@@ -153,8 +161,23 @@ inline leave(c)
 	client[c].beat = 0; client[c].wake = 0
 }
 
+/* Those before c that it supersedes ask, and are refused. */
+#ifdef LATEST
+inline wake_earlier(c, j)
+{
+	if
+	:: j < c && C.beat == 0 && C.latest && WAITS(j) && client[j].latest ->
+		push(j, NONE, 0)
+	:: else
+	fi
+}
+#endif
+
 inline join(c, try, its_nonce)
 {
+#if defined(LATEST) && !defined(SUPERSEDED_UNWOKEN)
+	wake_earlier(c, 0); wake_earlier(c, 1);
+#endif
 #ifdef SET_BACK
 	C.fresh = back && !C.ticket;
 #endif
@@ -183,7 +206,11 @@ inline answer_acquire(c, try, its_nonce)
 	:: C.ticket && !ours && !over -> join(c, try, its_nonce)
 	:: else
 	fi;
-	yes = (ours || !MUST_WAIT(c) && !TAKEN);
+#if defined(LATEST) && !defined(SUPERSEDED_TAKES)
+	barred = !ours && !over && SUPERSEDED(c);
+	C.owed = (barred -> 0 : C.owed);
+#endif
+	yes = (ours || !barred && !MUST_WAIT(c) && !TAKEN);
 	if
 	:: ours ->
 		left = TTL
@@ -193,6 +220,12 @@ inline answer_acquire(c, try, its_nonce)
 		call(0)
 	:: !yes && !TAKEN && !BEFORE(c, 0) && BEFORE(c, 1) ->
 		call(1)
+	:: barred && !TAKEN && !EARLIER(c) ->
+#ifdef SUPERSEDED_STAYS
+		C.reached = 1
+#else
+		hurry(c)
+#endif
 	:: else
 	fi;
 	if

@@ -52,6 +52,16 @@ progress_dialogue() {
 	END
 }
 
+@test "the line of a wait with --latest says that a later run ends it" {
+	progress_dialogue <<-'END'
+		type $wait 5m --latest -- echo inside
+		shows ^a: 1st of 1, giving up in 4m5\ds or for a later run; behind [^ ]+@[^ ]+ for \d+s \(sh\)$
+		check touch over
+		see inside
+		hides behind
+	END
+}
+
 @test "a wait at a terminal that is over within a second draws nothing" {
 	progress_dialogue <<-'END'
 		type $wait 300ms -- echo inside

@@ -347,6 +347,58 @@ forgotten_successes(void)
 	CHECK(count[LOCK_BUSY] > LIVES / 10);
 }
 
+/*
+ * We wait with --latest for a holder, and a later run with it joins the queues of
+ * all servers, of a few, or of none; one server of three or more may be down.
+ */
+static void
+superseding(void)
+{
+	int count[LOCK_CANCELLED + 1] = { 0 };
+
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		int n, quorum, down, joins = 0, over_ms, join_ms;
+		enum lock_outcome outcome;
+
+		next_world.latest = true;
+		begin_calm(seed);
+		next_world.latest = false;
+		n = world.lock.intent.nservers;
+		quorum = world.lock.intent.quorum;
+		down = n > 2 && chance(2) == 0 ? chance(n) : -1;
+		over_ms = 500 + chance(2000);
+		join_ms = 300 + chance(2000);
+		for (int i = 0; i < n; i++) {
+			struct made_up *m = &world.servers[i];
+			bool joined = chance(4) != 0;
+
+			occupy(&m->key[0], "predecessor", 1);
+			m->key[0].until_ms = START + FOREVER;
+			happens(START + over_ms, HAND_OVER, i);
+			if (i == down)
+				m->connects = "refused";
+			if (joined)
+				happens(START + join_ms + chance(20), JOIN, i);
+			joins += joined && i != down;
+		}
+		outcome = live_until(START + 5000, 1000);
+		count[outcome]++;
+		/* Too few have seen the later run, or it came too late. */
+		if (joins + (down != -1) <= n - quorum ||
+		    join_ms > over_ms + 250)
+			SAME_INT(outcome, LOCK_HELD);
+		/* A majority of those that are up has seen it long before. */
+		if (joins >= quorum && join_ms + 250 < over_ms) {
+			SAME_INT(outcome, LOCK_SUPERSEDED);
+			CHECK(now() < over_ms);
+		}
+		end_life(seed);
+	}
+	CHECK(count[LOCK_HELD] > LIVES / 4);
+	CHECK(count[LOCK_SUPERSEDED] > LIVES / 4);
+	SAME_INT(count[LOCK_HELD] + count[LOCK_SUPERSEDED], LIVES);
+}
+
 static const struct tap_test tests[] = {
 	{ "a slot is held on a majority, and given back on every server",
 	    slots },
@@ -366,6 +418,9 @@ static const struct tap_test tests[] = {
 	    forgotten_successes },
 	{ "a lock in cooldown stays held on every server, by nobody",
 	    cooldowns },
+	{ "--latest gives up once a later run waits, leaves nothing behind, and runs "
+	  "if it has the lock first",
+	    superseding },
 };
 
 int

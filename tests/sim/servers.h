@@ -28,8 +28,8 @@
 #define SECOND_US INT64_C(1000000)
 
 /*
- * NO, OTHER and QUEUED refuse for three owners, the last one in the queue, and
- * RAN for a run that has succeeded lately.  A waiter is woken to ask, or with a
+ * NO, OTHER and QUEUED refuse for three owners, the last one in the queue, RAN
+ * for a run that has succeeded lately, and LATER for one that waits.  A waiter is woken to ask, or with a
  * grant: for the nonce that it has sent last or, if that is stale, for one
  * before.  UNLOADED wants the script's text.
  */
@@ -39,6 +39,7 @@ enum word {
 	OTHER,
 	QUEUED,
 	RAN,
+	LATER,
 	FREE,
 	ERROR,
 	DENIED,
@@ -52,8 +53,8 @@ enum word {
 };
 
 static const char *const words[] = { "yes", "no", "other", "queued", "ran",
-	"free", "error", "denied", "garbage", "lost", "silent", "woken",
-	"granted", "stale", "unloaded", "now", "refused", "never" };
+	"later", "free", "error", "denied", "garbage", "lost", "silent",
+	"woken", "granted", "stale", "unloaded", "now", "refused", "never" };
 
 /* A word of a plan: "yes!=7+40". */
 struct step {
@@ -111,6 +112,7 @@ struct made_up {
 	int64_t fence;
 	int replicas; /* that had the lock when we asked */
 	struct waiter us, candidate;
+	struct waiter later;       /* a run with --latest */
 	char waiting_id[OWNER_ID]; /* the id that our value would have */
 	int64_t beat_nonce;        /* which our beat says */
 	int64_t nonce;             /* the last that was sent */
@@ -143,7 +145,7 @@ struct request {
 	int slot;    /* 0: any */
 	int64_t at_ms;
 	char id[OWNER_ID];
-	char args[12][64]; /* those behind the token */
+	char args[ACQUIRE_ARGS][64]; /* those behind the token */
 };
 
 /* The value that reply_int() and the others read. */
@@ -167,7 +169,8 @@ struct event {
 		FREEZE,
 		DELETE,
 		RIVAL,
-		HAND_OVER
+		HAND_OVER,
+		JOIN
 	} kind;
 	int server;
 	int connection;
@@ -438,6 +441,11 @@ reply_in_words(const struct made_up *m, const struct step *s,
 		r.count = FIELD_REASON + 1;
 		r.ints[FIELD_REASON] = REASON_RAN;
 		break;
+	case LATER:
+		r.text = value_of("later", server);
+		r.count = FIELD_REASON + 1;
+		r.ints[FIELD_REASON] = REASON_SUPERSEDED;
+		break;
 	case GARBAGE:
 		return (struct made_reply){ 1, { 7 }, NULL };
 	}
@@ -553,6 +561,15 @@ refused_by_success(const struct made_up *m, const struct holding *key)
 	return r;
 }
 
+/* Whether a later run with --latest keeps us out: only if we have such a ticket. */
+static bool
+superseded(const struct made_up *m, const struct request *r)
+{
+	return r->args[ACQUIRE_LATEST][0] == '1' &&
+	    atoll(r->args[ACQUIRE_TICKET]) > 0 && waits(m, &m->later) &&
+	    m->later.ticket_us > m->us.ticket_us;
+}
+
 /* A request for our own key never shortens it. */
 static int64_t
 extended_ms(const struct holding *key, int64_t length_ms)
@@ -590,6 +607,14 @@ execute_acquire(struct made_up *m, const struct request *r, struct holding *key,
 	}
 	before = waits(m, &m->candidate) &&
 	    (us->ticket_us == 0 || m->candidate.ticket_us < us->ticket_us);
+	if (!ours && superseded(m, r)) {
+		answer = refusal(m, key, value);
+		answer.text = "later";
+		answer.count = FIELD_REASON + 1;
+		answer.ints[FIELD_TICKET] = us->ticket_us;
+		answer.ints[FIELD_REASON] = REASON_SUPERSEDED;
+		return answer;
+	}
 	if (!ours && (value != NULL || before)) {
 		answer = refusal(m, key, value);
 		answer.count = FIELD_TICKET + 1;
@@ -802,7 +827,7 @@ lasting_text(int server, const char *text)
 {
 	if (strstr(text, "TOKEN") != NULL)
 		return memcpy(texts[server], text, sizeof(texts[0]));
-	if (strcmp(text, "success") == 0)
+	if (strcmp(text, "success") == 0 || strcmp(text, "later") == 0)
 		return value_of(text, 1);
 	if (strcmp(text, "predecessor") == 0)
 		return value_of(text, 1); /* it will wake us */
@@ -907,13 +932,22 @@ handed_over(struct made_up *m)
 	if (!waits(m, &m->us))
 		return;
 	if (world.lock.intent.nservers == 1 &&
-	    world.lock.intent.once_per_ms == 0) {
+	    world.lock.intent.once_per_ms == 0 && !waits(m, &m->later)) {
 		snprintf(key->value, sizeof(key->value), "%s", m->waiting_id);
 		key->until_ms = world.now_ms + within_lease(GRANT_MS);
 		if (m->beat_nonce != 0 && chance(4) != 0)
 			pass_on(m, key);
 	}
 	wake(m);
+}
+
+/* A later run with --latest joins the queue, and wakes us. */
+static void
+joined(struct made_up *m)
+{
+	m->later = (struct waiter){ server_us(m) + 1, INT64_MAX };
+	if (waits(m, &m->us))
+		wake(m);
 }
 
 /* The network drops the requests that have not been executed. */
@@ -1097,6 +1131,9 @@ happen(const struct event *e)
 		break;
 	case HAND_OVER:
 		handed_over(m);
+		break;
+	case JOIN:
+		joined(m);
 		break;
 	}
 }
@@ -1367,13 +1404,14 @@ trace_send(const struct request *r, const char *const args[])
 	case REQUEST_ACQUIRE:
 		once = strcmp(args[ACQUIRE_ONCE_PER], "0") != 0;
 		trace_request("%s acquire ttl=%s fence=%s ticket=%s "
-			      "heartbeat=%s only=%s start=%s%s%s%s%s",
+			      "heartbeat=%s only=%s start=%s%s%s%s%s%s",
 		    head, args[ACQUIRE_TTL], args[ACQUIRE_PROPOSAL],
 		    args[ACQUIRE_TICKET], args[ACQUIRE_HEARTBEAT],
 		    args[ACQUIRE_ONLY], args[ACQUIRE_START],
 		    args[ACQUIRE_NONCE][0] != '\0' ? " nonce=" : "",
 		    args[ACQUIRE_NONCE], once ? " once-per=" : "",
-		    once ? args[ACQUIRE_ONCE_PER] : "");
+		    once ? args[ACQUIRE_ONCE_PER] : "",
+		    r->args[ACQUIRE_LATEST][0] != '\0' ? " latest" : "");
 		break;
 	case REQUEST_RENEW:
 		trace_request("%s renew ttl=%s fence=%s leave=%s start=%s",
@@ -1483,6 +1521,14 @@ conn_command(struct conn *n, int tag, int argc, const char *const argv[])
 	return 0;
 }
 
+/* Only with --latest the acquires, but for those that heal, have one more word. */
+static bool
+is_sent_latest(void)
+{
+	return world.lock.intent.latest &&
+	    world.lock.intent.phase != PHASE_HOLD;
+}
+
 int
 conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
     int argc, const char *const argv[])
@@ -1514,8 +1560,9 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 		(leaves                         ? (int)CONFIRM_ARGS :
 			kind == REQUEST_RENEW   ? (int)RENEW_ARGS :
 			kind == REQUEST_RAN     ? (int)RAN_ARGS :
-			kind == REQUEST_ACQUIRE ? (int)ACQUIRE_ARGS :
-						  (int)RELEASE_ARGS));
+			kind != REQUEST_ACQUIRE ? (int)RELEASE_ARGS :
+			is_sent_latest()        ? (int)ACQUIRE_ARGS :
+						  (int)ACQUIRE_LATEST));
 	*r = (struct request){ .server = n->address.at[0].port,
 		.connection = m->connection,
 		.tag = tag,
@@ -1583,7 +1630,8 @@ static struct {
 	int replicas;
 	int64_t once_per_ms;
 	int64_t max_ttl_ms;
-} next_world = { LOCK_EXCLUSIVE, 1, 0, 0, 0 };
+	bool latest;
+} next_world = { LOCK_EXCLUSIVE, 1, 0, 0, 0, false };
 
 static struct resolver no_resolver;
 
@@ -1614,6 +1662,7 @@ begin_numbered(uint64_t life, int n, int64_t ttl_ms, int64_t node_timeout_ms,
 		    .capacity = next_world.slots,
 		    .replicas = next_world.replicas,
 		    .once_per_ms = next_world.once_per_ms,
+		    .latest = next_world.latest,
 		    .addresses = addresses,
 		    .naddresses = n,
 		    .ttl_ms = ttl_ms,

@@ -177,7 +177,7 @@ no_views(void)
 		{ FIELD_BEST_PTTL, PTTL_FREE, INT64_MAX },
 		{ FIELD_WAITING, 0, INT_MAX },
 		{ FIELD_TICKET, 0, FENCE_END - 1 }, { FIELD_PLACE, 0, INT_MAX },
-		{ FIELD_REASON, REASON_BUSY, REASON_BEHIND } };
+		{ FIELD_REASON, REASON_BUSY, REASON_SUPERSEDED } };
 	struct lock_state v;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -2094,6 +2094,66 @@ asks_for_success(void)
 	}
 }
 
+/*
+ * We have a ticket, and wait with --latest on all servers of which the first two
+ * do not name a later run at once; the signal comes at 500.
+ */
+static void
+gives_up_for_a_later_run(void)
+{
+#define WAITS "no+10 no "
+	static const struct {
+		int nservers;
+		const char *plans[3];
+		enum lock_outcome outcome;
+		int64_t end_ms;
+	} rows[] = {
+		{ 1, { "no+10 woken+50 later" }, LOCK_SUPERSEDED, 60 },
+		{ 3,
+		    { WAITS "woken+50 later silent later",
+			WAITS "woken+70 later", WAITS "silent" },
+		    LOCK_SUPERSEDED, 130 },
+		{ 3,
+		    { WAITS "woken+50 later silent later", WAITS "silent",
+			WAITS "silent" },
+		    LOCK_CANCELLED, 600 },
+		{ 3,
+		    { WAITS "woken+50 later silent later", WAITS "woken+70 yes",
+			WAITS "woken+90 yes" },
+		    LOCK_HELD, 100 },
+		{ 3,
+		    { WAITS "woken+50 later silent later", WAITS "woken+70 yes",
+			WAITS "woken+90 lost" },
+		    LOCK_SUPERSEDED, 150 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int n = rows[i].nservers;
+		const struct request *release;
+
+		next_world.latest = true;
+		begin(n, 1000, 100);
+		next_world.latest = false;
+		for (int j = 0; j < n; j++)
+			world.servers[j].plan = rows[i].plans[j];
+		world.servers[2].connects = "now refused";
+		happens(START + 500, CANCEL, 0);
+		SAME_INT(acquire_until(FOREVER), rows[i].outcome);
+		CHECK(now() >= rows[i].end_ms && now() <= 600);
+		if (rows[i].outcome == LOCK_SUPERSEDED) {
+			CHECK(lock_state(&world.lock)->reason ==
+			    REASON_SUPERSEDED);
+			release = nth(0, first(0, RELEASE));
+			SAME_TEXT(release->args[RELEASE_SKIP],
+			    " skipped=superseded");
+			CHECK(strstr(release->args[RELEASE_HOLDER],
+				  "token=later ") != NULL);
+		}
+		lock_close(&world.lock);
+	}
+#undef WAITS
+}
+
 /* Of the votes of one server only the latest counts. */
 static void
 one_grant_each(void)
@@ -2566,6 +2626,8 @@ static const struct tap_test tests[] = {
 	{ "a server is odd only while we acquire", odd_while_acquiring },
 	{ "while one server names a success the others are asked for it",
 	    asks_for_success },
+	{ "with --latest a waiter gives up when no majority is left beside a later run",
+	    gives_up_for_a_later_run },
 	{ "of the grants of one server only the latest counts",
 	    one_grant_each },
 	{ "a server that restarts under another address counts once",

@@ -14,15 +14,18 @@
 --			began less than that ago; 0: none
 --	skip_busy	the reason for the history if a refusal skips the run, or ""
 --	skip_mode	the same if another mode is the reason
+--	latest		1 with --latest; the others do not send it, and have the
+--			name of the part here
 local details, ttl, ticket, heartbeat = ARG.details, ARG.ttl, tonumber(ARG.ticket), tonumber(ARG.heartbeat)
 local only, start, heals, once_per = ARG.only == '1', ARG.start, ARG.heals == '1', tonumber(ARG.once_per)
+local latest = ARG.latest == '1'
 local nonce = once_per > 0 and 'nonce=0 ' or ARG.nonce ~= '' and 'nonce=' .. ARG.nonce .. ' ' or ''
 local SWEEP, SHARE, SLACK_MS = 64, 4, 60000
 
 -- Whether this attempt is over; the slot that an older attempt of ours had; the
--- waiter before us, see in_our_way(); and our value, once this script has taken
--- the lock.
-local over, left, first, fresh
+-- waiter before us, see in_our_way(); the value of the run that supersedes us; and
+-- our value, once this script has taken the lock.
+local over, left, first, later, fresh
 
 -- Returns the ticket of a newcomer: the time, but later than the last ticket in
 -- the queue, so that nobody passes the others when the server's clock is set
@@ -30,6 +33,22 @@ local over, left, first, fresh
 local function next_ticket()
 	local last = tonumber(call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
 	return last < (only and 9e15 - 1 or now_us() + 864e8) and math.max(now_us(), last + 1) or now_us()
+end
+
+-- Wakes the runs before us that we supersede: they ask, and are refused.  One that
+-- has the lock already runs.
+local function wake_superseded()
+	local last = call('ZRANGE', queue, -LAST, -1)
+	local n = #last
+	while n > 0 and last[n] ~= token do
+		n = n - 1
+	end
+	for i = 1, n - 1 do
+		local its = beat_of(last[i])
+		if its and is_latest(its) and not slot_held(last[i]) then
+			wake(last[i])
+		end
+	end
 end
 
 -- Joins the queue or stays in it; without a ticket in the order of arrival.  If
@@ -40,13 +59,19 @@ local function join()
 	else
 		attempt('ZADD', queue, 'NX', string.format('%.0f', next_ticket()), token)
 	end
-	local fields = 'beat=' .. ARG.heartbeat .. ' ' .. nonce
+	-- One server gives the ticket that the run will choose.
+	local chosen = latest and (only or ticket > 0)
+	local before = chosen and beat_of(token)
+	local fields = 'beat=' .. ARG.heartbeat .. (chosen and ' latest=1 ' or ' ') .. nonce
 	attempt('HSET', beat, token, lasting(heartbeat, mode .. ' ' .. capacity .. ' ' .. fields .. id .. details))
 	if call('PTTL', queue) < 1.5 * heartbeat then
 		redis.pcall('PEXPIRE', queue, 2 * heartbeat)
 		redis.pcall('PEXPIRE', beat, 2 * heartbeat)
 	end
 	length = length + 1
+	if chosen and not (before and is_latest(before)) then
+		wake_superseded()
+	end
 end
 
 -- Returns the waiter that has to get the lock before us: it has an earlier
@@ -243,12 +268,22 @@ local function pass_on_left()
 	end
 end
 
+-- Returns the value of the run that supersedes us, with its ticket as since.  Our
+-- ticket counts once we have chosen it.
+local function superseded_by()
+	local its = latest and ticket > 0 and not ours and not over and beat_of(token)
+	if its and call('ZSCORE', queue, token) then
+		local said, who = superseder(token, its)
+		return said and value_of(said.id, said.details, call('ZSCORE', queue, who))
+	end
+end
+
 -- Takes the lock if it is free for us.  Returns whether we have it, or an error as
 -- a table.
 local function take()
 	if ours then
 		return true
-	elseif first or over or value and not (shared and value == SHARED) then
+	elseif first or later or over or value and not (shared and value == SHARED) then
 		return false
 	end
 	fresh = value_of(id, details)
@@ -293,6 +328,8 @@ local function refuse()
 	if first and not value then
 		wake(first)
 		hurry(first)
+	elseif later and not value then
+		hurry(token) -- the others wait for us to leave the queue
 	end
 	local failed = newcomer and join_first()
 	if failed then
@@ -304,6 +341,8 @@ local function refuse()
 	local writer = heartbeat == 0 and first and shared and value == SHARED and beat_of(first)
 	if writer then
 		reply[REPLY.VALUE], reply[REPLY.REASON] = value_of(writer.id, writer.details), REASON.BEHIND
+	elseif later then
+		reply[REPLY.VALUE], reply[REPLY.REASON] = later:sub(1, 1024), REASON.SUPERSEDED
 	end
 	return reply
 end
@@ -330,7 +369,7 @@ end
 if heartbeat > 0 and ticket > 0 and not (ours and only or over) then
 	join()
 end
-first = in_our_way()
+first, later = in_our_way(), superseded_by()
 local held = take()
 if held ~= true then
 	return held or refuse()

@@ -6,7 +6,8 @@
 --	fence	the counter
 --	queue	waiter to ticket
 --	beat	waiter to "DEADLINE_US MODE CAPACITY [FIELD ]... ID DETAILS"; its
---		fields are beat=MS, for how long a beat lasts, and nonce=NONCE,
+--		fields are beat=MS, for how long a beat lasts; latest=1 of a run
+--		with --latest once it has chosen its ticket; and nonce=NONCE,
 --		which is there only if the waiter can take a grant with the wake,
 --		and 0 if it takes no grant at all, but has to ask (--once-per).  A
 --		waiter of an unknown MODE keeps its place, and has to ask
@@ -56,6 +57,7 @@
 --	MODE	VALUE is of a run that uses the lock in another mode
 --	RAN	VALUE is of the last success, see ran_lately()
 --	BEHIND	BUSY for a reader; VALUE is of a writer that waits
+--	SUPERSEDED	VALUE is of a later run with --latest that waits
 
 -- Values of PTTL that are no time: a key without expiry, and none.
 local PTTL_NONE = -1

@@ -64,6 +64,7 @@ local function beat_of(waiter)
 		capacity = tonumber(its_capacity) or 1,
 		id = its_id or 'redlock-run/2 token=' .. waiter .. ' try=0 ',
 		details = details or '',
+		fields = fields or '',
 		nonce = not known and '0' or field(fields, 'nonce'),
 	}
 end
@@ -91,6 +92,32 @@ local function waiters()
 	end
 end
 
+-- Whether a beat is of a run with --latest that has chosen its ticket.
+local function is_latest(its)
+	return its.exclusive and field(its.fields, 'latest') == '1'
+end
+
+-- Returns the beat and the token of the living run that supersedes this waiter,
+-- the last with --latest behind it.  With several servers only the tickets that
+-- runs have chosen put all servers' queues in one order, so of two runs no more
+-- than one is superseded by the other.  Looks at the last waiters only.
+local LAST = 200
+local function superseder(waiter, its)
+	if not is_latest(its) then
+		return nil
+	end
+	local last = call('ZRANGE', queue, -LAST, -1)
+	for n = #last, 1, -1 do
+		if last[n] == waiter then
+			return nil
+		end
+		local later = beat_of(last[n])
+		if later and is_latest(later) then
+			return later, last[n]
+		end
+	end
+end
+
 -- Grants the free lock to a waiter, which has to confirm it before the grant
 -- ends.  The waiter's beat lasts as long as the grant, so that a waiter with
 -- the lock keeps its place.  If both the last holder and the waiter are
@@ -114,8 +141,8 @@ end
 -- Hands a free lock over to the first waiter, or to all readers at the head;
 -- they have to confirm it in time.  Several servers could choose different
 -- waiters, so there the waiters are only woken, and so is a waiter that takes no
--- grant.  The next waiter is woken as well. our_fence and proposal, if given, are
--- the last holder's, and go into a grant with the wake.
+-- grant or is superseded.  The next waiter is woken as well. our_fence and proposal,
+-- if given, are the last holder's, and go into a grant with the wake.
 local function pass_on(hand_over, our_fence, proposal)
 	for waiter, its in waiters() do
 		local shares = its.shares and (not value or value == SHARED)
@@ -124,7 +151,8 @@ local function pass_on(hand_over, our_fence, proposal)
 		if not has then
 			local turn = shares or not value
 			if hand_over and turn and its.nonce ~= '0' and
-				(shares or its.capacity >= slot) then
+				(shares or its.capacity >= slot) and
+				not superseder(waiter, its) then
 				grant(waiter, its, our_fence, proposal)
 			else
 				wake(waiter)
