@@ -28,6 +28,7 @@ all_releases_sent(const struct lock *l)
  * have replied.  The kernel delivers the rest.  But a server that is running
  * may still lose its release: it drops our remaining requests when it cannot
  * write a reply, and after a broken connection the release must be sent again.
+ * Behind the text of a script it always does, as conn_eval() explains.
  */
 static int64_t
 stragglers_end_ms(const struct lock *l)
@@ -44,6 +45,8 @@ stragglers_end_ms(const struct lock *l)
 			t = l->release.begun_ms + STRAGGLE_MS;
 		else if (s->release.behind_ms == CLOCK_NEVER)
 			continue;
+		else if (s->release.behind_text)
+			t = l->phase_end_ms;
 		else if (s->link.replied)
 			t = s->release.behind_ms + STRAGGLE_MS;
 		else if (slowest_ms >= 0)

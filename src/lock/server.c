@@ -541,6 +541,7 @@ server_begin_release(struct server *s)
 	    s->in_flight.kind == REQUEST_REPLICAS)
 		conn_close(&s->conn, NULL); /* the request blocks it */
 	s->release.behind_ms = conn_unanswered_ms(&s->conn);
+	s->release.behind_text = s->in_flight.first_sent_ms != 0;
 	end_request(s);
 	server_next_now(s);
 	s->release.sent = s->release.first = 0;

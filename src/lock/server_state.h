@@ -155,6 +155,7 @@ struct server_release {
 	int first;         /* its number on the connection set aside; or 0 */
 	int64_t second_ms; /* when that was set aside; 0: not yet */
 	int64_t behind_ms; /* when the request before it was sent */
+	bool behind_text;  /* which has the text of its script */
 };
 
 /* A server and its part in the lock. */

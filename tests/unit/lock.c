@@ -2391,6 +2391,25 @@ stragglers(void)
 	lock_close(&world.lock);
 }
 
+/* Behind the text of a script Redis drops a release once we are gone. */
+static void
+stragglers_with_text(void)
+{
+	begin(3, 1000, 100);
+	plan((const char *const[]){ "no+5", "no+5", "unloaded+1 yes+70 yes" });
+	SAME_INT(acquire(), LOCK_BUSY);
+	SAME_INT(now(), 71);
+	SAME_TEXT(sent(2), "acquire@0/1 acquire@1/1 release@5/1");
+	lock_close(&world.lock);
+
+	/* It is frozen. */
+	begin(3, 1000, 100);
+	plan((const char *const[]){ "no+5", "no+5", "unloaded+1 silent" });
+	SAME_INT(acquire(), LOCK_BUSY);
+	SAME_INT(now(), 201);
+	lock_close(&world.lock);
+}
+
 /* A server that knows us from its queue alone is not tried without pause. */
 static void
 release_of_the_queue(void)
@@ -2635,6 +2654,8 @@ static const struct tap_test tests[] = {
 	{ "a release waits for a majority only", release_of_many },
 	{ "a release waits a little for those it was not first to ask",
 	    stragglers },
+	{ "a release behind the text of a script is waited for",
+	    stragglers_with_text },
 	{ "a release gives up a queue that cannot be reached",
 	    release_of_the_queue },
 	{ "the first waiter asks when the holder's lease ends",
