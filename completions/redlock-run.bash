@@ -105,8 +105,8 @@ _redlock_run()
 			server+=("$word")
 			;;
 		-[kwEtm] | --key | --wait | --conflict-exit-code | --message | \
-		    --ttl | --max-ttl | --min-hold | --once-per | --max-run | --kill-after | \
-		    --on-loss | --node-timeout | --restart-grace | --slots | --replicas | \
+		    --ttl | --max-ttl | --max-waiting | --min-hold | --once-per | --max-run | \
+		    --kill-after | --on-loss | --node-timeout | --restart-grace | --slots | --replicas | \
 		    --token | --log | --since | --until | --rows | --max-age)
 			((++i == n)) && option=${words[i - 1]}
 			;;
@@ -169,7 +169,8 @@ _redlock_run()
 
 	if [[ $value == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '-k --key -w --wait -n --nonblock
-		    --latest -s --shared --slots -E --conflict-exit-code -m --message
+		    --latest --max-waiting -s --shared --slots -E
+		    --conflict-exit-code -m --message
 		    -t --ttl --max-ttl --min-hold --once-per --replicas
 		    --max-run --kill-after --on-loss
 		    -o --only-command -r --redis --prefix --node-timeout

@@ -371,6 +371,7 @@ check_options(struct options *opt, const struct given *g)
 	if (opt->mode == MODE_RUN) {
 		check_run(opt);
 		check_waits(opt, g, "latest");
+		check_waits(opt, g, "max-waiting");
 	} else
 		check_query(opt);
 	check_together(g, "quiet", "verbose");
@@ -379,6 +380,7 @@ check_options(struct options *opt, const struct given *g)
 	check_together(g, "once-per", "slots");
 	check_together(g, "latest", "shared");
 	check_together(g, "latest", "slots");
+	check_together(g, "latest", "max-waiting");
 	if (opt->capacity > 1)
 		opt->lock_mode = LOCK_SLOTTED;
 }
@@ -437,7 +439,11 @@ read_settings(struct options *opt)
 	settings_read(&opt->settings, n);
 	/* One from the environment or the file is for all runs of a host. */
 	opt->latest = opt->settings.latest && opt->wait_ms != 0 &&
-	    opt->lock_mode == LOCK_EXCLUSIVE;
+	    opt->lock_mode == LOCK_EXCLUSIVE &&
+	    settings_find(&opt->settings, SETTING_MAX_WAITING).place !=
+		PLACE_COMMAND_LINE;
+	if (opt->latest)
+		opt->settings.max_waiting = 0;
 	check_graces(opt);
 	check_prefix(opt);
 	if (n % 2 == 0)

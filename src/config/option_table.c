@@ -265,6 +265,8 @@ const struct option_row option_table[] = {
 	    NULL },
 	{ "latest", 0, ALL, NULL, set_latest, 0,
 	    "with -w: give up for a later run with --latest", NULL },
+	{ "max-waiting", 0, ALL, "N", set_setting, SETTING_MAX_WAITING,
+	    "with -w: be busy at once if N runs wait already", NULL },
 	{ "shared", 's', IN(RUN), NULL, set_shared, 0,
 	    "share the lock with other --shared runs", NULL },
 	{ "slots", 0, IN(RUN), "N", set_slots, 0,

@@ -11,6 +11,7 @@
 #include "base/die.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/secret.h"
 #include "config/names.h"
 #include "config/quotable.h"
@@ -30,6 +31,8 @@ static const struct {
 	[SETTING_TTL] = { "--ttl", "REDLOCK_TTL", "ttl" },
 	[SETTING_MAX_TTL] = { "--max-ttl", "REDLOCK_MAX_TTL", "max-ttl" },
 	[SETTING_LATEST] = { "--latest", "REDLOCK_LATEST", "latest" },
+	[SETTING_MAX_WAITING] = { "--max-waiting", "REDLOCK_MAX_WAITING",
+	    "max-waiting" },
 	[SETTING_KILL_AFTER] = { "--kill-after", "REDLOCK_KILL_AFTER",
 	    "kill-after" },
 	[SETTING_NODE_TIMEOUT] = { "--node-timeout", "REDLOCK_NODE_TIMEOUT",
@@ -145,6 +148,23 @@ read_switch(struct setting s)
 		die_usage("%s: '%s' is not 'yes' or 'no'", s.name,
 		    quotable(s.value));
 	return yes;
+}
+
+#define WAITING_MOST 1000
+
+/* Returns 0 if it is not given. */
+static int
+read_max_waiting(struct setting s)
+{
+	int64_t n;
+
+	if (s.value == NULL)
+		return 0;
+	if (number_parse(s.value, strlen(s.value), WAITING_MOST, &n) == -1 ||
+	    n < 1)
+		die_usage("%s: '%s' is not a number from %d to %d", s.name,
+		    quotable(s.value), 1, WAITING_MOST);
+	return (int)n;
 }
 
 static const char *
@@ -328,6 +348,8 @@ settings_read(struct settings *s, int nservers)
 	s->grace_ms = setting_duration(settings_find(s, SETTING_RESTART_GRACE),
 	    nservers > 1 ? 60000 : 0, 0);
 	s->latest = read_switch(settings_find(s, SETTING_LATEST));
+	s->max_waiting =
+	    read_max_waiting(settings_find(s, SETTING_MAX_WAITING));
 	s->prefix = read_prefix(settings_find(s, SETTING_PREFIX));
 }
 

@@ -15,6 +15,7 @@ enum setting_key {
 	SETTING_TTL,
 	SETTING_MAX_TTL,
 	SETTING_LATEST,
+	SETTING_MAX_WAITING,
 	SETTING_KILL_AFTER,
 	SETTING_NODE_TIMEOUT,
 	SETTING_RESTART_GRACE,
@@ -49,7 +50,8 @@ struct settings {
 	int64_t grace_ms;   /* restart grace; 0: none */
 	int64_t node_timeout_ms;
 	int64_t kill_after_ms;
-	bool latest; /* for runs with -w that hold the lock alone */
+	bool latest;     /* for runs with -w that hold the lock alone */
+	int max_waiting; /* for runs with -w; 0: no limit */
 };
 
 /*

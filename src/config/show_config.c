@@ -109,6 +109,7 @@ show_config(FILE *out, const struct options *opt)
 	add_duration(&t, s, SETTING_MAX_TTL,
 	    s->max_ttl_ms > s->ttl_ms ? s->max_ttl_ms : 0);
 	add_setting(&t, s, SETTING_LATEST, "no");
+	add_setting(&t, s, SETTING_MAX_WAITING, "-");
 	add_duration(&t, s, SETTING_KILL_AFTER, s->kill_after_ms);
 	add_duration(&t, s, SETTING_NODE_TIMEOUT, s->node_timeout_ms);
 	add_duration(&t, s, SETTING_RESTART_GRACE, s->grace_ms);

@@ -155,7 +155,8 @@ show_skip(struct page *p, size_t row, const struct skip *s)
 	static const char *const reasons[] = { [SKIP_BUSY] = "skipped",
 		[SKIP_WAITED] = "skipped after the wait",
 		[SKIP_MODE] = "skipped",
-		[SKIP_SUPERSEDED] = "skipped" };
+		[SKIP_SUPERSEDED] = "skipped",
+		[SKIP_QUEUE_FULL] = "skipped, queue full" };
 	char who[OWNER_WHO], text[OWNER_WHO + 64];
 	const char *how = s->reason == SKIP_MODE ? "in use in another mode by" :
 	    s->reason == SKIP_SUPERSEDED         ? "superseded by" :

@@ -291,6 +291,7 @@ apply(struct lock *l, enum action action, const struct tally *t, int64_t now)
 	case AWAIT_REPLIES:
 	case END_BUSY:
 	case END_OTHERWISE:
+	case END_FULL:
 	case END_OUTLASTED:
 	case END_UNREACHABLE:
 	case END_DENIED:
@@ -307,6 +308,7 @@ acquire_apply(struct lock *l, enum action action, const struct tally *t,
 		[END_BUSY] = LOCK_BUSY,
 		[END_SUPERSEDED] = LOCK_SUPERSEDED,
 		[END_OTHERWISE] = LOCK_OTHER_MODE,
+		[END_FULL] = LOCK_QUEUE_FULL,
 		[END_OUTLASTED] = LOCK_OUTLASTS,
 		[END_SLOW] = LOCK_UNREACHABLE,
 		[END_UNREACHABLE] = LOCK_UNREACHABLE,

@@ -16,14 +16,14 @@
 static enum reason
 main_reason(const struct lock *l)
 {
-	int n[REASON_SUPERSEDED + 1] = { 0 };
+	int n[REASON_FULL + 1] = { 0 };
 
 	if (l->superseded)
 		return REASON_SUPERSEDED;
 	for (const struct server *s = l->servers; s < l->end; s++)
 		if (server_vote(s) == VOTE_REFUSED)
 			n[s->view.reason]++;
-	for (int reason = REASON_MODE; reason <= REASON_SUPERSEDED; reason++)
+	for (int reason = REASON_MODE; reason <= REASON_FULL; reason++)
 		if (n[reason] > l->intent.nservers - l->intent.quorum)
 			return (enum reason)reason;
 	return REASON_BUSY;
@@ -101,6 +101,10 @@ explain_refusal(const struct lock *l, const struct server *s,
 	else if (v->reason == REASON_SUPERSEDED)
 		snprintf(text, COMPLAINT, "a later run is waiting (%s)",
 		    owner_who(who, &v->owner, v->value, v->len));
+	else if (v->reason == REASON_FULL)
+		snprintf(text, COMPLAINT, "%d run%s already (--max-waiting %d)",
+		    v->waiting, v->waiting == 1 ? " waits" : "s wait",
+		    l->intent.max_waiting);
 	else if (v->taken)
 		snprintf(text, COMPLAINT, "held by %s",
 		    owner_who(who, &v->owner, v->value, v->len));

@@ -41,8 +41,9 @@ struct intent {
 	int capacity; /* slots; 1 in the other modes */
 	int nservers;
 	int quorum;
-	int replicas; /* so many replicas must have the lock at first */
-	bool latest;  /* a later run with this supersedes us while we wait */
+	int replicas;    /* so many replicas must have the lock at first */
+	int max_waiting; /* join the queue behind fewer runs only; 0: always */
+	bool latest;     /* a later run with this supersedes us while we wait */
 	int64_t ttl_ms;
 	int64_t
 	    max_ttl_ms; /* the longest lease of a renewal; at least ttl_ms */

@@ -109,6 +109,7 @@ lock_init(struct lock *l, struct resolver *resolver,
 	l->intent.mode = config->mode;
 	l->intent.capacity = config->capacity;
 	l->intent.replicas = config->replicas;
+	l->intent.max_waiting = config->max_waiting;
 	l->intent.ttl_ms = config->ttl_ms;
 	l->intent.max_ttl_ms = config->max_ttl_ms > config->ttl_ms ?
 	    config->max_ttl_ms :
@@ -141,6 +142,12 @@ int
 lock_capacity(const struct lock *l)
 {
 	return l->intent.capacity;
+}
+
+int
+lock_max_waiting(const struct lock *l)
+{
+	return l->intent.max_waiting;
 }
 
 int64_t
@@ -371,6 +378,8 @@ lock_skip(struct lock *l, enum lock_outcome outcome)
 {
 	if (outcome == LOCK_OTHER_MODE)
 		l->intent.ending.skip = SKIP_MODE;
+	else if (outcome == LOCK_QUEUE_FULL)
+		l->intent.ending.skip = SKIP_QUEUE_FULL;
 	else if (outcome == LOCK_BUSY)
 		l->intent.ending.skip = lock_waits(l) ? SKIP_WAITED : SKIP_BUSY;
 	else if (outcome == LOCK_SUPERSEDED) {

@@ -39,7 +39,9 @@ struct lock_config {
 	const char *name;
 	enum lock_mode mode;
 	int capacity;
-	int replicas; /* so many replicas must have the lock at first */
+	int replicas;    /* so many replicas must have the lock at first */
+	int max_waiting; /* a run that waits is refused, once, if so many wait
+			    already; 0: never */
 	const struct address *addresses;
 	int naddresses;
 	int64_t ttl_ms;
@@ -63,6 +65,7 @@ int lock_init(struct lock *, struct resolver *, const struct lock_config *);
 const char *lock_name(const struct lock *);
 enum lock_mode lock_mode(const struct lock *);
 int lock_capacity(const struct lock *);
+int lock_max_waiting(const struct lock *);
 int64_t lock_once_per_ms(const struct lock *);
 int64_t lock_grace_ms(const struct lock *);
 

@@ -8,6 +8,7 @@ enum lock_outcome {
 	LOCK_BUSY,        /* refusals made a majority impossible */
 	LOCK_OTHER_MODE,  /* it is used in another mode */
 	LOCK_SUPERSEDED,  /* a later run with --latest waits for it */
+	LOCK_QUEUE_FULL,  /* as many runs wait as --max-waiting allows */
 	LOCK_OUTLASTS,    /* its holder may hold it beyond our grace */
 	LOCK_UNREACHABLE, /* too few servers could be used */
 	LOCK_DENIED,      /* a server denied us access */

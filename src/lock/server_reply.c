@@ -112,7 +112,9 @@ acquire_answered(struct server *s, const struct reply *a)
 	if (!st.granted) {
 		server_refused(s, a);
 		grant_expect(s, a->sent_ms);
-		if (first && st.reason == REASON_RAN)
+		if (first &&
+		    (st.reason == REASON_RAN ||
+			(st.reason == REASON_FULL && l->nservers == 1)))
 			server_key_unqueued(s);
 		return;
 	}

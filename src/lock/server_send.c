@@ -182,6 +182,59 @@ refusal_records(const struct server *s)
 	    !server_queues(s);
 }
 
+/*
+ * Returns how long our beat lasts: 0 if we do not queue, and HEARTBEAT_MS only if
+ * we wait.
+ */
+static int64_t
+beat_ms(const struct server *s)
+{
+	int64_t ms = BEAT_TIMEOUTS * s->intent->node_timeout_ms;
+
+	if (!server_queues(s))
+		return 0;
+	return s->intent->wait_end_ms != 0 ? HEARTBEAT_MS :
+	    ms == HEARTBEAT_MS             ? ms + 1 :
+					     ms;
+}
+
+/* Whether the acquire names --max-waiting: only until we have joined the queue. */
+static bool
+limits_queue(const struct server *s, const struct next_request *r)
+{
+	return server_queues(s) && s->intent->wait_end_ms != 0 &&
+	    s->intent->max_waiting > 0 && r->ticket == 0;
+}
+
+/*
+ * Returns the reason for the history if a refusal skips the run without a place
+ * in the queue and is the last reply that the run needs.
+ */
+static enum skip_reason
+skip_of_refusal(const struct server *s, const struct next_request *r)
+{
+	if (refusal_records(s))
+		return SKIP_BUSY;
+	return s->intent->nservers == 1 && limits_queue(s, r) ?
+	    SKIP_QUEUE_FULL :
+	    SKIP_NONE;
+}
+
+/* Returns how many arguments the acquire has: most runs need not the last ones. */
+static int
+acquire_args(const struct server *s, const struct next_request *r)
+{
+	_Static_assert((int)ACQUIRE_LATEST + 1 == (int)ACQUIRE_MAX_WAITING &&
+		(int)ACQUIRE_MAX_WAITING + 1 == (int)ACQUIRE_ARGS,
+	    "the arguments that may be missing are the last");
+
+	if (limits_queue(s, r))
+		return ACQUIRE_ARGS;
+	return s->intent->latest && s->intent->phase != PHASE_HOLD ?
+	    ACQUIRE_MAX_WAITING :
+	    ACQUIRE_LATEST;
+}
+
 static int
 send_acquire(struct server *s, const struct next_request *r)
 {
@@ -190,6 +243,7 @@ send_acquire(struct server *s, const struct next_request *r)
 	    start[RECORD_TEXT] = "";
 	char nonce[24] = "", once_per[24];
 	char busy[RECORD_TEXT], mode[RECORD_TEXT];
+	char waiting[12];
 	bool heals = l->phase == PHASE_HOLD;
 	const char *const args[ACQUIRE_ARGS] = { [ACQUIRE_DETAILS] = l->details,
 		[ACQUIRE_TTL] = ttl,
@@ -203,27 +257,24 @@ send_acquire(struct server *s, const struct next_request *r)
 		[ACQUIRE_ONCE_PER] = once_per,
 		[ACQUIRE_SKIP_BUSY] = busy,
 		[ACQUIRE_SKIP_MODE] = mode,
-		[ACQUIRE_LATEST] = "1" };
-	int n = l->latest && !heals ? (int)ACQUIRE_ARGS : (int)ACQUIRE_LATEST;
+		[ACQUIRE_LATEST] = l->latest ? "1" : "0",
+		[ACQUIRE_MAX_WAITING] = waiting };
 	int64_t new_nonce = grant_new_nonce(s);
-	int64_t beat_ms = l->wait_end_ms != 0 ?
-	    HEARTBEAT_MS :
-	    BEAT_TIMEOUTS * l->node_timeout_ms;
 
 	snprintf(ttl, sizeof(ttl), "%" PRId64, r->length_ms);
 	snprintf(fence, sizeof(fence), "%" PRId64, r->fence);
 	snprintf(ticket, sizeof(ticket), "%" PRId64, r->ticket);
-	snprintf(heartbeat, sizeof(heartbeat), "%" PRId64,
-	    server_queues(s) ? beat_ms : 0);
+	snprintf(heartbeat, sizeof(heartbeat), "%" PRId64, beat_ms(s));
 	snprintf(once_per, sizeof(once_per), "%" PRId64,
 	    heals ? 0 : l->once_per_ms);
 	if (new_nonce != 0)
 		snprintf(nonce, sizeof(nonce), "%" PRId64, new_nonce);
 	if (r->starts)
 		write_waited(l, start);
-	record_skip(busy, refusal_records(s) ? SKIP_BUSY : SKIP_NONE);
+	snprintf(waiting, sizeof(waiting), "%d", l->max_waiting);
+	record_skip(busy, skip_of_refusal(s, r));
 	record_skip(mode, refusal_records(s) ? SKIP_MODE : SKIP_NONE);
-	return send_script(s, "acquire", n, args);
+	return send_script(s, "acquire", acquire_args(s, r), args);
 }
 
 static int

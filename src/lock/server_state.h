@@ -21,7 +21,6 @@
 
 /* For an acquire with its script's text, which takes several round trips. */
 #define TEXT_TIMEOUTS 2
-#define HEARTBEAT_MS  15000 /* until a silent waiter counts as dead */
 
 enum request_kind {
 	REQUEST_NONE,

@@ -196,6 +196,7 @@ votes_count(const struct lock *l, int64_t now)
 		t.ran += vote == VOTE_REFUSED && s->view.reason == REASON_RAN;
 		t.superseded += vote == VOTE_REFUSED && w->latest &&
 		    s->view.reason == REASON_SUPERSEDED;
+		t.full += vote == VOTE_REFUSED && s->view.reason == REASON_FULL;
 		t.firm += vote == VOTE_REFUSED && s->view.taken &&
 		    !s->view.queued && s->view.reason != REASON_SUPERSEDED;
 		t.unreadable += vote == VOTE_REFUSED && is_unreadable(&s->view);
@@ -236,6 +237,16 @@ is_superseded(const struct tally *t)
 	    t->superseded + t->unusable > t->minority;
 }
 
+/*
+ * Whether more replies may show that a majority counts as many waiters as
+ * --max-waiting allows.  A ticket would take us into every queue.
+ */
+static bool
+may_be_full(const struct tally *t)
+{
+	return t->full > 0 && t->full + t->pending >= t->quorum && !t->over;
+}
+
 enum action
 votes_decide(const struct tally *t)
 {
@@ -257,12 +268,15 @@ votes_decide(const struct tally *t)
 		return END_BUSY;
 	if (is_superseded(t))
 		return END_SUPERSEDED;
+	/* A run with a ticket has joined, and stays. */
+	if (t->full >= t->quorum && !t->has_ticket)
+		return END_FULL;
 	if (t->firm > t->minority && t->free_slot != 0)
 		return CHANGE_SLOT;
 	if (excluded && !t->contested && !t->waits)
 		return END_BUSY;
 	if ((split || (t->waits && excluded && answered)) && !t->has_ticket)
-		return TAKE_TICKET;
+		return may_be_full(t) ? AWAIT_REPLIES : TAKE_TICKET;
 	if (split)
 		return t->over ? END_BUSY : YIELD_VOTES;
 	if (t->forbidden > t->minority)

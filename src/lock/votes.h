@@ -23,6 +23,7 @@ struct tally {
 	int outlasting; /* refusals by what may last beyond our grace */
 	int ran;        /* refusals because a run has succeeded lately */
 	int superseded; /* refusals because a later run waits */
+	int full;       /* refusals because so many wait already */
 	int firm;       /* refusals by a holder, not by a candidate */
 	int unreadable; /* refusals by a value that we cannot read */
 	int fenced;     /* of those granted, with our fence */
@@ -53,6 +54,7 @@ enum action {
 	END_BUSY,
 	END_SUPERSEDED,
 	END_OTHERWISE, /* the lock is used in another mode */
+	END_FULL,      /* as many wait as --max-waiting allows */
 	END_OUTLASTED, /* a server may forget its holder too early for us */
 	END_UNREACHABLE,
 	END_SLOW, /* too little of the lease would be left */

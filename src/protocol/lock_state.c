@@ -60,8 +60,7 @@ read_refusal(const struct reply *a, struct lock_state *st)
 	by = reply_string(a, FIELD_BROKEN, &len);
 	owner_read_by(st->broken_by, by, len);
 	st->queued = reply_int(a, FIELD_QUEUED) == 1;
-	if (!read_number(a, FIELD_REASON, REASON_BUSY, REASON_SUPERSEDED,
-		&reason))
+	if (!read_number(a, FIELD_REASON, REASON_BUSY, REASON_FULL, &reason))
 		return false;
 	st->reason = (enum reason)reason;
 	return reply_count(a) > FIELD_BEST_PTTL &&

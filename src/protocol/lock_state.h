@@ -31,8 +31,9 @@ struct lock_state {
 	int best;           /* a free slot, or the first to become free */
 	int64_t best_ms;    /* until then, or PTTL_NONE, PTTL_FREE */
 	bool queued;        /* its owner is still in the queue: no holder yet */
-	int waiting;        /* how many others are in the queue */
-	int place;          /* ours in the queue, from 1; 0: unknown */
+	/* How many others are in the queue; with REASON_FULL, how many wait. */
+	int waiting;
+	int place;       /* ours in the queue, from 1; 0: unknown */
 	int64_t last_ms; /* how long the last successful run took; 0: unknown */
 	char broken_by[OWNER_BY]; /* USER@HOST of a --break of ours, or "" */
 	int64_t ticket_us;        /* our ticket, or the one that we would get */

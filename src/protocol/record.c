@@ -21,7 +21,8 @@ static const char *const endings[] = { [ENDED_EXITED] = "exited",
 static const char *const skips[] = { [SKIP_BUSY] = "busy",
 	[SKIP_WAITED] = "waited",
 	[SKIP_MODE] = "mode",
-	[SKIP_SUPERSEDED] = "superseded" };
+	[SKIP_SUPERSEDED] = "superseded",
+	[SKIP_QUEUE_FULL] = "queue-full" };
 
 void
 record_waited(char text[RECORD_TEXT], int64_t waited_ms)
@@ -129,7 +130,7 @@ read_skip(const char *text, size_t len)
 
 	return word == NULL ?
 	    SKIP_NONE :
-	    (enum skip_reason)find(word, n, skips, SKIP_SUPERSEDED);
+	    (enum skip_reason)find(word, n, skips, SKIP_QUEUE_FULL);
 }
 
 void

@@ -38,7 +38,8 @@ enum skip_reason {
 	SKIP_BUSY,
 	SKIP_WAITED,
 	SKIP_MODE,
-	SKIP_SUPERSEDED
+	SKIP_SUPERSEDED,
+	SKIP_QUEUE_FULL
 };
 
 struct record {

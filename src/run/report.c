@@ -218,6 +218,22 @@ report_superseded(const struct lock *l)
 }
 
 void
+report_queue_full(const struct lock *l, int64_t waited_ms)
+{
+	const struct lock_state *v = lock_state(l);
+	char waited[DURATION_TEXT + 24] = "", text[DURATION_TEXT];
+
+	if (v == NULL)
+		return;
+	if (waited_ms > 0)
+		snprintf(waited, sizeof(waited),
+		    "gave up after %s: ", duration_format(waited_ms, text));
+	notice("%s: %s%d run%s already (--max-waiting %d)", lock_name(l),
+	    waited, v->waiting, v->waiting == 1 ? " waits" : "s wait",
+	    lock_max_waiting(l));
+}
+
+void
 report_other_mode(const struct lock *l)
 {
 	const struct lock_state *v = lock_state(l);

@@ -19,6 +19,11 @@ void report_busy(const struct lock *, int64_t waited_ms);
 
 /* Reports the later run with --latest that ended our wait.  Not with -q. */
 void report_superseded(const struct lock *);
+/*
+ * Reports how many runs wait, as many as --max-waiting allows. waited_ms as
+ * above.  Not with -q.
+ */
+void report_queue_full(const struct lock *, int64_t waited_ms);
 
 /* Reports the run that uses the lock in another mode, and that mode. */
 void report_other_mode(const struct lock *);

@@ -35,6 +35,7 @@ init_locks(struct run *run)
 		.mode = opt->lock_mode,
 		.capacity = opt->capacity,
 		.replicas = opt->replicas,
+		.max_waiting = opt->settings.max_waiting,
 		.addresses = opt->servers.address,
 		.naddresses = opt->servers.n,
 		.answered = run->answered,
@@ -110,6 +111,9 @@ not_acquired(const struct run *run, enum lock_outcome outcome,
 		return exit_with(run->opt->conflict_status);
 	case LOCK_SUPERSEDED:
 		report_superseded(l);
+		return exit_with(run->opt->conflict_status);
+	case LOCK_QUEUE_FULL:
+		report_queue_full(l, waited_ms);
 		return exit_with(run->opt->conflict_status);
 	case LOCK_OTHER_MODE:
 		report_other_mode(l);

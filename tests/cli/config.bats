@@ -424,6 +424,7 @@ file_wrong() {
 		ttl 1m default
 		max-ttl 0 default
 		latest no default
+		max-waiting - default
 		kill-after 1h30m $PWD/conf:2
 		node-timeout 3s --node-timeout
 		restart-grace 0 default

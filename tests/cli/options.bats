@@ -735,6 +735,42 @@ redis_has_beat() {
 	[[ $(redis hvals '{redlock:a}:~beat') == *"$1"* ]]
 }
 
+@test "--max-waiting and REDLOCK_MAX_WAITING limit the waiters to 1 to 1000, for runs with -w" {
+	local n waiter
+	for n in 0 1001 -1 x '' 1.5 ' 3'; do
+		usage_error "--max-waiting: '$n' is not a number from 1 to 1000" \
+		    -k a -w 1m --max-waiting "$n" -- true
+		REDLOCK_MAX_WAITING=$n usage_error \
+		    "REDLOCK_MAX_WAITING: '$n' is not a number from 1 to 1000" -k a -- true
+	done
+	for n in '' '-w 0' '-w 1m -n'; do
+		# shellcheck disable=SC2086
+		usage_error "--max-waiting works only with --wait" \
+		    -k a --max-waiting 3 $n -- true
+	done
+	redlock -k a -w 1m --max-waiting 1 -- true
+	redlock -k a --max-w=1000 -w inf -- true
+	hold a
+	redlock -k a -w 5m -- true 3>&- 4>&- &
+	waiter=$!
+	eventually queue_is 1
+	REDLOCK_MAX_WAITING=1 run -75 --separate-stderr redlock -k a -w 5m -- true
+	says 'a: 1 run waits already (--max-waiting 1)'
+	REDLOCK_MAX_WAITING=1 run -75 --separate-stderr redlock -k a -- true
+	says 'a: held by '
+	REDLOCK_MAX_WAITING=1 redlock -k b -- true
+	usage_error '--latest and --max-waiting cannot be combined' \
+	    -k a -w 1m --latest --max-waiting 3 -- true
+	REDLOCK_LATEST=yes run -75 --separate-stderr redlock -k a -w 5m --max-waiting 1 -- true
+	says 'a: 1 run waits already (--max-waiting 1)'
+	REDLOCK_MAX_WAITING=1 run -75 --separate-stderr redlock -k a -w 10ms --latest -- true
+	says 'a: held by '
+	let_go
+	wait "$waiter"
+	run -0 env REDLOCK_MAX_WAITING=7 "$REDLOCK_RUN" --show-config
+	[[ $(tr -s ' ' <<<"$output") == *$'\nmax-waiting 7 REDLOCK_MAX_WAITING\n'* ]]
+}
+
 @test "REDLOCK_NODE_TIMEOUT sets --node-timeout" {
 	local start
 

@@ -151,6 +151,11 @@ run_locked(const struct options *opt, const struct owner *owner)
 			abort();
 		report_superseded(locks.about);
 		break;
+	case LOCK_QUEUE_FULL:
+		if (opt->settings.max_waiting == 0)
+			abort();
+		report_queue_full(locks.about, waiting_end(&waiting));
+		break;
 	case LOCK_OTHER_MODE:
 		report_other_mode(locks.about);
 		break;
@@ -181,6 +186,7 @@ run(const struct options *opt)
 		.mode = opt->lock_mode,
 		.capacity = opt->capacity,
 		.replicas = opt->replicas,
+		.max_waiting = opt->settings.max_waiting,
 		.addresses = opt->servers.address,
 		.naddresses = opt->servers.n,
 		.ttl_ms = opt->settings.ttl_ms,
@@ -258,6 +264,7 @@ choose_options(struct options *opt)
 	world.pieces = n & 64;
 	opt->latest =
 	    n & 128 && opt->wait_ms > 0 && opt->lock_mode == LOCK_EXCLUSIVE;
+	opt->settings.max_waiting = n & 128 && !opt->latest ? 2 : 0;
 	opt->settings.node_timeout_ms =
 	    opt->settings.ttl_ms < 30000 ? opt->settings.ttl_ms / 10 : 3000;
 	opt->names.name = names;

@@ -98,7 +98,9 @@ word(const struct fake *s, size_t *len)
 		"1763635200500-0", "10.0.0.3", "name.example", "6379", "17",
 		"redlock-run/2 token=x ended=exited ran=7 status=3 waited=1",
 		"redlock-run/2 token=y since=1763635200400 pid=1 host=h user=u "
-		"command=c waited=1 skipped=busy" };
+		"command=c waited=1 skipped=busy",
+		"redlock-run/2 token=z try=1 since=1763635200300 pid=1 host=h "
+		"user=u command=c waited=1 skipped=queue-full" };
 	static char text[4096];
 	const uint8_t n = take();
 

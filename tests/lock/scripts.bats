@@ -36,7 +36,8 @@ acquire() {
 	script_run acquire "redlock-run/2 token=$1 try=$2 " "$1" \
 	    "$details${lengths:-}$slots" 60000 "${3:-1000}" "${4:-0}" "${5:-0}" \
 	    "${6:-0}" "${7:-}" "${8:-}" "${heals:-0}" \
-	    "${once_per:-0}" '' '' ${latest:+"$latest"}
+	    "${once_per:-0}" "${skip:-}" '' ${latest:+"$latest"} \
+	    ${max_waiting:+0 "$max_waiting"}
 }
 renew() {
 	script_run renew "redlock-run/2 token=$1 try=$2 " "$1" "${length:-60000}" \
@@ -1414,6 +1415,107 @@ gets() { [ "$(limit=64 slot=0 acquire "$1" 1 | field granted slot)" = "1 $2" ]; 
 			[ -z "$(value)" ]
 		fi
 		[ -n "$(redis zscore "$queue" "$token")" ]
+		((n += 1))
+	done <"$top/tests/versions/vectors"
+	((n >= 6))
+}
+
+# newcomer NAME [FIELD...]: it asks for a place in the queue; what the reply has.
+newcomer() {
+	acquire "$1" 1 1 0 15000 1 | field granted reason waiting
+}
+queued() { [ -n "$(redis zscore "$queue" "$1")" ]; }
+
+# bats test_tags=quick
+@test "--max-waiting: an acquire that finds so many waiters gets no place, and a repeated one counts others only" {
+	local name
+	acquire holder 1
+	for name in a b b a; do
+		[ "$(max_waiting=2 newcomer $name)" = "0 0 $([[ $(redis zcard "$queue") == 2 ]] && echo 1 || echo 0)" ]
+	done
+	for name in c c; do
+		[ "$(max_waiting=2 newcomer $name)" = '0 5 2' ]
+		not queued c
+		[ "$(redis hexists "$beat" c)" = 0 ]
+	done
+	# A ticket is that of a run that has joined.
+	max_waiting=2 acquire d 1 1 "$(now_us)" 15000 1
+	queued d
+	[ "$(max_waiting=3 newcomer c)" = '0 5 3' ]
+	[ "$(max_waiting=4 newcomer c)" = '0 0 3' ]
+	[ "$(newcomer e)" = '0 0 4' ]
+}
+
+@test "--max-waiting does not count the dead, nor runs without -w, nor holders that have not left the queue" {
+	acquire holder 1
+	newcomer dead
+	redis hset "$beat" dead "1 $(redis hget "$beat" dead | cut -d ' ' -f 2-)"
+	[ "$(acquire candidate 1 1 0 12000 0 | field granted waiting)" = '0 0' ]
+	[[ $(redis hget "$beat" candidate) == *' exclusive 1 beat=12000 waits=0 redlock-run/2 token=candidate try=1 '* ]]
+	newcomer waiter
+	[[ $(redis hget "$beat" waiter) == *' exclusive 1 beat=15000 redlock-run/2 token=waiter try=1 '* ]]
+	[ "$(max_waiting=1 newcomer late)" = '0 5 1' ]
+	# The waiter has it, and would leave with its confirmation.
+	redis del '{redlock:a}:~queue' '{redlock:a}:~beat'
+	newcomer waiter
+	release holder 1 0 1 '' '' 1000 1000
+	[[ $(value) == *' token=waiter '*' unconfirmed' ]]
+	queued waiter
+	[ "$(max_waiting=1 newcomer late)" = '0 0 1' ]
+	queued late
+	[ "$(max_waiting=1 newcomer later)" = '0 5 1' ]
+}
+
+@test "--max-waiting does not count the waiter for which the lock, or a slot, is free" {
+	acquire holder 1
+	once_per=1000 newcomer a
+	newcomer b
+	release holder 1 0 1
+	[ -z "$(value)" ]
+	[ "$(max_waiting=1 newcomer c)" = '0 5 1' ]
+	[ "$(max_waiting=2 newcomer c)" = '0 0 2' ]
+	redis flushall
+	limit=2 slot=1 acquire holder 1
+	# Of several servers it asks for a slot that is taken, and another one is free.
+	limit=2 slot=1 acquire a 1 1 0 15000 0
+	[ "$(limit=2 slot=1 max_waiting=1 acquire b 1 1 0 15000 0 | field granted reason)" = '0 0' ]
+	[ "$(limit=2 slot=1 max_waiting=1 acquire c 1 1 0 15000 0 | field granted reason waiting)" = '0 5 1' ]
+}
+
+@test "--max-waiting counts readers behind a writer, but none that has its share" {
+	limit=0 acquire reader 1
+	limit=0 acquire other 1 1 0 15000 0
+	queued other
+	[ "$(max_waiting=1 newcomer writer)" = '0 0 1' ]
+	[ "$(limit=0 max_waiting=1 newcomer late)" = '0 5 1' ]
+	[ "$(limit=0 max_waiting=2 newcomer late)" = '0 0 2' ]
+	[ "$(max_waiting=2 newcomer second)" = '0 5 2' ]
+}
+
+@test "--max-waiting: the refusal records the skip on the only server, once and for no other refusal" {
+	local skips='{redlock:a}:~skips' skip=' skipped=queue-full'
+	acquire holder 1
+	max_waiting=1 newcomer a
+	[ "$(redis exists "$skips")" = 0 ]
+	max_waiting=1 newcomer b
+	[ "$(redis xlen "$skips")" = 1 ]
+	[[ $(redis xrange "$skips" - +) == *'token=b try=1 since='*' skipped=queue-full'*'token=holder '* ]]
+}
+
+@test "--max-waiting counts the waiters of every version as the vectors have it" {
+	local entry want n=0 kind token=01234567-89ab-4cde-8f01-23456789abcd
+	while IFS='|' read -r kind _ entry want; do
+		[[ $kind == waits ]] || continue
+		redis flushall
+		acquire holder 1 >/dev/null
+		redis zadd "$queue" "$(now_us)" "$token"
+		redis hset "$beat" "$token" "$(($(now_us) + 60000000)) $entry"
+		echo "$entry:"
+		if [[ $want == yes ]]; then
+			[ "$(max_waiting=1 newcomer me)" = '0 5 1' ]
+		else
+			[ "$(max_waiting=1 newcomer me)" = '0 0 1' ]
+		fi
 		((n += 1))
 	done <"$top/tests/versions/vectors"
 	((n >= 6))

@@ -310,6 +310,43 @@ once_per(void)
 }
 
 /*
+ * A lock is held, and on each server up to three other runs wait for it.  We join
+ * them unless a majority counts two; then nothing of ours is left.
+ */
+static void
+full_queues(void)
+{
+	int refused = 0;
+
+	for (uint64_t seed = 1; seed <= LIVES && tap_good; seed++) {
+		struct lock *l = &world.lock;
+		int full = 0;
+
+		next_world.max_waiting = 2;
+		begin_calm(seed);
+		next_world.max_waiting = 0;
+		for (int i = 0; i < l->intent.nservers; i++) {
+			struct made_up *m = &world.servers[i];
+
+			occupy(&m->key[0], "predecessor", 1);
+			m->key[0].until_ms = START + FOREVER;
+			m->waiting = chance(4);
+			full += m->waiting >= 2;
+		}
+		refused += full >= l->intent.quorum;
+		SAME_INT(acquire_until(START + 500),
+		    full >= l->intent.quorum ? LOCK_QUEUE_FULL : LOCK_BUSY);
+		CHECK(full < l->intent.quorum || now() < 250);
+		for (int i = 0; i < l->intent.nservers; i++)
+			world.servers[i].reached = true;
+		lock_close(l);
+		end_life(seed);
+	}
+	CHECK(refused > LIVES / 4);
+	CHECK(refused < LIVES * 3 / 4);
+}
+
+/*
  * Some servers have the success of a run that began up to two seconds ago, some
  * are held or cannot be reached; a run counts for a second, and we may wait.
  */
@@ -416,6 +453,8 @@ static const struct tap_test tests[] = {
 	    once_per },
 	{ "--once-per never runs while a majority knows of a success",
 	    forgotten_successes },
+	{ "--max-waiting ends at once if a majority counts so many, and else waits",
+	    full_queues },
 	{ "a lock in cooldown stays held on every server, by nobody",
 	    cooldowns },
 	{ "--latest gives up once a later run waits, leaves nothing behind, and runs "

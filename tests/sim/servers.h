@@ -29,7 +29,8 @@
 
 /*
  * NO, OTHER and QUEUED refuse for three owners, the last one in the queue, RAN
- * for a run that has succeeded lately, and LATER for one that waits.  A waiter is woken to ask, or with a
+ * for a run that has succeeded lately, LATER for one that waits, and FULL because
+ * two runs wait.  A waiter is woken to ask, or with a
  * grant: for the nonce that it has sent last or, if that is stale, for one
  * before.  UNLOADED wants the script's text.
  */
@@ -40,6 +41,7 @@ enum word {
 	QUEUED,
 	RAN,
 	LATER,
+	FULL,
 	FREE,
 	ERROR,
 	DENIED,
@@ -53,7 +55,7 @@ enum word {
 };
 
 static const char *const words[] = { "yes", "no", "other", "queued", "ran",
-	"later", "free", "error", "denied", "garbage", "lost", "silent",
+	"later", "full", "free", "error", "denied", "garbage", "lost", "silent",
 	"woken", "granted", "stale", "unloaded", "now", "refused", "never" };
 
 /* A word of a plan: "yes!=7+40". */
@@ -123,6 +125,7 @@ struct made_up {
 	int64_t given_back_ms;     /* when we gave it its vote back */
 	bool reached;              /* it could be told so at the end */
 	bool ended;                /* it has executed our release */
+	int waiting;               /* so many other runs wait */
 	bool succeeds;             /* the run of the predecessor */
 	int64_t success_ms;        /* when the last success began; 0: none */
 };
@@ -446,6 +449,12 @@ reply_in_words(const struct made_up *m, const struct step *s,
 		r.count = FIELD_REASON + 1;
 		r.ints[FIELD_REASON] = REASON_SUPERSEDED;
 		break;
+	case FULL:
+		r.text = value_of("thief", server);
+		r.count = FIELD_REASON + 1;
+		r.ints[FIELD_REASON] = REASON_FULL;
+		r.ints[FIELD_WAITING] = 2;
+		break;
 	case GARBAGE:
 		return (struct made_reply){ 1, { 7 }, NULL };
 	}
@@ -570,6 +579,19 @@ superseded(const struct made_up *m, const struct request *r)
 	    m->later.ticket_us > m->us.ticket_us;
 }
 
+static struct made_reply
+refused_by_waiters(const struct made_up *m, const struct holding *key,
+    const char *value)
+{
+	struct made_reply r = refusal(m, key, value);
+
+	r.count = FIELD_REASON + 1;
+	r.ints[FIELD_TICKET] = server_us(m);
+	r.ints[FIELD_WAITING] = m->waiting;
+	r.ints[FIELD_REASON] = REASON_FULL;
+	return r;
+}
+
 /* A request for our own key never shortens it. */
 static int64_t
 extended_ms(const struct holding *key, int64_t length_ms)
@@ -589,6 +611,7 @@ execute_acquire(struct made_up *m, const struct request *r, struct holding *key,
 	int64_t proposal = atoll(r->args[ACQUIRE_PROPOSAL]);
 	int64_t ticket_us = atoll(r->args[ACQUIRE_TICKET]);
 	bool heartbeat = atoll(r->args[ACQUIRE_HEARTBEAT]) > 0, before;
+	int limit = atoi(r->args[ACQUIRE_MAX_WAITING]);
 	struct waiter *us = &m->us;
 	struct made_reply answer;
 
@@ -596,6 +619,9 @@ execute_acquire(struct made_up *m, const struct request *r, struct holding *key,
 		us->ticket_us = 0;
 		return refused_by_success(m, key);
 	}
+	if (value != NULL && !ours && us->ticket_us == 0 && limit > 0 &&
+	    m->waiting >= limit)
+		return refused_by_waiters(m, key, value);
 	snprintf(m->waiting_id, sizeof(m->waiting_id), "%s", r->id);
 	m->beat_nonce = atoll(r->args[ACQUIRE_NONCE]);
 	if (heartbeat && (value != NULL || ticket_us > 0)) {
@@ -1382,6 +1408,19 @@ static const char *const modes[] = { [LOCK_EXCLUSIVE] = "exclusive",
 	[LOCK_SHARED] = "shared",
 	[LOCK_SLOTTED] = "slots" };
 
+/*
+ * Returns how many arguments an acquire without --latest has; only one that queues
+ * has the last.
+ */
+static int
+sent_args(int argc, const char *const args[])
+{
+	bool last = argc == ARG_OWN + 1 + (int)ACQUIRE_ARGS;
+
+	CHECK(!last || strcmp(args[ACQUIRE_HEARTBEAT], "0") != 0);
+	return last ? (int)ACQUIRE_ARGS : (int)ACQUIRE_LATEST;
+}
+
 /* Writes a request into the trace, each of its arguments by its name. */
 static void
 trace_send(const struct request *r, const char *const args[])
@@ -1404,14 +1443,17 @@ trace_send(const struct request *r, const char *const args[])
 	case REQUEST_ACQUIRE:
 		once = strcmp(args[ACQUIRE_ONCE_PER], "0") != 0;
 		trace_request("%s acquire ttl=%s fence=%s ticket=%s "
-			      "heartbeat=%s only=%s start=%s%s%s%s%s%s",
+			      "heartbeat=%s only=%s start=%s%s%s%s%s%s%s%s",
 		    head, args[ACQUIRE_TTL], args[ACQUIRE_PROPOSAL],
 		    args[ACQUIRE_TICKET], args[ACQUIRE_HEARTBEAT],
 		    args[ACQUIRE_ONLY], args[ACQUIRE_START],
 		    args[ACQUIRE_NONCE][0] != '\0' ? " nonce=" : "",
 		    args[ACQUIRE_NONCE], once ? " once-per=" : "",
 		    once ? args[ACQUIRE_ONCE_PER] : "",
-		    r->args[ACQUIRE_LATEST][0] != '\0' ? " latest" : "");
+		    r->args[ACQUIRE_LATEST][0] == '1' ? " latest" : "",
+		    r->args[ACQUIRE_MAX_WAITING][0] != '\0' ? " max-waiting=" :
+							      "",
+		    r->args[ACQUIRE_MAX_WAITING]);
 		break;
 	case REQUEST_RENEW:
 		trace_request("%s renew ttl=%s fence=%s leave=%s start=%s",
@@ -1561,8 +1603,8 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 			kind == REQUEST_RENEW   ? (int)RENEW_ARGS :
 			kind == REQUEST_RAN     ? (int)RAN_ARGS :
 			kind != REQUEST_ACQUIRE ? (int)RELEASE_ARGS :
-			is_sent_latest()        ? (int)ACQUIRE_ARGS :
-						  (int)ACQUIRE_LATEST));
+			is_sent_latest()        ? (int)ACQUIRE_MAX_WAITING :
+					   sent_args(argc, argv + ARG_OWN)));
 	*r = (struct request){ .server = n->address.at[0].port,
 		.connection = m->connection,
 		.tag = tag,
@@ -1628,10 +1670,11 @@ static struct {
 	enum lock_mode mode;
 	int slots;
 	int replicas;
+	int max_waiting;
 	int64_t once_per_ms;
 	int64_t max_ttl_ms;
 	bool latest;
-} next_world = { LOCK_EXCLUSIVE, 1, 0, 0, 0, false };
+} next_world = { LOCK_EXCLUSIVE, 1, 0, 0, 0, 0, false };
 
 static struct resolver no_resolver;
 
@@ -1661,6 +1704,7 @@ begin_numbered(uint64_t life, int n, int64_t ttl_ms, int64_t node_timeout_ms,
 		    .mode = next_world.mode,
 		    .capacity = next_world.slots,
 		    .replicas = next_world.replicas,
+		    .max_waiting = next_world.max_waiting,
 		    .once_per_ms = next_world.once_per_ms,
 		    .latest = next_world.latest,
 		    .addresses = addresses,

@@ -177,7 +177,7 @@ no_views(void)
 		{ FIELD_BEST_PTTL, PTTL_FREE, INT64_MAX },
 		{ FIELD_WAITING, 0, INT_MAX },
 		{ FIELD_TICKET, 0, FENCE_END - 1 }, { FIELD_PLACE, 0, INT_MAX },
-		{ FIELD_REASON, REASON_BUSY, REASON_SUPERSEDED } };
+		{ FIELD_REASON, REASON_BUSY, REASON_FULL } };
 	struct lock_state v;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -2154,6 +2154,111 @@ gives_up_for_a_later_run(void)
 #undef WAITS
 }
 
+static void
+begin_limited(int n, const char *const plans[])
+{
+	next_world.max_waiting = 2;
+	begin(n, 1000, 100);
+	next_world.max_waiting = 0;
+	for (int i = 0; i < n; i++)
+		world.servers[i].plan = plans[i];
+}
+
+/* What the n-th request to a server, an acquire, says about waiting; "": nothing. */
+static const char *
+says_of_waiting(int server, int n)
+{
+	SAME_INT(nth(server, n)->label, ACQUIRE);
+	return nth(server, n)->args[ACQUIRE_MAX_WAITING];
+}
+
+/* One server refuses and records the skip; of several, those that refused do. */
+static void
+too_many_wait(void)
+{
+	begin_limited(1, (const char *const[]){ "full+5" });
+	SAME_INT(acquire_until(FOREVER), LOCK_QUEUE_FULL);
+	SAME_INT(now(), 5);
+	SAME_INT(holder().waiting, 2);
+	SAME_TEXT(sent(0), "acquire@0/1");
+	SAME_TEXT(says_of_waiting(0, 0), "2");
+	SAME_TEXT(nth(0, 0)->args[ACQUIRE_SKIP_BUSY], " skipped=queue-full");
+	lock_close(&world.lock);
+
+	begin_limited(3,
+	    (const char *const[]){ "full+5", "yes+5", "full+6 yes" });
+	SAME_INT(acquire_until(FOREVER), LOCK_QUEUE_FULL);
+	SAME_INT(decided(), 6);
+	SAME_INT(holder().waiting, 2);
+	for (int i = 0; i < 3; i++) {
+		SAME_INT(nth(i, 1)->label, RELEASE);
+		SAME_TEXT(nth(i, 1)->args[RELEASE_SKIP],
+		    i == 1 ? "" : " skipped=queue-full");
+		SAME_TEXT(nth(i, 0)->args[ACQUIRE_SKIP_BUSY], "");
+	}
+	lock_close(&world.lock);
+}
+
+/* A minority does not refuse; what may become a majority is waited for. */
+static void
+few_wait(void)
+{
+	static const struct {
+		const char *plans[3];
+		int64_t ticket_ms; /* when we have joined all queues */
+	} rows[] = {
+		{ { "full+5 no", "no+5", "no+5" }, 5 },
+		{ { "full+5 no", "no+5", "no+40" }, 40 },
+		{ { "full+5 no", "no+5", "silent" }, 100 },
+		/* Once it has joined, no refusal counts. */
+		{ { "no+5", "no+5", "full+40 no" }, 5 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin_limited(3, rows[i].plans);
+		happens(START + 300, CANCEL, 0);
+		SAME_INT(acquire_until(FOREVER), LOCK_CANCELLED);
+		SAME_TEXT(says_of_waiting(0, 0), "2");
+		SAME_TEXT(says_of_waiting(0, 1), "");
+		CHECK(strcmp(nth(0, 1)->args[ACQUIRE_TICKET], "0") != 0);
+		SAME_INT(nth(0, 1)->at_ms - START, rows[i].ticket_ms);
+		lock_close(&world.lock);
+	}
+}
+
+/*
+ * By the length of its beat a server knows a run that waits, with any node
+ * timeout.  Without -w, and for a key put back, there is no limit.
+ */
+static void
+does_not_wait(void)
+{
+	static const struct {
+		int64_t node_timeout_ms, wait_end_ms;
+		const char *beat, *waiting;
+	} rows[] = {
+		{ 100, 0, "400", "" },
+		{ 3750, 0, "15001", "" },
+		{ 3750, FOREVER, "15000", "2" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		next_world.max_waiting = 2;
+		begin(3, 60000, rows[i].node_timeout_ms);
+		next_world.max_waiting = 0;
+		world.servers[2].plan = "yes free yes";
+		SAME_INT(acquire_until(rows[i].wait_end_ms), LOCK_HELD);
+		SAME_TEXT(nth(2, 0)->args[ACQUIRE_HEARTBEAT], rows[i].beat);
+		SAME_TEXT(says_of_waiting(2, 0), rows[i].waiting);
+		hold(25000);
+		SAME_INT(count(2, ACQUIRE), 2);
+		for (int n = first(2, RENEW); nth(2, n)->left; n++)
+			if (nth(2, n)->label == ACQUIRE)
+				SAME_TEXT(says_of_waiting(2, n), "");
+		lock_close(&world.lock);
+	}
+}
+
 /* Of the votes of one server only the latest counts. */
 static void
 one_grant_each(void)
@@ -2647,6 +2752,12 @@ static const struct tap_test tests[] = {
 	    asks_for_success },
 	{ "with --latest a waiter gives up when no majority is left beside a later run",
 	    gives_up_for_a_later_run },
+	{ "--max-waiting ends the wait where a majority counts so many",
+	    too_many_wait },
+	{ "--max-waiting: a minority that counts so many is a refusal like others",
+	    few_wait },
+	{ "the beat of a run without -w shows that, and only a newcomer has a limit",
+	    does_not_wait },
 	{ "of the grants of one server only the latest counts",
 	    one_grant_each },
 	{ "a server that restarts under another address counts once",

@@ -73,6 +73,8 @@ written(void)
 	SAME_TEXT(text, " skipped=mode");
 	record_skip(text, SKIP_SUPERSEDED);
 	SAME_TEXT(text, " skipped=superseded");
+	record_skip(text, SKIP_QUEUE_FULL);
+	SAME_TEXT(text, " skipped=queue-full");
 	record_skip(text, SKIP_NONE);
 	SAME_TEXT(text, "");
 }
@@ -100,7 +102,7 @@ both_ways(void)
 			there_and_back((enum ending)e, n, n % 256, -1);
 			there_and_back((enum ending)e, n, -1, n % 65);
 		}
-	for (int s = SKIP_BUSY; s <= SKIP_SUPERSEDED; s++) {
+	for (int s = SKIP_BUSY; s <= SKIP_QUEUE_FULL; s++) {
 		struct record r = { 1, -1, -1, -1, ENDED_UNKNOWN,
 			(enum skip_reason)s };
 

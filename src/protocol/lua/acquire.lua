@@ -4,7 +4,7 @@
 --	ttl		in ms
 --	proposal	ours for the fence, in us
 --	ticket		ours, in us; 0: none yet
---	heartbeat	in ms; 0: do not queue
+--	heartbeat	in ms; 0: do not queue; HEARTBEAT_MS: we wait
 --	only		1 if this is the only server; with several a vote does not
 --			leave the queue
 --	start		the start of the run for the history, if this lock starts it
@@ -12,14 +12,18 @@
 --	heals		1 if the run already holds the lock on other servers
 --	once_per	--once-per in ms, which refuses the run if a successful one
 --			began less than that ago; 0: none
---	skip_busy	the reason for the history if a refusal skips the run, or ""
+--	skip_busy	the reason for the history if a refusal without a place skips
+--			the run, or ""
 --	skip_mode	the same if another mode is the reason
 --	latest		1 with --latest; the others do not send it, and have the
 --			name of the part here
+--	max_waiting	--max-waiting of a newcomer, with 0 as latest.  The others do
+--			not send it either
 local details, ttl, ticket, heartbeat = ARG.details, ARG.ttl, tonumber(ARG.ticket), tonumber(ARG.heartbeat)
 local only, start, heals, once_per = ARG.only == '1', ARG.start, ARG.heals == '1', tonumber(ARG.once_per)
 local latest = ARG.latest == '1'
 local nonce = once_per > 0 and 'nonce=0 ' or ARG.nonce ~= '' and 'nonce=' .. ARG.nonce .. ' ' or ''
+local max_waiting = tonumber(ARG.max_waiting)
 local SWEEP, SHARE, SLACK_MS = 64, 4, 60000
 
 -- Whether this attempt is over; the slot that an older attempt of ours had; the
@@ -62,7 +66,8 @@ local function join()
 	-- One server gives the ticket that the run will choose.
 	local chosen = latest and (only or ticket > 0)
 	local before = chosen and beat_of(token)
-	local fields = 'beat=' .. ARG.heartbeat .. (chosen and ' latest=1 ' or ' ') .. nonce
+	local fields = 'beat=' .. ARG.heartbeat .. (chosen and ' latest=1 ' or ' ') .. nonce ..
+		(heartbeat == HEARTBEAT_MS and '' or 'waits=0 ')
 	attempt('HSET', beat, token, lasting(heartbeat, mode .. ' ' .. capacity .. ' ' .. fields .. id .. details))
 	if call('PTTL', queue) < 1.5 * heartbeat then
 		redis.pcall('PEXPIRE', queue, 2 * heartbeat)
@@ -322,6 +327,26 @@ local function busy(newcomer)
 	return reply
 end
 
+-- Returns how many runs wait if a newcomer must not join them, else nil.  Those that
+-- have the lock, or a free place to take, wait no more.  A run that is in the queue
+-- already sends its request once more.  Of a long queue only the head counts.
+local function full_queue()
+	if not max_waiting or call('ZSCORE', queue, token) then
+		return nil
+	end
+	local places, n, most = free_slots(), 0, math.max(max_waiting, SWEEP)
+	for waiter, its in waiters() do
+		if not has_lock(waiter, its) then
+			places = places - 1
+			n = n + (places < 0 and field(its.fields, 'waits') ~= '0' and 1 or 0)
+			if n == most then
+				break
+			end
+		end
+	end
+	return n >= max_waiting and n or nil
+end
+
 local function refuse()
 	local newcomer = heartbeat > 0 and ticket == 0 and not over
 	pcall(cut_lock)
@@ -331,13 +356,20 @@ local function refuse()
 	elseif later and not value then
 		hurry(token) -- the others wait for us to leave the queue
 	end
+	local full = newcomer and full_queue()
+	newcomer = newcomer and not full
 	local failed = newcomer and join_first()
 	if failed then
 		return failed
 	end
 	local reply = busy(newcomer)
 	pass_on_left()
-	reply = over and reply or skipped(reply, ARG.skip_busy)
+	if full then
+		reply[REPLY.WAITING], reply[REPLY.REASON] = full, REASON.FULL
+	end
+	if not over and (heartbeat == 0 or full) then
+		skipped(reply, ARG.skip_busy)
+	end
 	local writer = heartbeat == 0 and first and shared and value == SHARED and beat_of(first)
 	if writer then
 		reply[REPLY.VALUE], reply[REPLY.REASON] = value_of(writer.id, writer.details), REASON.BEHIND

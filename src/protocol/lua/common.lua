@@ -9,8 +9,9 @@
 --		fields are beat=MS, for how long a beat lasts; latest=1 of a run
 --		with --latest once it has chosen its ticket; and nonce=NONCE,
 --		which is there only if the waiter can take a grant with the wake,
---		and 0 if it takes no grant at all, but has to ask (--once-per).  A
---		waiter of an unknown MODE keeps its place, and has to ask
+--		and 0 if it takes no grant at all, but has to ask (--once-per), and
+--		waits=0 of a run without -w, which queues only while votes are
+--		split.  A waiter of an unknown MODE keeps its place, and has to ask
 --	wake:T	the list on which the waiter T blocks, with one element: "1", it
 --		must send an acquire, or "NONCE FENCE MS", it has the lock for MS
 --	readers	shared holder to "DEADLINE_US VALUE"
@@ -58,6 +59,8 @@
 --	RAN	VALUE is of the last success, see ran_lately()
 --	BEHIND	BUSY for a reader; VALUE is of a writer that waits
 --	SUPERSEDED	VALUE is of a later run with --latest that waits
+--	FULL	BUSY, and as many runs wait as --max-waiting allows: WAITING of
+--		them.  The run gets no place
 
 -- Values of PTTL that are no time: a key without expiry, and none.
 local PTTL_NONE = -1
@@ -81,6 +84,8 @@ local SHARED, FOREIGN, MARK = '~shared', '?', ' unconfirmed'
 -- wake, under which COMMAND starts before the waiter confirms it.
 local GRANT_MS = 2000
 local HANDOVER_MS = 5000
+-- For how long the beat of a run with -w lasts, and of no other run.
+local HEARTBEAT_MS = 15000
 local THIRTY_DAYS_MS = '2592000000'
 
 local id, token, mode = ARG.id, ARG.token, ARG.mode

@@ -118,6 +118,12 @@ local function superseder(waiter, its)
 	end
 end
 
+-- Whether a waiter has the lock already: it has not left the queue yet.
+local function has_lock(waiter, its)
+	return slot_held(waiter) or
+		its.shares and value == SHARED and alive(call('HGET', readers, waiter))
+end
+
 -- Grants the free lock to a waiter, which has to confirm it before the grant
 -- ends.  The waiter's beat lasts as long as the grant, so that a waiter with
 -- the lock keeps its place.  If both the last holder and the waiter are
@@ -146,9 +152,7 @@ end
 local function pass_on(hand_over, our_fence, proposal)
 	for waiter, its in waiters() do
 		local shares = its.shares and (not value or value == SHARED)
-		local has = slot_held(waiter) or
-			shares and value and alive(call('HGET', readers, waiter))
-		if not has then
+		if not has_lock(waiter, its) then
 			local turn = shares or not value
 			if hand_over and turn and its.nonce ~= '0' and
 				(shares or its.capacity >= slot) and
