@@ -156,12 +156,22 @@ link_reply_cb(void *arg, struct pending_request *r, const struct reply *reply)
 	*c->answered = *c->answered || reply->kind != REPLY_LOST;
 	if (reply->tag >= 0)
 		take_reply(c, r, reply);
+	else if (tracking_has_tag(reply->tag))
+		tracking_reply(&c->tracking, reply);
 	else if (reply->kind == REPLY_LOST)
 		return; /* link_closed_cb() follows */
 	else if (reply->tag != REDIRECT_ASKING)
 		take_handshake_reply(c, reply);
 	else if (reply->kind == REPLY_DENIED)
 		link_abort(c->link, reply->kind, reply->text);
+}
+
+static void
+push_cb(void *arg, const char *key, size_t len)
+{
+	struct conn *c = arg;
+
+	c->changed_cb(c->arg, key, len);
 }
 
 /* A reply on the connection that was set aside; only the owner's count. */
@@ -179,6 +189,12 @@ static void
 aside_closed_cb(void *arg)
 {
 	(void)arg;
+}
+
+static void
+aside_push_cb(void *arg, const char *key, size_t len)
+{
+	(void)arg, (void)key, (void)len;
 }
 
 /*
@@ -213,6 +229,7 @@ connect_to(struct conn *c, const struct target *to)
 	c->to = *to;
 	c->second_ms = clock_now_ms() + patience_ms(c);
 	c->handshake.password = password_of(c, to);
+	tracking_begin(&c->tracking);
 	if (link_open(c->link, c->address.path, to, c->address.tls) == -1) {
 		c->again = errno == EAGAIN;
 		link_closed_cb(c);
@@ -452,6 +469,7 @@ conn_set_aside(struct conn *c)
 {
 	c->links[0].reply_cb = aside_reply_cb;
 	c->links[0].closed_cb = aside_closed_cb;
+	c->links[0].push_cb = aside_push_cb;
 	c->link = &c->links[1];
 	link_init(c->link, c->links[0].loop, link_reply_cb, link_closed_cb, c);
 	c->link->replied = c->links[0].replied;
@@ -510,6 +528,36 @@ conn_command(struct conn *c, int tag, int argc, const char *const argv[])
 	return c->state != CONN_READY ? -1 :
 					link_send(c->link, tag, argc, argv,
 					    c->address.kind == ADDRESS_CLUSTER);
+}
+
+bool
+conn_tracks(const struct conn *c)
+{
+	return c->state == CONN_READY &&
+	    (c->tracking.state == TRACKING_ASKED ||
+		c->tracking.state == TRACKING_WORKS);
+}
+
+bool
+conn_may_track(const struct conn *c)
+{
+	return c->state == CONN_READY && link_reads_pushes() &&
+	    c->tracking.state == TRACKING_UNASKED && !c->tracking.cut;
+}
+
+void
+conn_track(struct conn *c)
+{
+	const char *const *argv;
+	int argc, tag;
+
+	tracking_asked(&c->tracking);
+	link_take_pushes(c->link, push_cb);
+	for (int i = 0; i < TRACKING_REQUESTS; i++) {
+		tag = tracking_request(i, &argv, &argc);
+		if (link_send(c->link, tag, argc, argv, false) == -1)
+			tracking_failed(&c->tracking);
+	}
 }
 
 void

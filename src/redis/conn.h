@@ -15,9 +15,10 @@
 #include "redis/redirect.h"
 #include "redis/reply.h"
 #include "redis/topology.h"
+#include "redis/tracking.h"
 #include "redis/address.h"
 
-#define CONN_ARGS 24 /* keys and arguments of a script, at most */
+#define CONN_ARGS 28 /* keys and arguments of a script, at most */
 #define CONN_WHY  256
 
 enum conn_state {
@@ -27,6 +28,7 @@ enum conn_state {
 };
 
 typedef void conn_reply_cb(void *arg, const struct reply *);
+typedef void conn_changed_cb(void *arg, const char *key, size_t len);
 
 /* A script and its SHA-1 in hexadecimal, which EVALSHA sends instead. */
 struct script {
@@ -37,6 +39,7 @@ struct script {
 struct conn {
 	struct address address;
 	conn_reply_cb *reply_cb;
+	conn_changed_cb *changed_cb; /* set by the owner before conn_track() */
 	void *arg;
 	bool ask_info;           /* send INFO server on each connection */
 	int64_t node_timeout_ms; /* how long a server may take */
@@ -60,6 +63,7 @@ struct conn {
 	bool *answered;       /* &replied, or shared by several of one server */
 	struct handshake handshake;
 	struct server_info info;
+	struct tracking tracking;
 	bool no_script;  /* the server has forgotten the script */
 	bool no_evalsha; /* it denies EVALSHA */
 	bool text_first; /* the owner wants a script's text sent once on each
@@ -164,6 +168,22 @@ int conn_eval(struct conn *, int tag, const struct script *script, int nkeys,
  * again.
  */
 void conn_send_text(struct conn *);
+
+/*
+ * Whether conn_track() has been called on this ready connection and was not
+ * refused, so that requests may read keys for it; and whether it may be called.
+ */
+bool conn_tracks(const struct conn *);
+bool conn_may_track(const struct conn *);
+
+/*
+ * Asks the server for pushes: from then on changed_cb(arg, key, len) is called
+ * from inside loop_turn() when a key may have changed that a request on this
+ * connection has read, or with NULL when any key may have.  Send a request that
+ * reads behind it.  A server that refuses, or that closes the connection, costs
+ * no more than that connection.  The next one begins without pushes.
+ */
+void conn_track(struct conn *);
 
 /* Sends a command; argv has all of its words.  Otherwise like conn_eval(). */
 int conn_command(struct conn *, int tag, int argc, const char *const argv[]);

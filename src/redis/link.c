@@ -33,6 +33,16 @@ link_hiredis_version(void)
 	return VERSION_TEXT(HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
 }
 
+bool
+link_reads_pushes(void)
+{
+#ifdef REDIS_REPLY_PUSH
+	return true;
+#else
+	return false;
+#endif
+}
+
 static void
 set_why(struct link *l, enum reply_kind kind, const char *why)
 {
@@ -221,6 +231,25 @@ deliver(struct link *l, redisReply *r)
 	end_request(l, &reply);
 }
 
+/* Calls push_cb for each changed key that a push names; nil stands for all. */
+static void
+take_push(struct link *l, const redisReply *r)
+{
+	const redisReply *keys = r->elements == 2 ? r->element[1] : NULL;
+
+	if (keys == NULL || r->element[0]->type != REDIS_REPLY_STRING ||
+	    strcmp(r->element[0]->str, "invalidate") != 0)
+		return;
+	if (keys->type == REDIS_REPLY_NIL)
+		l->push_cb(l->arg, NULL, 0);
+	if (keys->type != REDIS_REPLY_ARRAY)
+		return;
+	for (size_t i = 0; i < keys->elements; i++)
+		if (keys->element[i]->type == REDIS_REPLY_STRING)
+			l->push_cb(l->arg, keys->element[i]->str,
+			    keys->element[i]->len);
+}
+
 /* The parser has met something that is not a reply, or was stopped. */
 static void
 fail_reply(struct link *l)
@@ -237,6 +266,7 @@ fail_reply(struct link *l)
 static bool
 parse(struct link *l, size_t n)
 {
+	const char *why;
 	void *value;
 
 	redisReaderFeed(l->reader, buffer, n);
@@ -245,7 +275,9 @@ parse(struct link *l, size_t n)
 	    value != NULL) {
 		redisReply *r = value;
 
-		if (!pending_empty(&l->pending))
+		if (reply_was_push(&l->budget))
+			take_push(l, r);
+		else if (!pending_empty(&l->pending))
 			deliver(l, r);
 		else /* "max number of clients" and the like */
 			fail(l, false, r->str);
@@ -255,8 +287,9 @@ parse(struct link *l, size_t n)
 		return false;
 	if (l->reader->err != 0)
 		fail_reply(l);
-	else if (l->reader->len - l->reader->pos > REPLY_MAX)
-		fail(l, false, "the reply is too long");
+	else if ((why = reply_excess(&l->budget,
+		      l->reader->len - l->reader->pos)) != NULL)
+		fail(l, false, why);
 	return link_is_open(l);
 }
 
@@ -469,6 +502,14 @@ link_resend(struct link *l, const struct pending_request *r)
 	if (pending_full(&l->pending) || !link_is_open(l))
 		return -1;
 	return enqueue(l, r, r->bytes);
+}
+
+void
+link_take_pushes(struct link *l,
+    void (*push_cb)(void *arg, const char *key, size_t len))
+{
+	l->push_cb = push_cb;
+	l->budget.takes_pushes = link_reads_pushes();
 }
 
 void

@@ -26,6 +26,7 @@ struct link {
 	void (*reply_cb)(void *arg, struct pending_request *,
 	    const struct reply *);
 	void (*closed_cb)(void *arg);
+	void (*push_cb)(void *arg, const char *key, size_t len);
 	void *arg;
 
 	int fd;                     /* -1: closed */
@@ -52,6 +53,11 @@ struct link {
 
 /* Returns the version of hiredis that this was built with, such as "1.2.0". */
 const char *link_hiredis_version(void);
+
+/*
+ * Whether the pushes of RESP3 can be read, which hiredis parses since 1.0.
+ */
+bool link_reads_pushes(void);
 
 /*
  * Fills memory that the caller owns.  From inside loop_turn(), reply_cb(arg,
@@ -98,6 +104,14 @@ int link_send(struct link *, int tag, int argc, const char *const argv[],
  * Sends a request whose bytes were kept.  Returns 0, or -1 and changes nothing.
  */
 int link_resend(struct link *, const struct pending_request *);
+
+/*
+ * Lets the server push messages on this connection.  For each key that one names
+ * as changed, push_cb(arg, key, len) is called, and with NULL if any key may have
+ * changed.  Other pushes are ignored; without this call, a push is malformed.
+ */
+void link_take_pushes(struct link *,
+    void (*push_cb)(void *arg, const char *key, size_t len));
 
 /* Gives up the connection; link_sweep() closes it.  Callbacks may call it. */
 void link_abort(struct link *, enum reply_kind, const char *why);

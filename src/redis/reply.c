@@ -14,8 +14,39 @@ typedef int elements_t;
 typedef size_t elements_t;
 #endif
 
+/* The types of RESP3, which hiredis parses since 1.0. */
+#ifdef REDIS_REPLY_PUSH
+#define TYPE_PUSH     REDIS_REPLY_PUSH
+#define TYPE_VERBATIM REDIS_REPLY_VERB
+#else
+#define TYPE_PUSH     (-1)
+#define TYPE_VERBATIM REDIS_REPLY_STRING
+#endif
+
 static redisReplyObjectFunctions unlimited; /* hiredis's own */
 static redisReplyObjectFunctions limited;
+
+static const char *
+too_long(const struct reply_budget *b)
+{
+	return b->is_push ? "a push is too long" : "the reply is too long";
+}
+
+/*
+ * Whether something of that type may begin.  An error without a request ("max
+ * number of clients") is allowed.
+ */
+static bool
+may_begin(struct reply_budget *b, int type)
+{
+	b->is_push = type == TYPE_PUSH && b->takes_pushes;
+	b->left = b->is_push ? PUSH_MAX : REPLY_MAX;
+	if (b->is_push || type == REDIS_REPLY_ERROR ||
+	    (!pending_empty(b->requests) && type != TYPE_PUSH))
+		return true;
+	b->refusal = "a reply without a request";
+	return false;
+}
 
 /* Whether the reply that is being parsed may take cost more bytes. */
 static bool
@@ -23,20 +54,10 @@ affordable(const redisReadTask *task, size_t cost)
 {
 	struct reply_budget *b = task->privdata;
 
-	if (task->parent == NULL) {
-		/*
-		 * An error without a request ("max number of clients") is
-		 * allowed.
-		 */
-		if (pending_empty(b->requests) &&
-		    task->type != REDIS_REPLY_ERROR) {
-			b->refusal = "a reply without a request";
-			return false;
-		}
-		b->left = REPLY_MAX;
-	}
+	if (task->parent == NULL && !may_begin(b, task->type))
+		return false;
 	if (b->left < cost) {
-		b->refusal = "the reply is too long";
+		b->refusal = too_long(b);
 		return false;
 	}
 	b->left -= cost;
@@ -114,9 +135,24 @@ reply_limit(struct reply_budget *b, const struct pending *requests,
 #endif
 	}
 	reader->fn = &limited;
-	b->requests = requests;
-	b->refusal = NULL;
+	*b = (struct reply_budget){ .requests = requests };
 	reader->privdata = b;
+}
+
+bool
+reply_was_push(struct reply_budget *b)
+{
+	bool was_push = b->is_push;
+
+	b->is_push = false;
+	return was_push;
+}
+
+const char *
+reply_excess(const struct reply_budget *b, size_t unparsed)
+{
+	return unparsed > (b->is_push ? PUSH_MAX : REPLY_MAX) ? too_long(b) :
+								NULL;
 }
 
 size_t
@@ -168,7 +204,10 @@ reply_text(const struct reply *a)
 {
 	const redisReply *r = a->value;
 
-	return r != NULL && r->type == REDIS_REPLY_STRING ? r->str : NULL;
+	return r != NULL &&
+		(r->type == REDIS_REPLY_STRING || r->type == TYPE_VERBATIM) ?
+	    r->str :
+	    NULL;
 }
 
 struct reply

@@ -2,10 +2,12 @@
 #ifndef REPLY_H
 #define REPLY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define REPLY_MAX (1024 * 1024) /* bytes of memory, at most */
+#define PUSH_MAX  (16 * 1024)   /* the same for a push, which names one key */
 
 enum reply_kind {
 	REPLY_OK,     /* the result */
@@ -34,7 +36,10 @@ const char *reply_string(const struct reply *, size_t i, size_t *len);
 struct reply reply_sub(const struct reply *, size_t i);
 size_t reply_count(const struct reply *);
 
-/* Returns a reply that is itself a string, or NULL for any other type. */
+/*
+ * Returns a reply that is itself a string, also a verbatim one of RESP3, or NULL
+ * for any other type.
+ */
 const char *reply_text(const struct reply *);
 
 /* Returns a reply that is itself an integer, or 0 for any other type. */
@@ -48,15 +53,24 @@ struct reply_budget {
 	const struct pending *requests; /* a reply needs one of these */
 	size_t left;                    /* bytes of memory */
 	const char *refusal; /* why the parser was stopped; NULL: it was not */
+	bool takes_pushes;   /* which need no request */
+	bool is_push;        /* so is the one that is being parsed */
 };
 
 /*
  * From now on the reader parses only replies to these requests, none of them
- * larger than REPLY_MAX.  The budget and the requests must stay in place as
- * long as the reader.
+ * larger than REPLY_MAX, and pushes once ->takes_pushes is set, none of them
+ * larger than PUSH_MAX.  The budget and the requests must stay in place as long
+ * as the reader.
  */
 void reply_limit(struct reply_budget *, const struct pending *requests,
     struct redisReader *);
+
+/* Call after each parsed reply: returns whether it is a push. */
+bool reply_was_push(struct reply_budget *);
+
+/* Returns why the reader has more unparsed bytes than it may, or NULL. */
+const char *reply_excess(const struct reply_budget *, size_t unparsed);
 
 /* Returns how many bytes of memory the last parsed reply takes, at least. */
 size_t reply_cost(const struct reply_budget *);

@@ -153,7 +153,7 @@ flush_half(struct connection *c)
 	c->nlate = half;
 }
 
-/* EVAL script 2 key beside id token mode capacity slot ... */
+/* EVAL script keys key beside [watched] id token mode capacity slot ... */
 static void
 receive_request(struct connection *c, const redisReply *r)
 {
@@ -165,9 +165,11 @@ receive_request(struct connection *c, const redisReply *r)
 	*request = (struct request){ .received_ms = world.now_ms, .slot = 1 };
 	request->kind = kind_of(r);
 	if (request->kind == ACQUIRE) {
+		const int id = 3 + atoi(r->element[2]->str);
+
 		snprintf(world.servers[c->server].id, OWNER_ID, "%s",
-		    r->element[5]->str);
-		request->slot = atoi(r->element[9]->str);
+		    r->element[id]->str);
+		request->slot = atoi(r->element[id + 4]->str);
 		request->slot += request->slot == 0;
 	}
 }
@@ -210,6 +212,21 @@ choose_connection(unsigned int nth)
 	return n == 0 ? NULL : list[nth % n];
 }
 
+/* A server pushes that a key has changed, on a connection of any kind. */
+static void
+push(unsigned int nth)
+{
+	for (unsigned int i = 0; i < 2 * CONNECTIONS; i++) {
+		struct connection *c = &world.connections[i % CONNECTIONS];
+
+		if (c->fd == -1 || nth-- > 0)
+			continue;
+		say_push(&world.servers[c->server]);
+		flush_reply(c, 0);
+		return;
+	}
+}
+
 /* Time passes, whether or not the client wanted to be woken meanwhile. */
 static void
 let_time_pass(void)
@@ -236,6 +253,10 @@ act(void)
 	const struct request *r;
 	const struct fake *s;
 
+	if (HIREDIS_MAJOR >= 1 && (what & 15) == 13) {
+		push(what >> 4);
+		return;
+	}
 	if (c == NULL) {
 		let_time_pass();
 		return;

@@ -165,6 +165,8 @@ say_word(const struct fake *s)
 static void
 say_anything(const struct fake *s, int depth)
 {
+	static const char *const resp3[] = { "_", "#t", ",1.5", "(12345678901",
+		"=7\r\ntxt:abc", "%1\r\n:1\r\n:2", "~1\r\n:1", ">1\r\n:1" };
 	int n;
 
 	switch (take() % 8) {
@@ -177,7 +179,10 @@ say_anything(const struct fake *s, int depth)
 		say_word(s);
 		break;
 	case 4:
-		say_reply(take() & 1 ? "$-1\r\n" : "*-1\r\n");
+		if (HIREDIS_MAJOR >= 1 && take() % 4 == 0)
+			say_reply("%s\r\n", resp3[take() % 8]);
+		else
+			say_reply(take() & 1 ? "$-1\r\n" : "*-1\r\n");
 		break;
 	case 5:
 		say_reply("+%s\r\n", take() & 1 ? "OK" : "QUEUED");
@@ -187,6 +192,29 @@ say_anything(const struct fake *s, int depth)
 		say_reply("*%d\r\n", n);
 		while (n-- > 0)
 			say_anything(s, depth + 1);
+	}
+}
+
+/* A push: of our key, of all, of another, of several, or of anything. */
+static void
+say_push(const struct fake *s)
+{
+	static const char *const keys[] = { "redlock:a", "{redlock:a}:~2",
+		"redlock:b", "other" };
+	const uint8_t n = take();
+
+	if (n < 4)
+		say_reply(">2\r\n$10\r\ninvalidate\r\n*1\r\n$%zu\r\n%s\r\n",
+		    strlen(keys[n]), keys[n]);
+	else if (n < 6)
+		say_reply(">2\r\n$10\r\ninvalidate\r\n_\r\n");
+	else if (n < 128) {
+		say_reply(">2\r\n$10\r\ninvalidate\r\n");
+		say_anything(s, 4);
+	} else {
+		say_reply(">%d\r\n", n & 3);
+		for (int i = 0; i < (n & 3); i++)
+			say_anything(s, 4);
 	}
 }
 

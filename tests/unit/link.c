@@ -431,6 +431,221 @@ no_second(void)
 	end();
 }
 
+#define INVALIDATE ">2\r\n$10\r\ninvalidate\r\n"
+
+/* The keys that pushes have named, each with a comma; * is any. */
+static char pushed[256];
+
+static void
+push_cb(void *arg, const char *key, size_t len)
+{
+	size_t used = strlen(pushed);
+
+	(void)arg;
+	snprintf(pushed + used, sizeof(pushed) - used, "%.*s,",
+	    key != NULL ? (int)len : 1, key != NULL ? key : "*");
+}
+
+/* Begins a connection whose server may push.  Returns whether we can read it. */
+static bool
+begin_pushes(void)
+{
+	if (!link_reads_pushes()) {
+		tap_skipped = "needs hiredis 1.0";
+		return false;
+	}
+	begin();
+	pushed[0] = '\0';
+	link_take_pushes(&client.link, push_cb);
+	return true;
+}
+
+static void
+pushes(void)
+{
+	static const struct {
+		const char *said;
+		const char *keys;
+	} rows[] = {
+		{ INVALIDATE "*1\r\n$3\r\np:n\r\n", "p:n," },
+		{ INVALIDATE "*2\r\n$1\r\na\r\n$0\r\n\r\n", "a,," },
+		{ INVALIDATE "_\r\n", "*," },
+		{ INVALIDATE "*-1\r\n", "*," },
+		{ INVALIDATE "*0\r\n", "" },
+		{ INVALIDATE "*1\r\n:1\r\n", "" },
+		{ INVALIDATE ":7\r\n", "" },
+		{ INVALIDATE "$3\r\np:n\r\n", "" },
+		{ ">1\r\n$10\r\ninvalidate\r\n", "" },
+		{ ">3\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\na\r\n:1\r\n", "" },
+		{ ">2\r\n:1\r\n*1\r\n$1\r\na\r\n", "" },
+		{ ">3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nb\r\n", "" },
+		{ ">0\r\n", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (size_t most = 0; most < 40; most += 13) {
+			if (!begin_pushes())
+				return;
+			wire.most = most;
+			server_says(rows[i].said); /* without a request */
+			request(1, "a");
+			request(2, "b");
+			turns(60);
+			server_says("+OK\r\n");
+			server_says(rows[i].said); /* between two replies */
+			server_says("*2\r\n:1\r\n:2\r\n");
+			turns(60);
+			SAME_INT(client.n, 2);
+			SAME_INT(client.kind[0], REPLY_OK);
+			SAME_INT(client.kind[1], REPLY_OK);
+			SAME_INT(client.closed, 0);
+			SAME_INT(strlen(pushed), 2 * strlen(rows[i].keys));
+			SAME_INT(strncmp(pushed, rows[i].keys,
+				     strlen(rows[i].keys)),
+			    0);
+			end();
+		}
+}
+
+/* In an array, and before the answer to HELLO, which is a map. */
+static void
+push_in_a_reply(void)
+{
+	if (!begin_pushes())
+		return;
+	request(1, "a");
+	request(2, "b");
+	turns(1);
+	server_says("*2\r\n+QUEUED\r\n" INVALIDATE "*1\r\n$1\r\nk\r\n");
+	turns(2);
+	SAME_INT(client.n, 1);
+	SAME_TEXT(pushed, "");
+	server_says(INVALIDATE "*1\r\n$1\r\nk\r\n"
+			       "%1\r\n$5\r\nproto\r\n:3\r\n");
+	turns(2);
+	SAME_INT(client.n, 2);
+	SAME_TEXT(pushed, "k,");
+	SAME_INT(client.closed, 0);
+	end();
+}
+
+/* Before link_take_pushes(), with a request and without. */
+static void
+push_unasked(void)
+{
+	for (int requests = 0; requests < 2; requests++) {
+		if (!link_reads_pushes()) {
+			tap_skipped = "needs hiredis 1.0";
+			return;
+		}
+		begin();
+		if (requests > 0)
+			request(1, "a");
+		turns(1);
+		server_says(INVALIDATE "*1\r\n$1\r\nk\r\n");
+		turns(2);
+		SAME_INT(client.lost, requests);
+		closed_because("a reply without a request");
+		end();
+	}
+}
+
+static void
+push_too_long(void)
+{
+	static const char *const said[] = { INVALIDATE "$900000\r\n",
+		INVALIDATE "*100000\r\n", ">2147483647\r\n",
+		INVALIDATE "*1\r\n$900000\r\n" };
+	char rest[8192];
+	size_t sent;
+
+	memset(rest, 'x', sizeof(rest));
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		if (!begin_pushes())
+			return;
+		request(1, "a");
+		turns(1);
+		server_says(said[i]);
+		for (sent = 0; client.closed == 0 && sent < REPLY_MAX;) {
+			ssize_t n =
+			    send(wire.fd, rest, sizeof(rest), MSG_NOSIGNAL);
+
+			sent += n > 0 ? (size_t)n : 0;
+			turns(1);
+		}
+		CHECK(sent <= 4 * PUSH_MAX);
+		SAME_INT(client.lost, 1);
+		closed_because("a push is too long");
+		end();
+	}
+}
+
+/* A push does not limit the reply behind it. */
+static void
+long_reply_behind_a_push(void)
+{
+	static char text[200000];
+
+	if (!begin_pushes())
+		return;
+	request(1, "a");
+	turns(1);
+	memset(text, 'x', sizeof(text) - 1);
+	server_says(INVALIDATE "*1\r\n$1\r\nk\r\n$199999\r\n");
+	for (size_t sent = 0; sent < sizeof(text) - 1;) {
+		ssize_t n = send(wire.fd, text + sent, sizeof(text) - 1 - sent,
+		    MSG_NOSIGNAL);
+
+		sent += n > 0 ? (size_t)n : 0;
+		turns(1);
+	}
+	server_says("\r\n");
+	turns(40);
+	SAME_INT(client.n, 1);
+	SAME_INT(client.kind[0], REPLY_OK);
+	SAME_TEXT(pushed, "k,");
+	end();
+}
+
+static void
+garbage_for_a_push(void)
+{
+	static const char *const said[] = { ">x\r\n", ">-1\r\n", ">\r\n",
+		INVALIDATE "garbage\r\n" };
+
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		if (!begin_pushes())
+			return;
+		request(1, "a");
+		turns(1);
+		server_says(said[i]);
+		server_says("\r\n\r\n");
+		turns(3);
+		SAME_INT(client.lost, 1);
+		SAME_INT(client.closed, 1);
+		SAME_TEXT(pushed, "");
+		end();
+	}
+}
+
+/* The next connection begins without pushes. */
+static void
+pushes_end_with_the_connection(void)
+{
+	const struct target to = { .name = "127.0.0.1" };
+
+	if (!begin_pushes())
+		return;
+	link_close(&client.link, NULL);
+	close(wire.fd);
+	SAME_INT(link_open(&client.link, "/s", &to, false), 0);
+	server_says(INVALIDATE "*1\r\n$1\r\nk\r\n");
+	turns(2);
+	closed_because("a reply without a request");
+	SAME_TEXT(pushed, "");
+	end();
+}
+
 int
 main(void)
 {
@@ -475,6 +690,21 @@ main(void)
 		    second_fails },
 		{ "the end closes both connections", both_are_closed },
 		{ "an established connection gets no second one", no_second },
+		{ "a push names keys and takes no request, wherever it comes",
+		    pushes },
+		{ "a push inside a reply is part of it, and one before the "
+		  "reply to HELLO is not",
+		    push_in_a_reply },
+		{ "a push that nobody asked for ends the connection",
+		    push_unasked },
+		{ "a push that is too long is given up while it is read",
+		    push_too_long },
+		{ "a long reply behind a push is read",
+		    long_reply_behind_a_push },
+		{ "garbage in place of a push ends the connection",
+		    garbage_for_a_push },
+		{ "the next connection begins without pushes",
+		    pushes_end_with_the_connection },
 	};
 
 	return TAP_MAIN(tests);

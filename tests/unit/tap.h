@@ -17,8 +17,10 @@ struct tap_test {
 	void (*run)(void);
 };
 
+/* Of the test that runs. */
 static bool tap_good;
-static const char *tap_name = ""; /* of the test that runs */
+static const char *tap_name = "";
+static const char *tap_skipped; /* what it lacks here; NULL: nothing */
 
 /* Marks the test that runs as failed and says why. */
 __attribute__((format(printf, 1, 2))) static inline void
@@ -81,9 +83,11 @@ tap_main(const struct tap_test *tests, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		tap_good = true;
 		tap_name = tests[i].name;
+		tap_skipped = NULL;
 		tests[i].run();
-		printf("%s %zu - %s\n", tap_good ? "ok" : "not ok", i + 1,
-		    tests[i].name);
+		printf("%s %zu - %s%s%s\n", tap_good ? "ok" : "not ok", i + 1,
+		    tests[i].name, tap_skipped != NULL ? " # skip " : "",
+		    tap_skipped != NULL ? tap_skipped : "");
 		all_good = all_good && tap_good;
 	}
 	return all_good ? 0 : 1;

@@ -1,0 +1,57 @@
+/*
+ * HELLO 3 has no AUTH, so it changes neither the user nor the database.  Without
+ * NOLOOP each renewal would push its own change.
+ */
+#include "redis/handshake.h"
+#include "redis/tracking.h"
+
+#define TAG_HELLO    (HANDSHAKE_AUTH - 2) /* -1 is ASKING's, see redirect.h */
+#define TAG_TRACKING (HANDSHAKE_AUTH - 3)
+
+void
+tracking_begin(struct tracking *t)
+{
+	t->state = TRACKING_UNASKED;
+	t->connection++;
+}
+
+int
+tracking_request(int i, const char *const **argv, int *argc)
+{
+	static const char *const hello[] = { "HELLO", "3" };
+	static const char *const on[] = { "CLIENT", "TRACKING", "ON",
+		"NOLOOP" };
+
+	*argv = i == 0 ? hello : on;
+	*argc = i == 0 ? 2 : 4;
+	return i == 0 ? TAG_HELLO : TAG_TRACKING;
+}
+
+bool
+tracking_has_tag(int tag)
+{
+	return tag == TAG_HELLO || tag == TAG_TRACKING;
+}
+
+void
+tracking_asked(struct tracking *t)
+{
+	t->state = TRACKING_ASKED;
+}
+
+void
+tracking_failed(struct tracking *t)
+{
+	t->state = TRACKING_REFUSED;
+}
+
+void
+tracking_reply(struct tracking *t, const struct reply *reply)
+{
+	if (reply->kind == REPLY_LOST && reply->tag == TAG_HELLO)
+		t->cut = true;
+	if (reply->kind != REPLY_OK)
+		t->state = TRACKING_REFUSED;
+	else if (reply->tag == TAG_TRACKING && t->state == TRACKING_ASKED)
+		t->state = TRACKING_WORKS;
+}
