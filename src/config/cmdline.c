@@ -39,18 +39,22 @@ is_given(const struct given *g, const char *name)
 	return false;
 }
 
-/* Prints versions for bug reports, and whether rediss:// works. */
+/*
+ * Prints versions for bug reports, and whether rediss:// works and servers can
+ * push the loss of a lock.
+ */
 static void
 print_version(void)
 {
 	char why[TLS_WHY], text[4 * TLS_WHY];
-	bool tls = tls_available(why);
+	bool tls = tls_available(why), pushes = link_reads_pushes();
 
 	escape_text(text, sizeof(text), why, strlen(why));
 	printf("redlock-run " VERSION "\nlocks: " OWNER_FORMAT
-	       "\nhiredis %s\nTLS: %s%s\n"
+	       "\nhiredis %s\nTLS: %s%s\nPushes: %s\n"
 	       "Redis: 6.0 or later\n",
-	    link_hiredis_version(), tls ? "yes" : "no: ", tls ? "" : text);
+	    link_hiredis_version(), tls ? "yes" : "no: ", tls ? "" : text,
+	    pushes ? "yes" : "no: they need hiredis 1.0 or later");
 }
 
 /*

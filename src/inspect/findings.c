@@ -17,6 +17,7 @@
 #include "config/advice.h"
 #include "inspect/findings.h"
 #include "protocol/acl.h"
+#include "redis/link.h"
 
 #define LEAST_VERSION 6
 #define CLOCK_NOTE_MS 1000
@@ -352,7 +353,8 @@ static void
 judge_service(struct findings *v, const struct probe *p,
     const struct options *opt)
 {
-	const uint32_t unknown = p->unknown & ~RIGHT_BIT(RIGHT_EVAL);
+	const uint32_t unknown =
+	    p->unknown & ~(RIGHT_BIT(RIGHT_EVAL) | RIGHTS_PUSH);
 	char names[ACL_TEXT];
 
 	if (p->loading)
@@ -376,6 +378,25 @@ judge_service(struct findings *v, const struct probe *p,
 		    acl_names(names, unknown));
 }
 
+/* Without pushes, only renewals notice that a lock is lost. */
+static void
+judge_pushes(struct findings *v, const struct probe *p)
+{
+	char names[ACL_TEXT];
+
+	if (p->closes)
+		add(v, LEVEL_NOTE,
+		    "only a renewal notices that the lock is lost, after a "
+		    "third of the lease, because the connection ends at "
+		    "HELLO; connect to the server without a proxy");
+	else if (p->unknown & RIGHTS_PUSH)
+		add(v, LEVEL_NOTE,
+		    "only a renewal notices that the lock is lost, after a "
+		    "third of the lease, because the server does not know %s; "
+		    "restore what its configuration renames or disables",
+		    acl_names(names, p->unknown & RIGHTS_PUSH));
+}
+
 static void
 judge_server(struct findings *v, const struct probe *all, int n, int i,
     const struct options *opt)
@@ -396,6 +417,7 @@ judge_server(struct findings *v, const struct probe *all, int n, int i,
 	if (!judge_kind(v, p))
 		return;
 	judge_service(v, p, opt);
+	judge_pushes(v, p);
 	judge_memory(v, p);
 	judge_uptime(v, p, opt);
 	judge_clock(v, all, n, i, opt);
@@ -447,6 +469,12 @@ judge_choice(struct findings *v, const struct probe *all, int n,
 
 	for (int i = 0; i < n; i++)
 		here += local(all[i].address);
+	if (all[0].deaf)
+		add(&v[0], LEVEL_NOTE,
+		    "only a renewal notices that a lock is lost, after a third "
+		    "of the lease, because hiredis %s parses no pushes; use "
+		    "hiredis 1.0 or later, or the static file",
+		    link_hiredis_version());
 	if (opt->servers.is_default)
 		add(&v[0], LEVEL_BAD,
 		    "no server is configured, so this is the built-in "

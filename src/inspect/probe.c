@@ -234,6 +234,18 @@ right_replied(struct query_server *s, size_t i, const struct reply *a)
 	return false;
 }
 
+/* Comes last, because a proxy may close the connection at HELLO. */
+static void
+probe_pushes(struct probe *probes, struct query *q)
+{
+	for (int i = 0; i < q->nservers; i++)
+		probes[i].tries = RIGHTS_PUSH;
+	query_send(q, 2 * count_rights(RIGHTS_PUSH), send_right, right_replied);
+	for (int i = 0; i < q->nservers; i++)
+		probes[i].closes = probes[i].failure == REPLY_OK &&
+		    q->servers[i].failure != REPLY_OK;
+}
+
 void
 probe_servers(struct probe *probes, struct query *q)
 {
@@ -245,12 +257,14 @@ probe_servers(struct probe *probes, struct query *q)
 			    .rtt_us = -1,
 			    .offset_us = PROBE_UNKNOWN,
 			    .sample.left = SAMPLES,
-			    .tries = RIGHTS_ALL };
+			    .deaf = !link_reads_pushes(),
+			    .tries = RIGHTS_ALL & ~RIGHTS_PUSH };
 	}
 	query_send(q, 1, send_info, info_replied);
 	query_send(q, 1, send_fsync, fsync_replied);
 	query_send(q, 1, send_time, time_replied);
-	query_send(q, 2 * RIGHTS, send_right, right_replied);
+	query_send(q, 2 * count_rights(RIGHTS_ALL & ~RIGHTS_PUSH), send_right,
+	    right_replied);
 	for (int i = 0; i < q->nservers; i++) {
 		const struct query_server *s = &q->servers[i];
 		struct probe *p = &probes[i];
@@ -259,6 +273,8 @@ probe_servers(struct probe *probes, struct query *q)
 		snprintf(p->why, sizeof(p->why), "%s",
 		    p->silent[0] != '\0' ? p->silent : s->why);
 	}
+	if (link_reads_pushes())
+		probe_pushes(probes, q);
 }
 
 /* Tries rights on server i, and leaves the others alone. */

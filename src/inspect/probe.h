@@ -38,6 +38,8 @@ struct probe {
 	uint32_t unknown;    /* RIGHT_BIT() of commands that the server lacks */
 	int denied_patterns; /* PATTERN_LOCK, PATTERN_BESIDE */
 	bool tried_patterns; /* a command with a key was permitted */
+	bool deaf;           /* our hiredis parses no pushes */
+	bool closes;         /* it closes the connection at HELLO */
 	bool informed;       /* INFO was readable, from version to saves */
 	bool valkey;
 	bool loading;

@@ -13,6 +13,7 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "lock/grant.h"
+#include "lock/notice.h"
 #include "lock/server.h"
 #include "lock/server_key.h"
 #include "lock/server_next.h"
@@ -54,6 +55,7 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 		server_next_pause(s, POLL_MS);
 		return true;
 	}
+	server_next_now(s); /* a push may have made it due early */
 	s->in_flight.first_sent_ms = a->sent_ms;
 	s->in_flight.first_kind = kind;
 	if (!s->in_flight.extended) {
@@ -139,6 +141,7 @@ server_init(struct server *s, const struct intent *intent,
 	s->in_flight.give_up_ms = CLOCK_NEVER;
 	s->try = 1;
 	conn_init(&s->conn, resolver, address, replied_cb, s);
+	s->conn.changed_cb = notice_changed_cb;
 	if (answered != NULL)
 		s->conn.answered = answered;
 	s->conn.node_timeout_ms = intent->node_timeout_ms;
@@ -450,6 +453,7 @@ begin_request(struct server *s, struct next_request *r)
 	s->in_flight.length_ms = r->length_ms;
 	if (r->length_ms > s->in_flight.longest_ms)
 		s->in_flight.longest_ms = r->length_ms;
+	r->watches = notice_begin(s, r->kind, r->leaves);
 	if (r->kind == REQUEST_RELEASE)
 		s->release.sent++;
 	if (r->kind != REQUEST_ACQUIRE)

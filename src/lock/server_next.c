@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "lock/grant.h"
+#include "lock/notice.h"
 #include "lock/server_next.h"
 #include "protocol/lease.h"
 #include "wire.h"
@@ -153,6 +154,7 @@ server_next_request(const struct server *s, int64_t now)
 		r.kind = REQUEST_WAIT;
 		r.due_ms = now;
 	}
+	r.due_ms = clock_min_ms(r.due_ms, notice_due_ms(s, r.kind));
 	if (r.due_ms < floor_ms(s))
 		r.due_ms = floor_ms(s);
 	r.heals = r.kind == REQUEST_ACQUIRE && first_sent_held(s);
@@ -230,7 +232,7 @@ server_next_passed_on(struct server *s, int64_t length_ms)
  * Refused: decides when to send the next acquire, and until when BLPOP may
  * block before that.  The head of the queue asks as soon as the lease ends, or
  * at once if the vote is split.  Under a foreign holder, which wakes nobody, it
- * polls.  The other waiters are woken.  But a head that was woken may have
+ * polls, or waits for the server's push.  The other waiters are woken.  But a head that was woken may have
  * died, so they ask when its time to answer is over.
  */
 static void
@@ -266,6 +268,10 @@ await_turn(struct server *s)
 		    FOREIGN_MS :
 		    clock_min_ms(2 * s->pace.poll_ms, FOREIGN_MAX_MS);
 		s->pace.next_ms = now + s->pace.poll_ms;
+		if (notice_awaited(s))
+			s->pace.next_ms = v->best_ms == PTTL_NONE ?
+			    now + HEAD_REFRESH_MS :
+			    clock_min_ms(now + HEAD_REFRESH_MS, ends);
 		return;
 	}
 	s->pace.poll_ms = 0;

@@ -22,6 +22,7 @@ struct next_request {
 	bool heals;        /* an acquire first sent while the lock is held */
 	bool leaves;       /* a renewal that leaves the queue */
 	bool starts;       /* it carries the start of the run */
+	int watches;       /* see notice_begin(); set when it is sent */
 };
 
 /* Returns the request that the intent requires, as far as it is known now. */

@@ -15,17 +15,19 @@
 
 /*
  * Sends a part of the script, with the arguments that all parts have and n
- * more.  Its reply counts only if it is still the last request.  The last
- * release covers all attempts of ours.
+ * more, and the key of a slot for the server to watch, unless that is 0.  Its
+ * reply counts only if it is still the last request.  The last release covers
+ * all attempts of ours.
  */
 static int
-send_script(struct server *s, const char *part, int n, const char *const args[])
+send_script(struct server *s, const char *part, int watches, int n,
+    const char *const args[])
 {
 	static const char *const modes[] = { [LOCK_EXCLUSIVE] = "exclusive",
 		[LOCK_SHARED] = "shared",
 		[LOCK_SLOTTED] = "slots" };
 	const struct intent *l = s->intent;
-	char id[OWNER_ID], capacity[12], slot[12];
+	char id[OWNER_ID], capacity[12], slot[12], watched[LOCK_KEY];
 	unsigned int try =
 	    l->phase == PHASE_RELEASE && !l->ending.again ? 0 : s->try;
 	const char *argv[CONN_ARGS] = { [ARG_KEY] = l->key,
@@ -35,13 +37,20 @@ send_script(struct server *s, const char *part, int n, const char *const args[])
 		[ARG_MODE] = modes[l->mode],
 		[ARG_CAPACITY] = capacity,
 		[ARG_SLOT] = slot };
-
+	int nkeys = ARG_ID, argc = ARG_OWN + n + 1;
 	snprintf(capacity, sizeof(capacity), "%d", l->capacity);
 	snprintf(slot, sizeof(slot), "%d", l->slot);
 	memcpy(argv + ARG_OWN, args, (size_t)n * sizeof(*args));
 	argv[ARG_OWN + n] = part;
-	return conn_eval(&s->conn, ++s->in_flight.sequence, &script_lock,
-	    ARG_ID, ARG_OWN + n + 1, argv);
+	if (watches != 0) {
+		key_of_slot(watched, l->key, l->aux, watches);
+		memmove(argv + nkeys + 1, argv + nkeys,
+		    (size_t)(argc - nkeys) * sizeof(*argv));
+		argv[nkeys++] = watched;
+		argc++;
+	}
+	return conn_eval(&s->conn, ++s->in_flight.sequence, &script_lock, nkeys,
+	    argc, argv);
 }
 
 /* One server hands the lock over; several could choose different waiters. */
@@ -133,7 +142,7 @@ server_send_release(struct server *s, bool leave)
 	if (l->phase == PHASE_RELEASE && !l->started &&
 	    conn_unanswered_ms(&s->conn) == CLOCK_NEVER)
 		conn_send_text(&s->conn);
-	return send_script(s, "release", RELEASE_ARGS, args);
+	return send_script(s, "release", 0, RELEASE_ARGS, args);
 }
 
 /*
@@ -274,7 +283,7 @@ send_acquire(struct server *s, const struct next_request *r)
 	snprintf(waiting, sizeof(waiting), "%d", l->max_waiting);
 	record_skip(busy, skip_of_refusal(s, r));
 	record_skip(mode, refusal_records(s) ? SKIP_MODE : SKIP_NONE);
-	return send_script(s, "acquire", acquire_args(s, r), args);
+	return send_script(s, "acquire", r->watches, acquire_args(s, r), args);
 }
 
 static int
@@ -285,7 +294,7 @@ send_ran(struct server *s)
 
 	snprintf(once_per, sizeof(once_per), "%" PRId64,
 	    s->intent->once_per_ms);
-	return send_script(s, "ran", RAN_ARGS, args);
+	return send_script(s, "ran", 0, RAN_ARGS, args);
 }
 
 static int
@@ -309,7 +318,7 @@ send_renew(struct server *s, const struct next_request *r)
 	snprintf(fence, sizeof(fence), "%" PRId64, r->fence);
 	if (r->starts)
 		write_waited(l, start);
-	return send_script(s, part, n, args);
+	return send_script(s, part, r->watches, n, args);
 }
 
 int

@@ -147,6 +147,16 @@ struct server_grant {
 	int64_t sent_ms;    /* when the acquire with the nonce was sent */
 };
 
+/* What the server watches for us, see notice.h. */
+struct server_notice {
+	int slot;            /* whose key the last request has read; 0: none */
+	bool held;           /* it was a renewal */
+	int connection;      /* on which */
+	bool changed;        /* a push has named the key since */
+	int64_t renewed_ms;  /* when a renewal last read it */
+	int64_t hastened_ms; /* when a push last made us send a request */
+};
+
 /* The release. */
 struct server_release {
 	enum vote vote;
@@ -177,6 +187,7 @@ struct server {
 	struct server_queue queue;
 	struct server_numbers numbers;
 	struct server_grant grant;
+	struct server_notice notice;
 	/* The address of the same server that has its vote; NULL: this one. */
 	const struct server *first;
 	int64_t sent_ms;    /* when the last answered request was sent */

@@ -26,6 +26,8 @@ static const char no_history[] = "there is no history";
 static const char no_xdel[] =
     "an attempt that was given up can stay in the history as a run that died";
 static const char no_replicas[] = "--replicas cannot be used";
+static const char no_pushes[] =
+    "only a renewal notices that the lock is lost, after a third of the lease";
 static const char no_type[] = "a key that is no lock is named without its type";
 static const char no_digest[] =
     "renewals are 30 times as long, and a lock that a stalled server grants "
@@ -64,6 +66,9 @@ const struct right rights[RIGHTS] = {
 	    no_history, true },
 	{ "xdel", { "XDEL", "KEY", "?" }, no_xdel, false },
 	[RIGHT_WAIT] = { "wait", { "WAIT", "?", "?" }, no_replicas, false },
+	[RIGHT_HELLO] = { "hello", { "HELLO", "2" }, no_pushes, false },
+	[RIGHT_TRACKING] = { "client|tracking", { "CLIENT", "TRACKING", "?" },
+	    no_pushes, false },
 };
 
 /*

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define ACL_TEXT    2560
-#define RIGHTS      29
+#define RIGHTS      31
 #define RIGHT_WORDS 7
 
 /*
@@ -31,7 +31,9 @@ struct right {
 
 enum {
 	RIGHT_EVAL = 0, /* others may be tried by a script */
-	RIGHT_WAIT = RIGHTS - 1
+	RIGHT_WAIT = RIGHTS - 3,
+	RIGHT_HELLO, /* the last two are for pushes */
+	RIGHT_TRACKING
 };
 
 /* A set of commands is a number with their bits. */
@@ -39,6 +41,7 @@ extern const struct right rights[RIGHTS];
 
 #define RIGHT_BIT(i) (UINT32_C(1) << (i))
 #define RIGHTS_ALL   (RIGHT_BIT(RIGHTS) - 1)
+#define RIGHTS_PUSH  (RIGHT_BIT(RIGHT_HELLO) | RIGHT_BIT(RIGHT_TRACKING))
 
 /* Key patterns: one for the lock's own key, one for its auxiliary keys. */
 enum { PATTERN_LOCK = 1, PATTERN_BESIDE = 2, PATTERN_ALL = 3 };

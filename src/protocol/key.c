@@ -25,6 +25,15 @@ key_names(char key[LOCK_KEY], char aux[LOCK_KEY], const char *prefix,
 	    tagged ? "" : "}");
 }
 
+void
+key_of_slot(char slot_key[LOCK_KEY], const char *key, const char *aux, int slot)
+{
+	if (slot == 1)
+		snprintf(slot_key, LOCK_KEY, "%s", key);
+	else
+		snprintf(slot_key, LOCK_KEY, "%s%d", aux, slot);
+}
+
 /*
  * The lock's own key is the prefix and NAME.  An auxiliary key is the lock key,
  * in braces unless it has a tag, then ":~" and the kind.  NAME never contains

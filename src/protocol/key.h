@@ -21,8 +21,12 @@
 void key_names(char key[LOCK_KEY], char aux[LOCK_KEY], const char *prefix,
     const char *name);
 
+/* Writes the key of a slot, from 1; slot 1 is the lock itself. */
+void key_of_slot(char slot_key[LOCK_KEY], const char *key, const char *aux,
+    int slot);
+
 /*
- * The inverse: returns the name of the lock to which key belongs under prefix,
+ * The inverse of key_names(): returns the name of the lock to which key belongs under prefix,
  * without a NUL at its end. *len is its length, 0 if the key is not one of
  * ours. *kind is the text after ":~" in an auxiliary key, or "".
  */

@@ -132,11 +132,16 @@ password() {
 	[ "${lines[1]}" = 'locks: redlock-run/2' ]
 }
 
-@test "--version names hiredis, whether there is TLS, and the oldest Redis" {
+@test "--version names hiredis, whether there are TLS and pushes, and the oldest Redis" {
 	run -0 --separate-stderr redlock -V
-	((${#lines[@]} == 5))
+	((${#lines[@]} == 6))
 	[[ ${lines[2]} =~ ^hiredis\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
-	[[ ${lines[4]} == 'Redis: 6.0 or later' ]]
+	if [[ ${lines[2]} == 'hiredis 0.'* ]]; then
+		[[ ${lines[4]} == 'Pushes: no: they need hiredis 1.0 or later' ]]
+	else
+		[[ ${lines[4]} == 'Pushes: yes' ]]
+	fi
+	[[ ${lines[5]} == 'Redis: 6.0 or later' ]]
 	if redlock -r rediss://127.0.0.1:1 -k a -- true 2>"$BATS_TEST_TMPDIR/err" ||
 	    ! grep -q 'needs redlock-run-tls\|TLS cannot be used' "$BATS_TEST_TMPDIR/err"; then
 		[[ ${lines[3]} == 'TLS: yes' ]]

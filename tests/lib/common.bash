@@ -211,6 +211,29 @@ needs_loader() {
 	grep -q /ld- "$REDLOCK_RUN" || skip "needs a dynamic program"
 }
 
+# pushes_work: its hiredis parses what servers push.
+pushes_work() {
+	"$REDLOCK_RUN" --version | grep -qx 'Pushes: yes'
+}
+
+# watch_begun [SERVER]: the renewal of a holder with which pushes begin, 300 ms after
+# its start, is over.
+watch_begun() {
+	! pushes_work || eventually watched 1 "$@"
+}
+
+# watched [N [SERVER]]: N clients, or one, have switched pushes on, and the
+# requests behind that were executed.
+watched() {
+	local server=${2:-redis}
+	[[ $(redis_at "$server" client list | grep -c ' flags=[^ ]*t[^ ]* ') -eq ${1:-1} &&
+		$(redis_at "$server" info stats) == *tracking_total_keys:[1-9]* ]]
+}
+
+needs_pushes() {
+	pushes_work || skip "needs hiredis 1.0, as the static file has"
+}
+
 needs_root() {
 	((EUID == 0)) || skip "needs root"
 }

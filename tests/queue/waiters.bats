@@ -39,6 +39,7 @@ setup() {
 
 @test "a wait that a signal ends leaves nothing even where the server lost the script" {
 	hold a
+	watch_begun
 	waiter_queues 1
 	redis script flush
 	redis config resetstat

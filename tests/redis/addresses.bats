@@ -360,6 +360,7 @@ moves() {
 	overseen_holds -v -t 6s --kill-after 100ms --node-timeout 2s
 	eventually threads 1
 	: >names/hosts
+	watch_begun one
 	overseen_renewed	# the name was looked up more than a second ago
 	redis_at one client kill type normal
 	eventually threads 2
@@ -379,6 +380,7 @@ moves() {
 	redis_use "redis://stays.example:$(redis_port one)"
 	overseen_holds -v -t 6s --kill-after 100ms --node-timeout 2s
 	: >names/hosts
+	watch_begun one
 	overseen_renewed
 	redis_at one client kill type normal
 	eventually threads 2

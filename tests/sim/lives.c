@@ -219,6 +219,62 @@ one_patient_holder(void)
 	CHECK(patient_overlaps(0, &held, &grown) > 0);
 }
 
+/* Pushes at any time, true and false, from servers of which some have none. */
+static void
+push_often(void)
+{
+	static const char *const tracks[] = { NULL, NULL, NULL, "no",
+		"closes" };
+
+	for (int i = 0; i < world.lock.intent.nservers; i++)
+		world.servers[i].tracks = tracks[chance(5)];
+	for (int i = chance(60); i > 0; i--)
+		happens(START + chance(3000), PUSH,
+		    chance(world.lock.intent.nservers))
+		    ->ms = chance(3);
+}
+
+static void
+truth_of_pushes(void)
+{
+	int held = 0, tracked = 0, renewals = 0;
+
+	next_world.pushes = true;
+	for (uint64_t seed = 1; seed <= LIVES / 5 && tap_good; seed++) {
+		begin_life(seed, 0);
+		world.cuts = seed % 2 == 0;
+		contenders();
+		push_often();
+		held += live_until(seed % 3 == 0 ? START + 700 : 0, 3000) ==
+		    LOCK_HELD;
+		for (int i = 0; i < world.lock.intent.nservers; i++) {
+			tracked += world.servers[i].tracked;
+			renewals += count(i, RENEW);
+		}
+	}
+	next_world.pushes = false;
+	CHECK(held > LIVES / 50);
+	CHECK(tracked > LIVES / 50);
+	/* A life lasts 1.5 s, and 5 renewals a second are due. */
+	CHECK(renewals < LIVES / 5 * 3 * 20);
+}
+
+static void
+one_holder_of_pushes(void)
+{
+	int held = 0;
+
+	next_world.pushes = true;
+	for (uint64_t seed = 1; seed <= LIVES / 5 && tap_good; seed++) {
+		if (seed % SERVERS == 0)
+			continue;
+		held += live_dangerously(seed, 1000) == LOCK_HELD;
+		SAME_INT(world.overlap_ms, 0);
+	}
+	next_world.pushes = false;
+	CHECK(held > LIVES / 50);
+}
+
 /* The third of three or more servers lies, in a life like those above. */
 static void
 one_liar(void)
@@ -290,6 +346,11 @@ static const struct tap_test tests[] = {
 	    truth_of_long_leases },
 	{ "with a grace as long as --max-ttl, two never hold the lock",
 	    one_patient_holder },
+	{ "in no life with pushes is the deadline later than the truth",
+	    truth_of_pushes },
+	{ "with the grace, servers that forget and push never let two hold the "
+	  "lock",
+	    one_holder_of_pushes },
 };
 
 int

@@ -86,8 +86,10 @@ struct made_up {
 	bool unresolved;      /* its name is not known */
 	int lookup_ms;        /* looking its name up takes that long */
 	bool looks_up;
-	int unsent;     /* so many requests find no memory */
-	int connection; /* how many there have been */
+	const char *tracks; /* "no" or "closes"; NULL: it pushes */
+	int tracked;        /* how often it was asked for that */
+	int unsent;         /* so many requests find no memory */
+	int connection;     /* how many there have been */
 	int npending;
 	struct awaited {
 		int tag;
@@ -142,10 +144,11 @@ struct request {
 	int tag;
 	enum request_kind kind;
 	enum label label;
-	bool leaves; /* a renewal that leaves the queue */
-	bool starts; /* a release that brings the start along */
-	bool left;   /* it waits for the connection otherwise */
-	int slot;    /* 0: any */
+	bool leaves;      /* a renewal that leaves the queue */
+	bool starts;      /* a release that brings the start along */
+	bool left;        /* it waits for the connection otherwise */
+	int slot;         /* 0: any */
+	char watches[32]; /* the key that it reads; empty: none */
 	int64_t at_ms;
 	char id[OWNER_ID];
 	char args[ACQUIRE_ARGS][64]; /* those behind the token */
@@ -173,7 +176,8 @@ struct event {
 		DELETE,
 		RIVAL,
 		HAND_OVER,
-		JOIN
+		JOIN,
+		PUSH
 	} kind;
 	int server;
 	int connection;
@@ -200,6 +204,7 @@ static struct {
 	bool calm;   /* in the model: no server stalls, */
 	bool cuts;   /* the network cuts connections, */
 	bool faults; /* servers forget */
+	bool pushes; /* hiredis parses them, whichever is here */
 	int greed;   /* how much of the free locks the rival takes, in % */
 	struct made_up *liar; /* no number that it sends can be trusted */
 	int lies;
@@ -1028,6 +1033,17 @@ backed(int server)
 	    world.lock.servers[server].valid_ms > world.now_ms;
 }
 
+/* It pushes that our key was changed; ms: it says which. */
+static void
+pushed(struct made_up *m, const struct event *e)
+{
+	struct conn *n = m->conn;
+	const char *key = e->ms == 0 ? NULL : e->ms == 1 ? "p:n" : "p:other";
+
+	if (n->state == CONN_READY && n->tracking.state == TRACKING_WORKS)
+		n->changed_cb(n->arg, key, key == NULL ? 0 : strlen(key));
+}
+
 /* Our key is deleted by hand while a majority still has it. */
 static void
 deleted(struct made_up *m)
@@ -1037,8 +1053,12 @@ deleted(struct made_up *m)
 	for (int i = 0; i < world.lock.intent.nservers; i++)
 		left += backed(i) && &world.servers[i] != m;
 	if (left >= world.lock.intent.quorum &&
-	    strstr(m->key[0].value, "TOKEN") != NULL)
+	    strstr(m->key[0].value, "TOKEN") != NULL) {
 		m->key[0].until_ms = 0;
+		if (world.pushes)
+			happens(world.now_ms, PUSH, (int)(m - world.servers))
+			    ->ms = 1;
+	}
 }
 
 /*
@@ -1160,6 +1180,9 @@ happen(const struct event *e)
 		break;
 	case JOIN:
 		joined(m);
+		break;
+	case PUSH:
+		pushed(m, e);
 		break;
 	}
 }
@@ -1293,6 +1316,7 @@ conn_open(struct conn *n)
 	m->uptime_s = -1;
 	n->why[0] = n->info.run_id[0] = '\0';
 	n->info.born_ms = 0;
+	tracking_begin(&n->tracking);
 	n->established = n->good = n->again = false;
 	if (n->topology.untried > 0)
 		n->topology.untried--;
@@ -1367,6 +1391,37 @@ conn_send_text(struct conn *n)
 	(void)n;
 }
 
+bool
+conn_tracks(const struct conn *n)
+{
+	return n->state == CONN_READY && n->tracking.state == TRACKING_WORKS;
+}
+
+bool
+conn_may_track(const struct conn *n)
+{
+	return world.pushes && n->state == CONN_READY &&
+	    n->tracking.state == TRACKING_UNASKED && !n->tracking.cut;
+}
+
+/* "no": it refuses; "closes": the connection ends. */
+void
+conn_track(struct conn *n)
+{
+	struct made_up *m = made_up(n);
+
+	trace_request("%lld server=%d/%d track",
+	    (long long)(world.now_ms - START), n->address.at[0].port,
+	    m->connection);
+	m->tracked++;
+	n->tracking.state =
+	    m->tracks == NULL ? TRACKING_WORKS : TRACKING_REFUSED;
+	if (m->tracks != NULL && strcmp(m->tracks, "closes") == 0) {
+		n->tracking.cut = true;
+		happens(world.now_ms, DROP, n->address.at[0].port);
+	}
+}
+
 int64_t
 conn_second_ms(const struct conn *n)
 {
@@ -1439,6 +1494,9 @@ trace_send(const struct request *r, const char *const args[])
 	if (world.lock.intent.mode != LOCK_EXCLUSIVE)
 		snprintf(head + strlen(head), sizeof(head) - strlen(head),
 		    "%s slot=%d", modes[world.lock.intent.mode], r->slot);
+	if (r->watches[0] != '\0')
+		snprintf(head + strlen(head), sizeof(head) - strlen(head),
+		    " watches=%s", r->watches);
 	switch (r->kind) {
 	case REQUEST_ACQUIRE:
 		once = strcmp(args[ACQUIRE_ONCE_PER], "0") != 0;
@@ -1571,25 +1629,33 @@ is_sent_latest(void)
 	    world.lock.intent.phase != PHASE_HOLD;
 }
 
+/* A third key is the one that the request reads for the server to watch. */
 int
 conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
-    int argc, const char *const argv[])
+    int argc, const char *const all[])
 {
 	struct made_up *m = made_up(n);
 	struct request *r = &requests[world.nrequests];
-	const char *part = argv[argc - 1];
+	const char *watches = nkeys > ARG_ID ? all[ARG_ID] : "";
+	const char *argv[CONN_ARGS] = { all[ARG_KEY], all[ARG_AUX] };
+	const char *part = all[argc - 1];
 	bool leaves = strcmp(part, "confirm") == 0;
 	enum request_kind kind = strcmp(part, "acquire") == 0 ?
 	    REQUEST_ACQUIRE :
 	    strcmp(part, "renew") == 0 || leaves ? REQUEST_RENEW :
 	    strcmp(part, "ran") == 0             ? REQUEST_RAN :
 						   REQUEST_RELEASE;
-	bool starts =
-	    kind == REQUEST_RELEASE && argv[ARG_OWN + RELEASE_STARTS][0] == '1';
+	bool starts;
 
 	if (!may_send(m, tag, kind))
 		return -1;
-	CHECK(nkeys == ARG_ID);
+	CHECK(nkeys == ARG_ID || nkeys == ARG_ID + 1);
+	CHECK(watches[0] == '\0' || n->tracking.state != TRACKING_UNASKED);
+	argc -= nkeys - ARG_ID;
+	memcpy(argv + ARG_ID, all + nkeys,
+	    (size_t)(argc - ARG_ID) * sizeof(*argv));
+	starts =
+	    kind == REQUEST_RELEASE && argv[ARG_OWN + RELEASE_STARTS][0] == '1';
 	CHECK(strcmp(argv[ARG_KEY], "p:n") == 0);
 	CHECK(strcmp(argv[ARG_AUX], "{p:n}:~") == 0);
 	CHECK(strcmp(argv[ARG_TOKEN], "TOKEN") == 0);
@@ -1614,6 +1680,7 @@ conn_eval(struct conn *n, int tag, const struct script *script, int nkeys,
 		.starts = starts,
 		.slot = atoi(argv[ARG_SLOT]) };
 	snprintf(r->id, sizeof(r->id), "%s", argv[ARG_ID]);
+	snprintf(r->watches, sizeof(r->watches), "%s", watches);
 	for (int i = ARG_OWN; i < argc - 1; i++)
 		snprintf(r->args[i - ARG_OWN], sizeof(r->args[0]), "%s",
 		    argv[i]);
@@ -1674,7 +1741,8 @@ static struct {
 	int64_t once_per_ms;
 	int64_t max_ttl_ms;
 	bool latest;
-} next_world = { LOCK_EXCLUSIVE, 1, 0, 0, 0, 0, false };
+	bool pushes;
+} next_world = { LOCK_EXCLUSIVE, 1, 0, 0, 0, 0, false, false };
 
 static struct resolver no_resolver;
 
@@ -1689,6 +1757,7 @@ begin_numbered(uint64_t life, int n, int64_t ttl_ms, int64_t node_timeout_ms,
 	memset(&world, 0, sizeof(world));
 	trace_begin(life);
 	world.now_ms = world.seen_ms = START;
+	world.pushes = next_world.pushes;
 	for (int i = 0; i < n; i++) {
 		world.servers[i].plan = "yes";
 		world.servers[i].connects = "now";

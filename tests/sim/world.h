@@ -14,6 +14,7 @@
 
 #include "../../src/lock/server_reply.c"
 #include "../../src/lock/grant.c"
+#include "../../src/lock/notice.c"
 #include "../../src/lock/server_key.c"
 #include "../../src/lock/server_next.c"
 #include "../../src/lock/server_send.c"

@@ -566,6 +566,36 @@ permissions(void)
 }
 
 static void
+pushes(void)
+{
+	fit(1);
+	all[0].deaf = true;
+	judge();
+	ONLY(0, LEVEL_NOTE, "only a renewal notices that a lock is lost, ");
+	CHECK(strstr(found[0].list[0].text, "because hiredis ") != NULL);
+	fit(1);
+	all[0].closes = true;
+	judge();
+	ONLY(0, LEVEL_NOTE,
+	    "only a renewal notices that the lock is lost, after a third of "
+	    "the lease, because the connection ends at HELLO");
+	fit(1);
+	all[0].unknown = bits("hello client|tracking");
+	judge();
+	ONLY(0, LEVEL_NOTE,
+	    "only a renewal notices that the lock is lost, after a third of "
+	    "the lease, because the server does not know hello, "
+	    "client|tracking; ");
+	fit(1);
+	all[0].denied = bits("client|tracking");
+	judge();
+	ONLY(0, LEVEL_NOTE,
+	    "only a renewal notices that the lock is lost, after a third of "
+	    "the lease, because the user default may not use client|tracking; "
+	    "allow it with: ACL SETUSER default +client|tracking");
+}
+
+static void
 rules(void)
 {
 	char text[ACL_TEXT], prefix[LOCK_NAME + 1];
@@ -603,6 +633,7 @@ main(void)
 		{ "a denied command and a denied key are told apart", denials },
 		{ "an attempt that fails as it should is none", attempts },
 		{ "the rule to add is what is missing", permissions },
+		{ "where nothing is pushed is noted, with the reason", pushes },
 		{ "a rule is for the prefix to the letter", rules },
 	};
 

@@ -29,6 +29,10 @@
 --	capacity	the number of slots; 1 in the other modes
 --	slot	the requested one; 0: any
 
+-- A third key is the slot's key that the client watches.  A script reads it after
+-- its last write to it, and the server then pushes the next change.  Redis 6 and 7.0
+-- watch the KEYS of a script that reads anything, and later versions what it reads.
+
 -- All scripts reply in the same shape.  A reply ends after the last field that
 -- its reader needs: a grant after NOW, a refusal after BEST_PTTL or REASON.
 -- REPLY:

@@ -52,6 +52,7 @@ end
 -- Returns the reply of a refusal, up to BEST_PTTL; its VALUE is the last
 -- reader's.
 local function refusal()
+	watch()
 	local last, n = sharing()
 	local its, best, best_ms = last or value, best_slot()
 	local ms = best == slot and best_ms or call('PTTL', lock)
