@@ -117,6 +117,11 @@ class Bench:
             server.stop()
         shutil.rmtree(self.directory, ignore_errors=True)
 
+    def versions(self):
+        """All that the program says of its versions."""
+        return subprocess.run([self.program, "-V"], capture_output=True,
+                              text=True).stdout
+
     def describe(self):
         """The machine, the versions and the date, as one has to quote them."""
         cpu = [line.split(":")[1].strip()
