@@ -198,38 +198,31 @@ enum field {
 static void
 find_fields(const char *p, const char *end, struct text found[FIELDS])
 {
-#define NAME(name) { name, sizeof(name) - 1 }
-	static const struct {
-		const char *name;
-		size_t len;
-	} names[FIELDS] = { [PID] = NAME("pid"),
-		[HOST] = NAME("host"),
-		[USER] = NAME("user"),
-		[COMMAND] = NAME("command"),
-		[TTL] = NAME("ttl"),
-		[LEASE] = NAME("lease"),
-		[HOLD] = NAME("hold"),
-		[START] = NAME("start"),
-		[SLOTS] = NAME("slots"),
-		[BY_VERSION] = NAME("version"),
-		[MESSAGE] = NAME("message"),
-		[BROKEN_BY] = NAME("by") };
-#undef NAME
+	static const char names[FIELDS][sizeof("command")] = { [PID] = "pid",
+		[HOST] = "host",
+		[USER] = "user",
+		[COMMAND] = "command",
+		[TTL] = "ttl",
+		[LEASE] = "lease",
+		[HOLD] = "hold",
+		[START] = "start",
+		[SLOTS] = "slots",
+		[BY_VERSION] = "version",
+		[MESSAGE] = "message",
+		[BROKEN_BY] = "by" };
 	const char *blank, *equals;
+	size_t len;
 
 	for (; p < end; p = blank + 1) {
 		blank = memchr(p, ' ', (size_t)(end - p));
 		if (blank == NULL)
 			blank = end;
 		equals = memchr(p, '=', (size_t)(blank - p));
-		for (int i = 0; equals != NULL && i < FIELDS; i++)
-			if (names[i].len == (size_t)(equals - p) &&
-			    memcmp(names[i].name, p, names[i].len) == 0) {
-				if (found[i].at == NULL)
-					found[i] = (struct text){ equals + 1,
-						blank };
-				break;
-			}
+		len = equals != NULL ? (size_t)(equals - p) : sizeof(names[0]);
+		for (int i = 0; len < sizeof(names[0]) && i < FIELDS; i++)
+			if (found[i].at == NULL && names[i][len] == '\0' &&
+			    memcmp(names[i], p, len) == 0)
+				found[i] = (struct text){ equals + 1, blank };
 	}
 }
 
