@@ -232,8 +232,8 @@ server_next_passed_on(struct server *s, int64_t length_ms)
  * Refused: decides when to send the next acquire, and until when BLPOP may
  * block before that.  The head of the queue asks as soon as the lease ends, or
  * at once if the vote is split.  Under a foreign holder, which wakes nobody, it
- * polls, or waits for the server's push.  The other waiters are woken.  But a head that was woken may have
- * died, so they ask when its time to answer is over.
+ * polls, or waits for the server's push.  The other waiters are woken.  But a
+ * head that was woken may have died, so they ask when its time to answer is over.
  */
 static void
 await_turn(struct server *s)

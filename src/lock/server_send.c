@@ -38,6 +38,7 @@ send_script(struct server *s, const char *part, int watches, int n,
 		[ARG_CAPACITY] = capacity,
 		[ARG_SLOT] = slot };
 	int nkeys = ARG_ID, argc = ARG_OWN + n + 1;
+
 	snprintf(capacity, sizeof(capacity), "%d", l->capacity);
 	snprintf(slot, sizeof(slot), "%d", l->slot);
 	memcpy(argv + ARG_OWN, args, (size_t)n * sizeof(*args));

@@ -26,9 +26,9 @@ void key_of_slot(char slot_key[LOCK_KEY], const char *key, const char *aux,
     int slot);
 
 /*
- * The inverse of key_names(): returns the name of the lock to which key belongs under prefix,
- * without a NUL at its end. *len is its length, 0 if the key is not one of
- * ours. *kind is the text after ":~" in an auxiliary key, or "".
+ * The inverse of key_names(): returns the name of the lock to which key belongs
+ * under prefix, without a NUL at its end. *len is its length, 0 if the key is not
+ * one of ours. *kind is the text after ":~" in an auxiliary key, or "".
  */
 const char *
 key_name(const char *key, const char *prefix, size_t *len, const char **kind);
