@@ -247,8 +247,9 @@ flags_of() {
 	    <(sed -n '/^\.Sh SETTINGS/,/^\.El/p' "$top/man/redlock-run.conf.5" |
 		sed -n 's/^\.It Cm //p' | sort)
 	not grep '^[^#]' "$example"
-	# Passwords and TLS have no defaults; the grace is for several servers.
-	sed -E '/^(redis|(sentinel-)?password|tls)/d; s/ 60s$/ 1m/' conf >defaults
+	# Passwords, TLS and max-waiting have no defaults; the grace is for several
+	# servers.
+	sed -E '/^(redis|(sentinel-)?password|tls|max-waiting)/d; s/ 60s$/ 1m/' conf >defaults
 	chmod 644 defaults
 	export REDLOCK_REDIS='unix:///a unix:///b'
 	redlock --config defaults --show-config | grep -v ^config >shown
