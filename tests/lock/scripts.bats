@@ -1529,7 +1529,7 @@ queued() { [ -n "$(redis zscore "$queue" "$1")" ]; }
 		limit=$mode release me '' 0 1 ' waited=0 ran=4000 ended=exited status=0'
 		[[ $(redis get "$success") == *'token=me '*' ran=4000' ]]
 		limit=$mode acquire you 1
-		limit=$mode release you '' 0 1 ' waited=0 ran=9000 ended=exited status=0'
+		limit=$mode release you '' 0 1 ' waited=0 ran=900000 ended=exited status=0'
 		[[ $(redis get "$success") == *'token=me '*' ran=4000' ]]
 		limit=$mode acquire you 2
 		limit=$mode release you '' 0 1 ' waited=0 ran=0 ended=exited status=0'
