@@ -4,6 +4,7 @@
 
 load ../lib/common
 load ../lib/servers
+load ../lib/process
 
 setup_file() {
 	redis_start
@@ -975,6 +976,9 @@ words_at() {
 	servers_use 1 2 3
 	hold a -t 1h
 	eventually newest_at start 1 2 3
+	# It would heal at once what a server pushes.
+	kill -STOP "$bg_pid"
+	eventually process_in_state "$bg_pid" T
 	redis_at s1 del redlock:a
 	[ "$(endings)" = running ]
 	redis_freeze s3

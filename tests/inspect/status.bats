@@ -57,12 +57,16 @@ status() {
 	hold a -t 1h
 	status --json
 	json 'd[0]["holders"][0]["overdue"] is False'
+	# It would renew at once what a server pushes.
+	kill -STOP "$bg_pid"
+	eventually process_in_state "$bg_pid" T
 	redis pexpire redlock:a 1700000
 	status
 	[[ $(line a) == *' 28m'*' overdue 0' ]]
 	status --json
 	json 'd[0]["holders"][0]["overdue"] is True'
 	value=$(redis get redlock:a)
+	kill -CONT "$bg_pid"
 	let_go
 	# Nobody renews these.
 	redis set redlock:a "$value unconfirmed" px 1700000
