@@ -4,6 +4,7 @@
 # shellcheck disable=SC2154,SC2016
 
 load ../lib/common
+load ../lib/process
 load ../lib/faults
 load ../lib/servers
 
@@ -81,14 +82,23 @@ just_renewed() {
 	done
 }
 
+# loses_two [COMMAND...]: both are deleted, and COMMAND done, before the run can
+# notice, which with pushes takes milliseconds.
+loses_two() {
+	kill -STOP "$bg_pid"
+	eventually process_in_state "$bg_pid" T
+	redis_at s1 del redlock:a
+	redis_at s2 del redlock:a
+	"$@"
+	kill -CONT "$bg_pid"
+}
+
 @test "a majority that loses the key between two renewals ends the run with 79 and stops COMMAND" {
 	# one of them answers late, when the other has the key back
 	trio_start -t 12s --kill-after 100ms
 	eventually begun_at 1 2 3
 	eventually just_renewed
-	redis_at s1 del redlock:a
-	redis_at s2 del redlock:a
-	redis_freeze s2
+	loses_two redis_freeze s2
 	eventually server_held 1
 	redis_thaw s2
 	redlock_ended 79
@@ -99,8 +109,7 @@ just_renewed() {
 	trio_start -t 12s --kill-after 100ms
 	eventually begun_at 1 2 3
 	eventually just_renewed
-	redis_at s1 del redlock:a
-	redis_at s2 del redlock:a
+	loses_two true
 	redlock_ended 79
 	trio_gone
 	eventually servers_only_fences 1 2 3
