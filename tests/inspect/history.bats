@@ -993,6 +993,9 @@ words_at() {
 
 @test "several servers: --history shows a run as lost if a majority recorded that, not a minority" {
 	servers_use 1 2 3
+	# A holder that is pushed a change heals it before its release.
+	redis_at s1 acl setuser default -hello
+	redis_at s2 acl setuser default -hello
 	hold a -t 1h
 	eventually newest_at start 1 2 3
 	redis_at s1 del redlock:a
@@ -1009,4 +1012,6 @@ words_at() {
 	redlock_ended 79
 	eventually newest_at lost 1 2
 	[ "$(endings)" = 'lost 0' ]
+	redis_at s1 acl setuser default +hello
+	redis_at s2 acl setuser default +hello
 }
