@@ -33,8 +33,8 @@ contested(const struct lock *l)
 		const struct lock_state *v = &s->view;
 
 		/*
-		 * Neither a recent success nor a run that supersedes us is a
-		 * candidate for our votes.
+		 * A recent success and a run that supersedes us are no
+		 * candidates for our votes.
 		 */
 		if (server_vote(s) != VOTE_REFUSED || v->reason == REASON_RAN ||
 		    v->reason == REASON_SUPERSEDED)

@@ -177,7 +177,7 @@ field_at(const char *p, const char *end, const char *name, struct text *t)
 	return true;
 }
 
-/* The fields behind the head, and that of the user who broke a lock. */
+/* The fields behind the head, and `by`, the user who broke a lock. */
 enum field {
 	PID,
 	HOST,

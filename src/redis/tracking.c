@@ -1,6 +1,6 @@
 /*
- * HELLO 3 has no AUTH, so it changes neither the user nor the database.  Without
- * NOLOOP each renewal would push its own change.
+ * HELLO 3 without AUTH keeps the user and the database.  Without NOLOOP each
+ * renewal would push its own change.
  */
 #include "redis/handshake.h"
 #include "redis/tracking.h"

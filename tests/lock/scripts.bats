@@ -509,7 +509,7 @@ is_latest() {
 	latest=1 acquire me 1 1000 100 15000 0
 	latest=1 acquire you 1 1000 200 15000 0
 	[ "$(latest=1 acquire me 1 1000 100 15000 0 | first)" = 1 ]
-	# nor where it puts it back
+	# It may set a lost lock again.
 	redis del "$lock"
 	[ "$(heals=1 acquire me 1 1000 100 0 0 | first)" = 1 ]
 }
@@ -545,7 +545,7 @@ is_latest() {
 	[[ $(redis lrange '{redlock:a}:~wake:you' 0 -1) == '9 '*' 5000' ]]
 }
 
-@test "a late acquire with --latest of an attempt that is over gets nothing, and is told no more" {
+@test "a late acquire of an attempt that is over gets no lock with --latest either" {
 	acquire me 2
 	latest=1 acquire you 1 1000 200 15000 1
 	[ "$(latest=1 acquire me 1 1000 100 15000 1 | field granted reason)" = '0 0' ]
@@ -1446,7 +1446,7 @@ queued() { [ -n "$(redis zscore "$queue" "$1")" ]; }
 	[ "$(newcomer e)" = '0 0 4' ]
 }
 
-@test "--max-waiting does not count the dead, nor runs without -w, nor holders that have not left the queue" {
+@test "--max-waiting counts only living runs with -w that do not hold the lock" {
 	acquire holder 1
 	newcomer dead
 	redis hset "$beat" dead "1 $(redis hget "$beat" dead | cut -d ' ' -f 2-)"

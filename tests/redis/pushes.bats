@@ -88,7 +88,7 @@ lost() {
 	grep -q 'a: lock lost' "$1.err"
 }
 
-## What is noticed at once
+## Changes that a holder notices at once
 
 # bats test_tags=quick
 @test "a lock that is deleted, overwritten, flushed or ended stops COMMAND at once" {
@@ -105,7 +105,7 @@ lost() {
 	done
 }
 
-@test "a lock that is broken stops COMMAND at once, and the message says who did it" {
+@test "--break stops COMMAND at once, and the message names the user" {
 	local token
 	holder one
 	token=$(redis get redlock:a | grep -o 'token=[^ ]*')
@@ -179,7 +179,7 @@ lost() {
 }
 
 # bats test_tags=quick
-@test "a server or proxy that closes the connection at HELLO is asked once" {
+@test "a server or proxy that closes the connection at HELLO gets no second HELLO" {
 	env -u TEST_MARK /usr/bin/python3 "$BATS_FILE_TMPDIR/gate.py" gate.sock \
 	    "$BATS_FILE_TMPDIR/redis.sock" >gate.err 2>&1 3>&- 4>&- &
 	gate_pid=$!
@@ -209,7 +209,7 @@ lost() {
 
 ## What it costs
 
-@test "a run shorter than 300 ms asks for no pushes, nor does a reader" {
+@test "readers and runs shorter than 300 ms ask for no pushes" {
 	redlock -k a -- true
 	redlock -k a -t 2s -s -- sleep 1.5
 	[ "$(redis_calls hello 'client|tracking' client)" -eq 0 ]
@@ -223,7 +223,7 @@ lost() {
 	(($(scripts_run) <= 4))
 }
 
-@test "neither waiters nor holders of other slots make a holder renew" {
+@test "waiters and holders of other slots cause no renewal" {
 	local name
 	client_start one 'until [ -e let-go ]; do sleep 0.05; done' -t 1h --slots 2 -v
 	eventually watched
