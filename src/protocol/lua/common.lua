@@ -29,10 +29,6 @@
 --	capacity	the number of slots; 1 in the other modes
 --	slot	the requested one; 0: any
 
--- A third key is the slot's key that the client watches.  A script reads it after
--- its last write to it, and the server then pushes the next change.  Redis 6 and 7.0
--- watch the KEYS of a script that reads anything, and later versions what it reads.
-
 -- All scripts reply in the same shape.  A reply ends after the last field that
 -- its reader needs: a grant after NOW, a refusal after BEST_PTTL or REASON.
 -- REPLY:
@@ -155,6 +151,16 @@ local function extended(its, ms, left_ms)
 		return ms
 	end
 	return math.max(ms, math.min(left_ms, length_in(its, 'ttl') or ms))
+end
+
+-- Reads the slot's key that the client watches, if it is a third one, after the
+-- last write to it: a write ends the watch, and the server pushes the next change
+-- of what was read.  Redis 6 and 7.0 watch the KEYS of a script that reads anything,
+-- and later versions what it reads.
+local function watch()
+	if KEYS[3] then
+		call('EXISTS', KEYS[3])
+	end
 end
 
 -- The slot of this script has this value for ms: keeps the number of slots as

@@ -53,14 +53,6 @@ local function share_for(ms)
 	call('PEXPIRE', readers, ms)
 end
 
--- Reads the key that the client watches, as renew_quick does: last, because a write
--- ends the watch.
-local function watch()
-	if KEYS[3] then
-		call('EXISTS', KEYS[3])
-	end
-end
-
 -- Extends our lease to ms from now, unless it lasts longer, and confirms a grant.
 local function prolong(ms)
 	if shared then

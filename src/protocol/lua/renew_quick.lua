@@ -3,9 +3,7 @@ if ours and not shared and not unconfirmed and ARG.start == '' then
 	local ms = extended(value, ARG.ttl, call('PTTL', lock))
 	call('PEXPIRE', lock, ms)
 	keep_slots(value, ms)
-	if KEYS[3] then
-		call('EXISTS', KEYS[3])
-	end
+	watch()
 	local last = fence()
 	if last >= tonumber(ARG.fence) then
 		return {1, last}
