@@ -22,6 +22,7 @@
 #include "base/exit.h"
 #include "base/screen.h"
 #include "base/table.h"
+#include "base/text.h"
 
 #define PATIENCE_MS 200 /* for output while the terminal is given back */
 
@@ -261,23 +262,23 @@ screen_draw(struct screen *s, const char *head, const char *body, bool dim)
 {
 	struct winsize size = { 0 };
 	struct canvas c = { .row = 0 };
+	struct text frame;
 
 	if (!s->shown || s->sent < s->len)
 		return;
 	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
 	c.rows = size.ws_row > 0 ? size.ws_row : 24;
 	c.columns = size.ws_col > 0 ? size.ws_col : 80;
-	free(s->frame);
-	s->frame = NULL;
-	if ((c.out = open_memstream(&s->frame, &s->len)) == NULL)
-		die(EXIT_OS, "%s", strerror(errno));
+	text_begin(&frame);
+	c.out = frame.out;
 	fputs("\033[?7l\033[H", c.out);
 	draw_text(&c, head, false);
 	draw_text(&c, body, dim && s->colours);
 	fputs(c.row < c.rows ? "\r\n\033[J" : "", c.out);
 	fputs("\033[?7h", c.out);
-	if (fclose(c.out) == EOF)
-		die(EXIT_OS, "%s", strerror(errno));
+	free(s->frame);
+	s->frame = text_end(&frame);
+	s->len = frame.len;
 	s->sent = 0;
 	send_frame(s);
 	if (s->sent < s->len) {

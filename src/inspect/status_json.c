@@ -1,11 +1,8 @@
 /* --status as a document for programs. */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/die.h"
-#include "base/exit.h"
 #include "base/json.h"
 #include "inspect/members.h"
 #include "inspect/status_json.h"
@@ -110,38 +107,11 @@ is_list_known(const struct query *q)
 	return q->opt->names.n > 0 || query_working(q) >= q->quorum;
 }
 
-/*
- * Keeps the text; ferror() reports that memory is short, which a stream of
- * open_memstream(3) does not.
- */
-static ssize_t
-keep_cb(void *arg, const char *text, size_t len)
-{
-	struct status_json *d = arg;
-	size_t room = 2 * d->room + len;
-	char *more;
-
-	if (len > d->room - d->len) {
-		more = realloc(d->locks, room);
-		if (more == NULL)
-			return 0;
-		d->locks = more;
-		d->room = room;
-	}
-	memcpy(d->locks + d->len, text, len);
-	d->len += len;
-	return (ssize_t)len;
-}
-
 void
 status_json_begin(struct status_json *d)
 {
-	FILE *out =
-	    fopencookie(d, "w", (cookie_io_functions_t){ .write = keep_cb });
-
-	if (out == NULL)
-		die(EXIT_OS, "%s", strerror(errno));
-	json_elements(&d->j, out);
+	text_begin(&d->locks);
+	json_elements(&d->j, d->locks.out);
 }
 
 void
@@ -155,20 +125,16 @@ void
 status_json_end(FILE *out, struct status_json *d, const struct query *q)
 {
 	struct json j = { .out = out };
-	bool failed = fflush(d->j.out) == EOF || ferror(d->j.out);
+	char *locks = text_end(&d->locks);
 
-	fclose(d->j.out);
-	if (failed)
-		die(EXIT_OS, "%s", strerror(ENOMEM));
 	members_begin(&j);
 	members_servers(&j, q);
 	if (is_list_known(q)) {
 		json_array(&j, "locks");
-		if (d->len > 0)
-			fwrite(d->locks, 1, d->len, out);
+		fwrite(locks, 1, d->locks.len, out);
 		json_end(&j);
 	} else
 		json_string(&j, "locks", NULL);
 	json_end(&j);
-	free(d->locks);
+	free(locks);
 }

@@ -5,17 +5,16 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "inspect/status.h"
 
 /* The locks that were added, as text. */
 struct status_json {
 	struct json j;
-	char *locks;
-	size_t len;
-	size_t room;
+	struct text locks;
 };
 
-/* Begins the document { 0 }. */
+/* Begins a document, which stays in place. */
 void status_json_begin(struct status_json *);
 
 /* Adds the locks that status_next() has just read. */

@@ -52,7 +52,7 @@ print_table(struct status *st, int *states)
 static int
 print_json(struct status *st, int *states)
 {
-	struct status_json document = { 0 };
+	struct status_json document;
 	int result, failures;
 
 	status_json_begin(&document);

@@ -1,14 +1,12 @@
 /* All of this output came from Redis, so all of it is escaped. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/die.h"
 #include "base/duration.h"
 #include "base/escape.h"
-#include "base/exit.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "inspect/status_table.h"
 
@@ -169,19 +167,17 @@ static void
 add_below(struct status_table *t, const struct query *q,
     const struct lock_info *l)
 {
-	size_t n = t->nbelow++, len;
-	FILE *out;
+	size_t n = t->nbelow++;
+	struct text text;
 
 	if ((n & (n - 1)) == 0) /* doubles at each power of two */
 		t->below =
 		    xreallocarray(t->below, 2 * n + 1, sizeof(*t->below));
 	t->below[n].end = t->table.nrows;
-	if ((out = open_memstream(&t->below[n].text, &len)) == NULL)
-		die(EXIT_OS, "%s", strerror(errno));
-	show_waiters(out, l);
-	show_views(out, q, l);
-	if (fclose(out) == EOF)
-		die(EXIT_OS, "%s", strerror(errno));
+	text_begin(&text);
+	show_waiters(text.out, l);
+	show_views(text.out, q, l);
+	t->below[n].text = text_end(&text);
 }
 
 void

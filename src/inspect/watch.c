@@ -19,6 +19,7 @@
 #include "base/escape.h"
 #include "base/exit.h"
 #include "base/screen.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "inspect/status.h"
 #include "inspect/status_table.h"
@@ -52,24 +53,6 @@ static struct query *
 query_of(struct watch *w)
 {
 	return &w->status.query;
-}
-
-/* Opens a stream to a string, which the caller frees after text_close(). */
-static FILE *
-text_open(char **text, size_t *len)
-{
-	FILE *out = open_memstream(text, len);
-
-	if (out == NULL)
-		die(EXIT_OS, "%s", strerror(errno));
-	return out;
-}
-
-static void
-text_close(FILE *out)
-{
-	if (fclose(out) == EOF)
-		die(EXIT_OS, "%s", strerror(errno));
 }
 
 static void
@@ -106,42 +89,35 @@ put_troubles(FILE *out, struct watch *w)
 static void
 draw(struct watch *w)
 {
-	char *head;
-	size_t len;
-	FILE *out;
+	struct text head;
 
 	if (!w->screen.shown && screen_take(&w->screen) == -1)
 		query_of(w)->stop = true;
 	w->key_watch.fd = w->screen.shown ? STDIN_FILENO : -1;
 	if (!w->screen.shown)
 		return;
-	out = text_open(&head, &len);
-	fprintf(out, "%s\n", w->title);
-	put_troubles(out, w);
-	putc('\n', out);
-	text_close(out);
-	screen_draw(&w->screen, head, w->table, w->stale);
-	free(head);
+	text_begin(&head);
+	fprintf(head.out, "%s\n", w->title);
+	put_troubles(head.out, w);
+	putc('\n', head.out);
+	screen_draw(&w->screen, text_end(&head), w->table, w->stale);
+	free(head.bytes);
 }
 
 /* Writes the first line: time, counts and hints. */
 static void
-set_title(struct watch *w, const char *clock)
+put_title(FILE *out, struct watch *w, const char *clock)
 {
 	const struct status *st = &w->status;
 	const struct options *opt = w->opt;
-	size_t taken = 0, len;
+	size_t taken = 0;
 	long waiting = 0;
-	FILE *out;
 
-	free(w->title);
-	out = text_open(&w->title, &len);
 	fprintf(out, "%s  (q quits)  ", clock);
 	if (w->stale) {
 		fprintf(out, "too few servers answer");
 		if (w->known)
 			fprintf(out, "; this was so at %s", w->table_clock);
-		text_close(out);
 		return;
 	}
 	for (size_t i = 0; i < st->nlocks; i++) {
@@ -162,7 +138,6 @@ set_title(struct watch *w, const char *clock)
 	else
 		fprintf(out, "%d of %d servers", query_working(&st->query),
 		    opt->servers.n);
-	text_close(out);
 }
 
 /* Renders the table after a round, unless too few servers replied. */
@@ -174,24 +149,26 @@ keep(struct watch *w)
 	struct status_table table;
 	struct tm tm;
 	char clock[CLOCK];
-	size_t len;
-	FILE *out;
+	struct text text;
 
 	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &tm));
 	w->stale = working < query_of(w)->quorum;
 	if (!w->stale || (!w->known && working > 0)) {
 		status_sort(&w->status);
-		free(w->table);
-		out = text_open(&w->table, &len);
+		text_begin(&text);
 		status_table_begin(&table, w->opt);
 		status_table_add(&table, &w->status);
-		status_table_print(out, &table);
+		status_table_print(text.out, &table);
 		status_table_release(&table);
-		text_close(out);
+		free(w->table);
+		w->table = text_end(&text);
 		snprintf(w->table_clock, sizeof(w->table_clock), "%s", clock);
 		w->known = w->known || !w->stale;
 	}
-	set_title(w, clock);
+	text_begin(&text);
+	put_title(text.out, w, clock);
+	free(w->title);
+	w->title = text_end(&text);
 }
 
 static void
