@@ -9,7 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PENDING_MAX 32
+/*
+ * Enough for a query of many locks to keep Redis busy while we read replies; 128
+ * gain nothing more.
+ */
+#define PENDING_MAX 64
 
 struct pending_request {
 	int tag; /* negative: a request of the connection itself */
