@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "redis/conn.h"
 #include "redis/error.h"
-#include "redis/passwords.h"
 
 #define PATIENCE_MS 250
 
@@ -197,24 +196,6 @@ aside_push_cb(void *arg, const char *key, size_t len)
 	(void)arg, (void)key, (void)len;
 }
 
-/*
- * Returns the password of a server: of a Sentinel only that which is meant for
- * it, and of a cluster's node its own or that of the URL's first host.
- */
-static const char *
-password_of(const struct conn *c, const struct target *to)
-{
-	const struct address *a = &c->address;
-	const char *own = NULL;
-
-	if (a->lines != NULL &&
-	    (c->handshake.at_sentinel || a->kind == ADDRESS_CLUSTER))
-		own = passwords_find(a->lines, to->name, to->port);
-	if (own != NULL)
-		return own;
-	return c->handshake.at_sentinel ? a->sentinel_password : a->password;
-}
-
 /* How long to wait for a connection before a second socket is tried. */
 static int64_t
 patience_ms(const struct conn *c)
@@ -228,7 +209,7 @@ connect_to(struct conn *c, const struct target *to)
 {
 	c->to = *to;
 	c->second_ms = clock_now_ms() + patience_ms(c);
-	c->handshake.password = password_of(c, to);
+	handshake_aim(&c->handshake, to->name, to->port);
 	tracking_begin(&c->tracking);
 	if (link_open(c->link, c->address.path, to, c->address.tls) == -1) {
 		c->again = errno == EAGAIN;
@@ -275,6 +256,7 @@ conn_init(struct conn *c, struct resolver *resolver,
 	c->answered = &c->replied;
 	c->link = &c->links[0];
 	link_init(c->link, resolver->loop, link_reply_cb, link_closed_cb, c);
+	begin_handshake(c, false);
 	topology_init(&c->topology, resolver, &c->address, found_cb, c);
 	set_why(c, REPLY_LOST, "not connected yet");
 }
@@ -362,18 +344,6 @@ conn_unanswered_ms(const struct conn *c)
 	return pending_since_ms(&c->link->pending);
 }
 
-/* Why a server that requires a password got none; NULL: none was set. */
-static const char *
-why_withheld(const struct conn *c)
-{
-	if (!c->handshake.at_sentinel)
-		return c->address.withheld;
-	return c->address.sentinel_withheld != NULL ?
-	    c->address.sentinel_withheld :
-	    "a Sentinel gets only sentinel-password or the line of its host in "
-	    "the password file";
-}
-
 int64_t
 conn_second_ms(const struct conn *c)
 {
@@ -387,15 +357,16 @@ conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
 	const char *who = c->handshake.at_sentinel ? "Sentinel" :
 	    c->address.kind == ADDRESS_SENTINEL    ? "master" :
 						     "node";
+	const char *withheld = handshake_why_withheld(&c->handshake);
 	const char *host = c->at.host;
 	char full[CONN_WHY];
 	bool plain = c->address.kind == ADDRESS_SERVER;
 	bool v6 = strchr(host, ':') != NULL;
 	size_t len;
 
-	if (error_requires_password(why) && why_withheld(c) != NULL) {
+	if (error_requires_password(why) && withheld != NULL) {
 		snprintf(full, sizeof(full),
-		    "the server requires a password, but %s", why_withheld(c));
+		    "the server requires a password, but %s", withheld);
 		why = full;
 	} else if (error_lacks_eval(why)) {
 		snprintf(full, sizeof(full),

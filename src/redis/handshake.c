@@ -8,6 +8,7 @@
 
 #include "redis/error.h"
 #include "redis/handshake.h"
+#include "redis/passwords.h"
 
 void
 handshake_init(struct handshake *h, const struct address *address,
@@ -15,12 +16,37 @@ handshake_init(struct handshake *h, const struct address *address,
 {
 	memset(h, 0, sizeof(*h));
 	h->address = address;
-	h->password = at_sentinel ? NULL : address->password;
 	h->at_sentinel = at_sentinel;
 	h->info = info;
 	h->step = HANDSHAKE_AUTH;
 	if (info != NULL)
 		memset(info, 0, sizeof(*info));
+}
+
+void
+handshake_aim(struct handshake *h, const char *host, int port)
+{
+	const struct address *a = h->address;
+
+	h->password = NULL;
+	if (a->lines != NULL && (h->at_sentinel || a->kind == ADDRESS_CLUSTER))
+		h->password = passwords_find(a->lines, host, port);
+	if (h->password == NULL)
+		h->password =
+		    h->at_sentinel ? a->sentinel_password : a->password;
+}
+
+const char *
+handshake_why_withheld(const struct handshake *h)
+{
+	const struct address *a = h->address;
+
+	if (!h->at_sentinel)
+		return a->withheld;
+	return a->sentinel_withheld != NULL ?
+	    a->sentinel_withheld :
+	    "a Sentinel gets only sentinel-password or the line of its host in "
+	    "the password file";
 }
 
 /* Whether this connection needs the next step. */

@@ -55,13 +55,25 @@ struct handshake_request {
 
 /*
  * Begins the handshake of a connection to the server, or to one of the
- * address's Sentinels.  Its password is the address's, and a Sentinel has none;
- * the caller may set another before the first request.  Clears info, unless it
- * is NULL; the reply to INFO fills it after HANDSHAKE_DONE.  The address and info
- * must stay in place.
+ * address's Sentinels, without a password.  Clears info, unless it is NULL; the
+ * reply to INFO fills it after HANDSHAKE_DONE.  The address and info must stay in
+ * place.
  */
 void handshake_init(struct handshake *, const struct address *,
     bool at_sentinel, struct server_info *info);
+
+/*
+ * Chooses the password for that server before the first request: for a Sentinel
+ * only one that is meant for it, and for a node of a cluster its own or that of
+ * the URL.
+ */
+void handshake_aim(struct handshake *, const char *host, int port);
+
+/*
+ * Returns why such a server got no password, as the end of a sentence; NULL if
+ * none was set.
+ */
+const char *handshake_why_withheld(const struct handshake *);
 
 /*
  * Prepares the next request, to be sent once the one before it has its reply.

@@ -131,9 +131,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	at_sentinel = a.kind == ADDRESS_SENTINEL && data[0] & 64;
 	memset(&info, 0x55, sizeof(info));
 	handshake_init(&h, &a, at_sentinel, data[0] & 128 ? &info : NULL);
+	handshake_aim(&h, "h", 6379);
 	insist(!at_sentinel || h.password == NULL);
-	if (at_sentinel && data[0] & 32)
-		h.password = SECRET;
+	if (at_sentinel && data[0] & 32) {
+		a.sentinel_password = SECRET;
+		handshake_aim(&h, "h", 6379);
+	}
 	run(&h, at_sentinel, reader);
 	insist(!(data[0] & 128) || info.born_ms <= NOW_MS);
 	secret_release();

@@ -27,6 +27,7 @@ begin_at(const char *url, bool at_sentinel, bool with_info)
 	memset(&world.handshake, 0x55, sizeof(world.handshake));
 	handshake_init(&world.handshake, &world.address, at_sentinel,
 	    with_info ? &world.info : NULL);
+	handshake_aim(&world.handshake, "h", 6379);
 }
 
 /* The words of the next request; "" if there is none. */
@@ -163,7 +164,8 @@ static void
 sentinel_password(void)
 {
 	begin_at("redis+sentinel://me:secret@h/mymaster/3", true, true);
-	world.handshake.password = "its own";
+	world.address.sentinel_password = "its own";
+	handshake_aim(&world.handshake, "h", 26379);
 	next();
 	SAME_INT(take(REPLY_DENIED, "NOAUTH wanted", NULL), HANDSHAKE_RUNNING);
 	SAME_TEXT(next(), "AUTH its own");
