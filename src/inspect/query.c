@@ -15,6 +15,7 @@
 #include "inspect/query.h"
 #include "protocol/lease.h"
 #include "protocol/quorum.h"
+#include "redis/conn_why.h"
 #include "redis/error.h"
 
 /*

@@ -20,6 +20,7 @@
 #include "lock/server_reply.h"
 #include "lock/server_send.h"
 #include "protocol/lease.h"
+#include "redis/conn_why.h"
 #include "redis/error.h"
 
 /* No reply is waited for any more. */

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "lock/server_key.h"
 #include "protocol/lease.h"
+#include "redis/conn_why.h"
 
 void
 server_key_won(struct server *s, int64_t sent_ms, int64_t fence, int slot)

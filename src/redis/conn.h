@@ -100,21 +100,6 @@ bool conn_looks_up(const struct conn *);
 bool conn_connected(const struct conn *);
 
 /*
- * Copies to buf why a request or a connection failed, for a reader who knows
- * only the URL: adds the server behind the URL, or the kind of URL that is
- * needed.  An explanation that is complete is copied as it is.  Returns buf.
- */
-char *conn_explain(const struct conn *, const char *why, char buf[CONN_WHY]);
-
-/*
- * Writes to buf how far the connection has come without a reply within that
- * time, and behind it the hint: "connected, but no reply within 300ms". No hint
- * where conn_close() adds the resolver or TLS.  Returns buf.
- */
-char *conn_silence(const struct conn *, const char *within, const char *hint,
-    char buf[CONN_WHY]);
-
-/*
  * Returns when conn_sweep() begins a second socket beside one that has not
  * connected: once, after a quarter of the node timeout, at least 250 ms; or
  * CLOCK_NEVER.
