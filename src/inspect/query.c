@@ -28,7 +28,7 @@ void
 query_server_fail(struct query_server *s, enum reply_kind kind, const char *why)
 {
 	s->failure = kind;
-	conn_explain(&s->conn, why, s->why);
+	conn_why_failed(&s->conn, why, s->why);
 }
 
 bool
@@ -123,7 +123,7 @@ query_server_step(struct query_server *s)
 		begin_time(s, 1);
 	}
 	if (now >= s->end_ms) {
-		conn_silence(&s->conn,
+		conn_why_silent(&s->conn,
 		    duration_format(q->opt->settings.node_timeout_ms, text),
 		    lease_timeout_hint(q->opt->settings.ttl_ms,
 			q->opt->settings.node_timeout_ms),

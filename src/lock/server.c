@@ -239,8 +239,8 @@ explain_silence(const struct server *s, char why[CONN_WHY])
 		hint = lease_timeout_hint(l->ttl_ms, l->node_timeout_ms);
 	else if (s->release.second_ms != 0)
 		hint = ", not on a second connection either";
-	conn_silence(&s->conn, duration_format(l->node_timeout_ms, text), hint,
-	    why);
+	conn_why_silent(&s->conn, duration_format(l->node_timeout_ms, text),
+	    hint, why);
 }
 
 /* Handles a request that was not answered in time. */

@@ -164,7 +164,7 @@ server_key_failed(struct server *s, enum vote vote, const char *why)
 void
 server_key_explain(struct server *s, const char *why)
 {
-	conn_explain(&s->conn, why, s->why);
+	conn_why_failed(&s->conn, why, s->why);
 }
 
 void

@@ -5,7 +5,7 @@
 #include "redis/error.h"
 
 char *
-conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
+conn_why_failed(const struct conn *c, const char *why, char buf[CONN_WHY])
 {
 	const char *who = c->handshake.at_sentinel ? "Sentinel" :
 	    c->address.kind == ADDRESS_SENTINEL    ? "master" :
@@ -50,7 +50,7 @@ conn_explain(const struct conn *c, const char *why, char buf[CONN_WHY])
 }
 
 char *
-conn_silence(const struct conn *c, const char *within, const char *hint,
+conn_why_silent(const struct conn *c, const char *within, const char *hint,
     char buf[CONN_WHY])
 {
 	bool others =

@@ -1338,7 +1338,7 @@ conn_connected(const struct conn *n)
 }
 
 char *
-conn_explain(const struct conn *n, const char *why, char buf[CONN_WHY])
+conn_why_failed(const struct conn *n, const char *why, char buf[CONN_WHY])
 {
 	(void)n;
 	snprintf(buf, CONN_WHY, "%s", why);
@@ -1346,7 +1346,7 @@ conn_explain(const struct conn *n, const char *why, char buf[CONN_WHY])
 }
 
 char *
-conn_silence(const struct conn *n, const char *within, const char *hint,
+conn_why_silent(const struct conn *n, const char *within, const char *hint,
     char buf[CONN_WHY])
 {
 	(void)n, (void)hint;
