@@ -5,6 +5,7 @@
 #include "lock/notice.h"
 #include "protocol/key.h"
 #include "protocol/lease.h"
+#include "redis/conn_track.h"
 
 /* Shorter runs ask for no pushes. */
 #define WATCH_AFTER_MS 300

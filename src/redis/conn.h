@@ -154,22 +154,6 @@ int conn_eval(struct conn *, int tag, const struct script *script, int nkeys,
  */
 void conn_send_text(struct conn *);
 
-/*
- * Whether conn_track() has been called on this ready connection and was not
- * refused, so that requests may read keys for it; and whether it may be called.
- */
-bool conn_tracks(const struct conn *);
-bool conn_may_track(const struct conn *);
-
-/*
- * Asks the server for pushes: from then on changed_cb(arg, key, len) is called
- * from inside loop_turn() when a key may have changed that a request on this
- * connection has read, or with NULL when any key may have.  Send a request that
- * reads behind it.  A server that refuses, or that closes the connection, costs
- * no more than that connection.  The next one begins without pushes.
- */
-void conn_track(struct conn *);
-
 /* Sends a command; argv has all of its words.  Otherwise like conn_eval(). */
 int conn_command(struct conn *, int tag, int argc, const char *const argv[]);
 
