@@ -39,7 +39,7 @@ waits_behind_another_program(const struct server *s)
 static bool
 watched(const struct server *s)
 {
-	return s->notice.slot != 0 && conn_tracks(&s->conn) &&
+	return s->notice.slot != 0 && conn_track_works(&s->conn) &&
 	    s->notice.connection == s->conn.tracking.connection;
 }
 
@@ -84,9 +84,9 @@ begins_watch(const struct server *s, bool leaves)
 static int
 slot_to_watch(const struct server *s, enum request_kind kind, bool leaves)
 {
-	bool tracks = conn_tracks(&s->conn);
+	bool tracks = conn_track_works(&s->conn);
 
-	if (!tracks && !conn_may_track(&s->conn))
+	if (!tracks && !conn_track_possible(&s->conn))
 		return 0;
 	if (kind == REQUEST_ACQUIRE)
 		return waits_behind_another_program(s) ? 1 : 0;
@@ -106,7 +106,8 @@ notice_due_ms(const struct server *s, enum request_kind kind)
 			return s->notice.hastened_ms +
 			    lease_retry_ms(s->intent->ttl_ms);
 		if (!(s->notice.held && watched(s)) &&
-		    (conn_tracks(&s->conn) || conn_may_track(&s->conn)))
+		    (conn_track_works(&s->conn) ||
+			conn_track_possible(&s->conn)))
 			return watch_again_ms(s);
 	}
 	if (kind == REQUEST_ACQUIRE && hint && waits_behind_another_program(s))
@@ -138,7 +139,7 @@ notice_begin(struct server *s, enum request_kind kind, bool leaves)
 		return 0;
 	if (kind == REQUEST_RENEW)
 		s->notice.renewed_ms = clock_now_ms();
-	if (!conn_tracks(&s->conn))
+	if (!conn_track_works(&s->conn))
 		conn_track(&s->conn);
 	s->notice.connection = s->conn.tracking.connection;
 	return slot;

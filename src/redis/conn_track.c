@@ -9,7 +9,7 @@ push_cb(void *arg, const char *key, size_t len)
 }
 
 bool
-conn_tracks(const struct conn *c)
+conn_track_works(const struct conn *c)
 {
 	return c->state == CONN_READY &&
 	    (c->tracking.state == TRACKING_ASKED ||
@@ -17,7 +17,7 @@ conn_tracks(const struct conn *c)
 }
 
 bool
-conn_may_track(const struct conn *c)
+conn_track_possible(const struct conn *c)
 {
 	return c->state == CONN_READY && link_reads_pushes() &&
 	    c->tracking.state == TRACKING_UNASKED && !c->tracking.cut;

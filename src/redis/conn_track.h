@@ -8,8 +8,8 @@
  * Whether conn_track() has been called on this ready connection and was not
  * refused, so that requests may read keys for it; and whether it may be called.
  */
-bool conn_tracks(const struct conn *);
-bool conn_may_track(const struct conn *);
+bool conn_track_works(const struct conn *);
+bool conn_track_possible(const struct conn *);
 
 /*
  * Asks the server for pushes: from then on changed_cb(arg, key, len) is called

@@ -1392,13 +1392,13 @@ conn_send_text(struct conn *n)
 }
 
 bool
-conn_tracks(const struct conn *n)
+conn_track_works(const struct conn *n)
 {
 	return n->state == CONN_READY && n->tracking.state == TRACKING_WORKS;
 }
 
 bool
-conn_may_track(const struct conn *n)
+conn_track_possible(const struct conn *n)
 {
 	return world.pushes && n->state == CONN_READY &&
 	    n->tracking.state == TRACKING_UNASKED && !n->tracking.cut;
