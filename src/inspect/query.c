@@ -278,7 +278,7 @@ query_init(struct query *q, const struct options *opt)
 		conn_init(&s->conn, &q->resolver, &opt->servers.address[i],
 		    request_replied_cb, s);
 		s->conn.node_timeout_ms = opt->settings.node_timeout_ms;
-		s->conn.text_first = true;
+		s->conn.form.text_first = true;
 	}
 }
 

@@ -1,8 +1,7 @@
 /*
  * The way to the server may take several connections: a Sentinel names the
- * master, and a node of a cluster names the node that has the slot.
- * conn_sweep() moves from one to the next; meanwhile the state is
- * CONN_HANDSHAKE.
+ * master, and a node of a cluster names the node that has the slot. conn_sweep()
+ * moves from one to the next; meanwhile the state is CONN_HANDSHAKE.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -136,12 +135,8 @@ take_reply(struct conn *c, struct pending_request *r, const struct reply *reply)
 	    redirect_take(&c->redirect, r, reply->text, c->at.host)) {
 		c->state = CONN_HANDSHAKE;
 		return;
-	} else if (error_wants_eval(reply)) {
-		if (error_forgot_script(reply->text))
-			c->no_script = true;
-		else
-			c->no_evalsha = true;
-	}
+	} else if (error_wants_eval(reply))
+		script_refused(&c->form, reply->text);
 	c->reply_cb(c->arg, reply);
 	if (demoted(c, reply))
 		link_abort(c->link, reply->kind, reply->text);
@@ -281,8 +276,8 @@ conn_open(struct conn *c)
 	    c->address.kind == ADDRESS_CLUSTER;
 
 	c->why[0] = '\0';
-	c->again = c->established = c->good = c->no_script = false;
-	c->sent = NULL;
+	c->again = c->established = c->good = false;
+	script_begin(&c->form);
 	begin_handshake(c, c->address.kind == ADDRESS_SENTINEL);
 	if (known) {
 		follow_redirect(c);
@@ -397,8 +392,8 @@ conn_sweep(struct conn *c)
 		return;
 	c->redirect.due = false;
 	link_close(c->link, NULL);
-	c->established = c->no_script = false;
-	c->sent = NULL;
+	c->established = false;
+	script_begin(&c->form);
 	begin_handshake(c, false);
 	follow_redirect(c);
 }
@@ -432,29 +427,24 @@ conn_command(struct conn *c, int tag, int argc, const char *const argv[])
 void
 conn_send_text(struct conn *c)
 {
-	c->no_script = true;
+	c->form.forgotten = true;
 }
 
 int
 conn_eval(struct conn *c, int tag, const struct script *script, int nkeys,
     int argc, const char *const argv[])
 {
-	bool whole = c->no_script || c->no_evalsha ||
-	    (c->text_first && c->sent != script);
 	const char *words[3 + CONN_ARGS];
 	char keys[16];
 
 	if (argc > CONN_ARGS)
 		return -1;
 	snprintf(keys, sizeof(keys), "%d", nkeys);
-	words[0] = whole ? "EVAL" : "EVALSHA";
-	words[1] = whole ? script->text : script->sha1;
+	script_words(&c->form, script, words);
 	words[2] = keys;
 	memcpy(words + 3, argv, (size_t)argc * sizeof(*argv));
 	if (conn_command(c, tag, 3 + argc, words) == -1)
 		return -1;
-	c->no_script = false;
-	if (whole)
-		c->sent = script;
+	script_sent(&c->form, script);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "redis/link.h"
 #include "redis/redirect.h"
 #include "redis/reply.h"
+#include "redis/script.h"
 #include "redis/topology.h"
 #include "redis/tracking.h"
 #include "redis/address.h"
@@ -29,12 +30,6 @@ enum conn_state {
 
 typedef void conn_reply_cb(void *arg, const struct reply *);
 typedef void conn_changed_cb(void *arg, const char *key, size_t len);
-
-/* A script and its SHA-1 in hexadecimal, which EVALSHA sends instead. */
-struct script {
-	const char *text;
-	const char *sha1;
-};
 
 struct conn {
 	struct address address;
@@ -64,11 +59,7 @@ struct conn {
 	struct handshake handshake;
 	struct server_info info;
 	struct tracking tracking;
-	bool no_script;  /* the server has forgotten the script */
-	bool no_evalsha; /* it denies EVALSHA */
-	bool text_first; /* the owner wants a script's text sent once on each
-			    connection, without waiting for NOSCRIPT */
-	const struct script *sent; /* then: the last whose text was sent */
+	struct script_form form; /* of the scripts */
 };
 
 /*

@@ -83,7 +83,7 @@ teardown_file() { redis_stop_all; }
 		grep -ohE '(argv|info)\[2?\] = \{ "[A-Z]+"' "$top"/src/*/*.c
 		grep -E -A 3 'case HANDSHAKE_(SELECT|INFO):' \
 		    "$top/src/redis/handshake.c" | grep -oE '"[A-Z]+"'
-		grep -oE '"EVAL[A-Z]*"' "$top/src/redis/conn.c"
+		grep -oE '"EVAL[A-Z]*"' "$top/src/redis/script.c"
 	} | grep -oE '[A-Z]+' | tr '[:upper:]' '[:lower:]' | sort -u >all
 	# Without CONFIG GET, --check has one note less.
 	{
