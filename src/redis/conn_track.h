@@ -12,11 +12,11 @@ bool conn_track_works(const struct conn *);
 bool conn_track_possible(const struct conn *);
 
 /*
- * Asks the server for pushes: from then on changed_cb(arg, key, len) is called
- * from inside loop_turn() when a key may have changed that a request on this
- * connection has read, or with NULL when any key may have.  Send a request that
- * reads behind it.  A server that refuses, or that closes the connection, costs
- * no more than that connection.  The next one begins without pushes.
+ * Asks the server for pushes: from then on loop_turn() calls changed_cb with a key
+ * that may have changed and that a request on this connection has read, or with
+ * NULL when any key may have.  Send a request that reads behind it.  A server that
+ * refuses, or that closes the connection, costs no more than that connection.  The
+ * next one begins without pushes.
  */
 void conn_track(struct conn *);
 
