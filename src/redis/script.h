@@ -25,11 +25,11 @@ struct script_form {
 /* Another connection begins. */
 void script_begin(struct script_form *);
 
-/* Writes the command and its first word for this script. */
+/* Writes EVALSHA and the digest, or EVAL and the text. */
 void script_words(const struct script_form *, const struct script *,
     const char *words[2]);
 
-/* A request for the script was sent in that form. */
+/* The script was sent in that form. */
 void script_sent(struct script_form *, const struct script *);
 
 /* The server replied so to a script, and error_wants_eval() holds. */

@@ -276,6 +276,40 @@ info(void)
 	SAME_TEXT(world.info.error, "NOPERM info");
 }
 
+/* The password for that server, in its AUTH; "" if it gets none. */
+static const char *
+password_at(const char *host, int port)
+{
+	handshake_aim(&world.handshake, host, port);
+	return world.handshake.password == NULL ? "" : world.handshake.password;
+}
+
+static void
+own_password(void)
+{
+	static char node[] = "node", watcher[] = "watcher";
+	static struct password of[] = {
+		{ .host = node, .port = 7001, .word = "the node's" },
+		{ .host = watcher, .word = "the watcher's" }
+	};
+	static const struct passwords lines = { .of = of, .n = 2 };
+
+	begin_at("redis+cluster://:shared@h", false, false);
+	world.address.lines = &lines;
+	SAME_TEXT(password_at("node", 7001), "the node's");
+	SAME_TEXT(password_at("node", 7002), "shared");
+	begin_at("redis+sentinel://:shared@h/mymaster", true, false);
+	world.address.lines = &lines;
+	SAME_TEXT(password_at("watcher", 26379), "the watcher's");
+	SAME_TEXT(password_at("another", 26379), "");
+	CHECK(strstr(handshake_why_withheld(&world.handshake), "Sentinel") !=
+	    NULL);
+	begin_at("redis+sentinel://:shared@h/mymaster", false, false);
+	world.address.lines = &lines;
+	SAME_TEXT(password_at("node", 7001), "shared");
+	CHECK(handshake_why_withheld(&world.handshake) == NULL);
+}
+
 static const struct tap_test tests[] = {
 	{ "a server that needs nothing may be sent requests at once",
 	    nothing_needed },
@@ -286,6 +320,8 @@ static const struct tap_test tests[] = {
 	    sentinel_names_master },
 	{ "a Sentinel that requires a password gets its own, once",
 	    sentinel_password },
+	{ "a Sentinel gets only a password of its own, a node its own or the URL's",
+	    own_password },
 	{ "a Sentinel without the master's address is of no use",
 	    sentinel_errors },
 	{ "a replica is no master, whatever the Sentinel says", role },
