@@ -16,16 +16,24 @@
 #define PROPOSAL_US 1000000 /* a proposed fence is renewed after that time */
 #define CANCEL_MS   500     /* to reach the servers after a signal */
 
+/* Stores the v_i of each server; 0 if its vote does not count. */
+static void
+store_counted(const struct lock *l, int64_t valid_ms[LOCK_SERVERS])
+{
+	for (int i = 0; i < l->intent.nservers; i++)
+		valid_ms[i] = l->servers[i].numbers.odd == NULL &&
+			lock_counts_vote(l, &l->servers[i]) ?
+		    l->servers[i].valid_ms :
+		    0;
+	lock_drop_earlier(l, valid_ms);
+}
+
 int64_t
 lock_deadline_ms(const struct lock *l)
 {
-	int64_t valid_ms[LOCK_SERVERS] = { 0 };
+	int64_t valid_ms[LOCK_SERVERS];
 
-	for (int i = 0; i < l->intent.nservers; i++)
-		if (l->servers[i].numbers.odd == NULL &&
-		    lock_counts_vote(l, &l->servers[i]))
-			valid_ms[i] = l->servers[i].valid_ms;
-	lock_drop_earlier(l, valid_ms);
+	store_counted(l, valid_ms);
 	return quorum_largest(valid_ms, l->intent.nservers, l->intent.quorum);
 }
 
@@ -415,6 +423,7 @@ lock_begin_release(struct lock *l, int64_t cooldown_ms,
 	if (l->cancelled && l->intent.node_timeout_ms > CANCEL_MS)
 		l->phase_end_ms = now + CANCEL_MS;
 	l->release.expected = 0;
+	store_counted(l, l->release.valid_ms);
 	l->intent.ending.end = l->intent.started ? end : NULL;
 	for (struct server *s = l->servers; s < l->end; s++) {
 		/*

@@ -13,6 +13,7 @@
 #include "lock/outcome.h"
 #include "lock/server.h"
 #include "protocol/owner.h"
+#include "protocol/quorum.h"
 
 struct lock {
 	struct intent intent;
@@ -37,6 +38,7 @@ struct lock {
 	} contest;
 	struct {
 		int64_t begun_ms;
+		int64_t valid_ms[LOCK_SERVERS]; /* as they counted then */
 		int expected; /* how many servers have to reply, at most */
 	} release;
 	bool cancelled;

@@ -60,10 +60,24 @@ stragglers_end_ms(const struct lock *l)
 }
 
 /*
- * Returns the present result; *decided is whether it is final.  Whether we had
- * the lock until the release follows from the one rule, with v_i = 0 for
- * servers that refused the release.
+ * Whether we had the lock until the release: the one rule, with v_i = 0 for the
+ * servers that refused it.  The connections that showed which servers are two are
+ * those of that time: the release itself leaves some.
  */
+static bool
+was_lost(const struct lock *l)
+{
+	int64_t valid_ms[LOCK_SERVERS];
+
+	for (int i = 0; i < l->intent.nservers; i++)
+		valid_ms[i] = l->servers[i].release.vote == VOTE_REFUSED ?
+		    0 :
+		    l->release.valid_ms[i];
+	return quorum_largest(valid_ms, l->intent.nservers, l->intent.quorum) <=
+	    l->release.begun_ms;
+}
+
+/* Returns the present result; *decided is whether it is final. */
 static enum lock_release_result
 release_result(const struct lock *l, bool *decided)
 {
@@ -81,7 +95,7 @@ release_result(const struct lock *l, bool *decided)
 		}
 	}
 	*decided = true;
-	if (l->intent.held && lock_deadline_ms(l) <= l->release.begun_ms)
+	if (l->intent.held && was_lost(l))
 		return RELEASE_NOT_OURS;
 	*decided = counted >= needed || answered >= l->release.expected;
 	return yes >= needed ? RELEASE_DONE : RELEASE_UNANSWERED;

@@ -2328,6 +2328,30 @@ restarted_under_another_address(void)
 	}
 }
 
+/*
+ * While both were connected they were two servers.  That the release then breaks
+ * or leaves a connection changes nothing of it.
+ */
+static void
+restarted_before_the_run(void)
+{
+	static const char *const ends[] = { "yes silent", "yes lost silent" };
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		begin(3, 30000, 100);
+		plan((const char *const[]){ "silent", ends[i], "yes yes" });
+		world.servers[2].started_ms = START;
+		SAME_INT(acquire(), LOCK_HELD);
+		SAME_INT(released(0), RELEASE_UNANSWERED);
+		lock_close(&world.lock);
+	}
+	begin(3, 30000, 100);
+	plan((const char *const[]){ "silent", "yes silent", "yes no" });
+	SAME_INT(acquire(), LOCK_HELD);
+	SAME_INT(released(0), RELEASE_NOT_OURS);
+	lock_close(&world.lock);
+}
+
 static void
 graces(void)
 {
@@ -2762,6 +2786,9 @@ static const struct tap_test tests[] = {
 	    one_grant_each },
 	{ "a server that restarts under another address counts once",
 	    restarted_under_another_address },
+	{ "a server that restarted before the run is not taken for another one "
+	  "when the release gets no answer",
+	    restarted_before_the_run },
 	{ "a release waits for a majority only", release_of_many },
 	{ "a release waits a little for those it was not first to ask",
 	    stragglers },
