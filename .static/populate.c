@@ -1,4 +1,3 @@
-
 /*
  * .static/build adds this to musl's rcrt1.c, which begins a static PIE: all pages
  * that relocations will change are made writable by one system call, where each

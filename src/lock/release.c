@@ -60,9 +60,9 @@ stragglers_end_ms(const struct lock *l)
 }
 
 /*
- * Whether we had the lock until the release: the one rule, with v_i = 0 for the
- * servers that refused it.  The connections that showed which servers are two are
- * those of that time: the release itself leaves some.
+ * Whether the lock was lost before the release: the one rule, with v_i = 0 for
+ * the servers that refused it.  Connections show which addresses are two servers.
+ * Those from when the release began count, because the release itself leaves some.
  */
 static bool
 was_lost(const struct lock *l)

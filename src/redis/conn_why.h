@@ -1,12 +1,12 @@
-/* What a reader who knows only the URL is told about a failure. */
+/* The messages about a failed connection, for a user who knows only the URL. */
 #ifndef CONN_WHY_H
 #define CONN_WHY_H
 
 #include "redis/conn.h"
 
 /*
- * Copies to buf why a request or a connection failed, for a reader who knows
- * only the URL: adds the server behind the URL, or the kind of URL that is
+ * Copies to buf why a request or a connection failed, for a user who knows only
+ * the URL: adds the server behind the URL, or the kind of URL that is
  * needed.  An explanation that is complete is copied as it is.  Returns buf.
  */
 char *conn_why_failed(const struct conn *, const char *why, char buf[CONN_WHY]);

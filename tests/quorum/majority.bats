@@ -347,7 +347,7 @@ time.sleep(1000)' 3>&- 4>&- &
 }
 
 @test "a majority that loses the key just before COMMAND ends gives 79" {
-	# Else a push may tell of the loss before COMMAND ends.
+	# A push would tell the holder of the loss before its release.
 	redis_at s2 acl setuser default -hello
 	redis_at s1 set redlock:a thief px 600000
 	run -79 --separate-stderr redlock -k a -- sh -c '

@@ -162,7 +162,7 @@ taken_over() {
 @test "cluster: a lock lost while its slot moved gives 79" {
 	local n
 
-	# A holder that is pushed a change notices it before its release.
+	# A push would tell the holder of the loss before its release.
 	for n in c{1..6}; do
 		redis_at "$n" acl setuser default -hello
 	done

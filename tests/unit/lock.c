@@ -2329,8 +2329,8 @@ restarted_under_another_address(void)
 }
 
 /*
- * While both were connected they were two servers.  That the release then breaks
- * or leaves a connection changes nothing of it.
+ * Two servers that were connected at the same time remain two, even if the release
+ * breaks or leaves one of the connections.
  */
 static void
 restarted_before_the_run(void)
