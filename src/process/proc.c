@@ -223,6 +223,7 @@ proc_read(pid_t pid, struct proc *p)
 		return -1;
 	/* A first thread that has ended looks like a zombie. */
 	p->running = state != 'Z' || threads > 1;
+	p->busy = state == 'R' || state == 'D';
 	return 0;
 }
 

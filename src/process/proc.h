@@ -14,6 +14,7 @@ struct proc {
 	pid_t pgid;
 	pid_t sid;
 	bool running;             /* has a thread that is no zombie */
+	bool busy;                /* its first thread does not sleep */
 	unsigned long long start; /* clock ticks since boot */
 	char name[16];
 };

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -21,6 +22,9 @@
 #include "protocol/owner.h"
 #include "run/exec_error.h"
 #include "run/nested.h"
+
+#define PARENT_CHECK_MS 5
+#define PARENT_MAX_MS   2000
 
 /* Whether name is among names, which are separated by newlines. */
 static bool
@@ -50,19 +54,22 @@ inherited_command(void)
 }
 
 /*
- * Returns whether the run waits for this process.  Applies the rule of
- * is_command_process() in tree.c from below: the line of parents must lead to
- * the run and pass COMMAND, COMMAND's session or the run's.  Otherwise we
- * belong to a daemon.
+ * Returns whether the line of our parents leads to the run.  Applies the rule of
+ * is_command_process() in tree.c from below: the line must pass COMMAND, COMMAND's
+ * session or the run's.  Otherwise we belong to a daemon.
+ *
+ * *busy: a process of the line does not sleep, and its child has a session of its
+ * own.  Unless it waits for the child, as no parent of a daemon does, it ends soon.
  */
 static bool
-waits_for_us(const struct owner *run)
+leads_to(const struct owner *run, bool *busy)
 {
 	pid_t pid = getpid(), parent = getppid(), session = getsid(run->pid);
 	pid_t command = inherited_command(), sid;
 	bool foreign = true;
 	struct proc up;
 
+	*busy = false;
 	if (status_owner_process(run) != PROCESS_SAME || session == -1)
 		return false;
 	for (;;) {
@@ -75,9 +82,26 @@ waits_for_us(const struct owner *run)
 		if (parent <= 1 || !procs_visible() ||
 		    proc_read(parent, &up) == -1)
 			return false;
+		*busy = *busy || (up.busy && up.sid != sid);
 		pid = parent;
 		parent = up.ppid;
 	}
+}
+
+/* Returns whether the run waits for this process. */
+static bool
+waits_for_us(const struct owner *run)
+{
+	struct timespec pause = { .tv_nsec = PARENT_CHECK_MS * 1000000L };
+	int64_t until_ms = clock_now_ms() + PARENT_MAX_MS;
+	bool busy;
+
+	while (leads_to(run, &busy)) {
+		if (!busy || clock_now_ms() >= until_ms)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
 }
 
 /* Exits if the outer run rules out the mode of this one. */

@@ -196,6 +196,26 @@ waiting() {
 	eventually not held a
 }
 
+@test "a daemon that starts before its parent has ended is not covered by COMMAND's lock" {
+	# As setsid -f does where the parent gets no processor before its child runs.
+	cat >daemon.py <<-'END'
+		import os, sys, time
+		if os.fork() == 0:
+		    os.setsid()
+		    os.execvp(sys.argv[1], sys.argv[1:])
+		end = time.monotonic() + 0.5
+		while time.monotonic() < end:
+		    pass
+	END
+	redlock -k a -- sh -c '
+		/usr/bin/python3 daemon.py sh -c "\"\$REDLOCK_RUN\" -k a -- touch jumped
+			echo \$? >new; mv new status" 2>said
+		until [ -e status ]; do sleep 0.02; done'
+	[ "$(cat status)" = 75 ]
+	[ ! -e jumped ]
+	grep -q 'holds the lock but does not wait for this daemon' said
+}
+
 @test "a nested run that cannot see whether its outer run waits for it reports at once why it waits" {
 	local why='redlock-run: a: held by the run that started us, as far as we can see; if so, this wait ends only with it: see "Runs inside runs" in redlock-run(7)'
 	unshare -pf --mount-proc true 2>/dev/null ||
