@@ -230,6 +230,38 @@ watched() {
 		$(redis_at "$server" info stats) == *tracking_total_keys:[1-9]* ]]
 }
 
+# deny_pushes SERVER...: holders may not ask these for pushes.  HELLO is exempt from
+# permissions.
+deny_pushes() {
+	local server
+	! pushes_work || for server; do
+		redis_at "$server" acl setuser default '-client|tracking'
+		redis_at "$server" config resetstat
+	done
+}
+
+# allow_pushes SERVER...: they may again.
+allow_pushes() {
+	local server
+	! pushes_work || for server; do
+		redis_at "$server" acl setuser default '+client|tracking'
+	done
+}
+
+# pushes_denied SERVER...: a holder has asked each of these since deny_pushes, and
+# the renewal that comes with its question, which also heals, is over.
+pushes_denied() {
+	local server
+	! pushes_work || for server; do
+		eventually tracking_rejected "$server"
+	done
+}
+
+tracking_rejected() {
+	redis_at "$1" info commandstats |
+		grep -q '^cmdstat_client|tracking:.*rejected_calls=[1-9]'
+}
+
 needs_pushes() {
 	pushes_work || skip "needs hiredis 1.0, as the static file has"
 }

@@ -160,22 +160,17 @@ taken_over() {
 }
 
 @test "cluster: a lock lost while its slot moved gives 79" {
-	local n
-
 	# A push would tell the holder of the loss before its release.
-	for n in c{1..6}; do
-		redis_at "$n" acl setuser default -hello
-	done
+	deny_pushes c{1..6}
 	overseen_holds -t 1h
+	pushes_denied "$(cluster_owner redlock:a)"
 	cluster_move_begins redlock:a
 	cluster_at_owner redlock:a del redlock:a
 	cluster_move_keys
 	cluster_move_ends
 	overseen_ends 79
 	grep -q "^redlock-run: a: lock lost before 'sh' ended: " "$bg_err"
-	for n in c{1..6}; do
-		redis_at "$n" acl setuser default +hello
-	done
+	allow_pushes c{1..6}
 	cluster_left
 }
 
