@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -16,6 +17,8 @@
 
 #define UNKNOWN  ((int64_t)-1) /* armed_ms after an error */
 #define PAUSE_MS 10            /* after an error of poll or the timer */
+#define ROOM     8             /* enough for a run with three servers */
+#define OWN      2             /* descriptors of the loop itself */
 
 /*
  * Watches for changes of the wall clock, by NTP or by a hypervisor after a
@@ -31,11 +34,35 @@ watch_clock(struct loop *l)
 	    TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
 }
 
+/*
+ * Makes room for so many watches.  Returns 0, or -1 with errno; what there was then
+ * stays.
+ */
+static int
+grow(struct loop *l, int room)
+{
+	size_t n = (size_t)room;
+	struct loop_place *places;
+	struct pollfd *fds;
+
+	places = reallocarray(l->places, n, sizeof(*places));
+	if (places == NULL)
+		return -1;
+	l->places = places;
+	fds = reallocarray(l->fds, n + OWN, sizeof(*fds));
+	if (fds == NULL)
+		return -1;
+	l->fds = fds;
+	l->room = room;
+	return 0;
+}
+
 int
 loop_init(struct loop *l)
 {
-	l->nwatches = 0;
-	l->armed_ms = CLOCK_NEVER;
+	*l = (struct loop){ .armed_ms = CLOCK_NEVER };
+	if (grow(l, ROOM) == -1)
+		return -1;
 	l->timer_fd =
 	    timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (l->timer_fd == -1)
@@ -52,16 +79,16 @@ loop_release(struct loop *l)
 	close(l->timer_fd);
 	if (l->clock_fd != -1)
 		close(l->clock_fd);
+	free(l->places);
+	free(l->fds);
 }
 
 int
 loop_add(struct loop *l, struct loop_watch *w)
 {
-	if (l->nwatches == LOOP_WATCHES) {
-		errno = ENFILE;
+	if (l->nwatches == l->room && grow(l, 2 * l->room) == -1)
 		return -1;
-	}
-	l->watches[l->nwatches++] = w;
+	l->places[l->nwatches++].watch = w;
 	return 0;
 }
 
@@ -70,8 +97,8 @@ loop_remove(struct loop *l, struct loop_watch *w)
 {
 	w->fd = -1;
 	for (int i = 0; i < l->nwatches; i++)
-		if (l->watches[i] == w) {
-			l->watches[i] = l->watches[--l->nwatches];
+		if (l->places[i].watch == w) {
+			l->places[i].watch = l->places[--l->nwatches].watch;
 			return;
 		}
 }
@@ -104,24 +131,22 @@ void
 loop_turn(struct loop *l, int64_t wake_ms)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };
-	struct loop_watch **turn = l->turn;
-	struct pollfd *fds = l->fds;
 	int n = l->nwatches;
 	bool armed = arm(l, wake_ms);
 	int64_t now = clock_now_ms();
 	uint64_t fired;
 
 	for (int i = 0; i < n; i++) {
-		turn[i] = l->watches[i];
-		if (turn[i]->flush_cb != NULL && (turn[i]->events & POLLOUT))
-			turn[i]->flush_cb(turn[i]->arg);
-		fds[i].fd = turn[i]->fd;
-		fds[i].events = turn[i]->events;
-		fds[i].revents = 0;
+		struct loop_watch *w = l->places[i].watch;
+
+		if (w->flush_cb != NULL && (w->events & POLLOUT))
+			w->flush_cb(w->arg);
+		l->places[i].turn = w;
+		l->fds[i] = (struct pollfd){ .fd = w->fd, .events = w->events };
 	}
-	fds[n] = (struct pollfd){ .fd = l->timer_fd, .events = POLLIN };
-	fds[n + 1] = (struct pollfd){ .fd = l->clock_fd, .events = POLLIN };
-	if (poll(fds, (nfds_t)n + 2, armed ? -1 : PAUSE_MS) == -1) {
+	l->fds[n] = (struct pollfd){ .fd = l->timer_fd, .events = POLLIN };
+	l->fds[n + 1] = (struct pollfd){ .fd = l->clock_fd, .events = POLLIN };
+	if (poll(l->fds, (nfds_t)n + 2, armed ? -1 : PAUSE_MS) == -1) {
 		if (errno != EINTR) {
 			if (!l->failed)
 				warn("poll: %s", strerror(errno));
@@ -133,18 +158,23 @@ loop_turn(struct loop *l, int64_t wake_ms)
 	}
 
 	l->seen_ms = now;
-	if (fds[n + 1].revents != 0) {
+	if (l->fds[n + 1].revents != 0) {
 		(void)!read(l->clock_fd, &fired, sizeof(fired));
 		watch_clock(l);
 		l->stepped = true;
 	}
-	if (fds[n].revents != 0) {
+	if (l->fds[n].revents != 0) {
 		(void)!read(l->timer_fd, &fired, sizeof(fired));
 		l->armed_ms = CLOCK_NEVER;
 	}
-	for (int i = 0; i < n; i++)
-		if (fds[i].revents != 0 && turn[i]->fd == fds[i].fd)
-			turn[i]->ready_cb(turn[i]->arg, fds[i].revents);
+	/* A callback may add a watch, and so move the arrays. */
+	for (int i = 0; i < n; i++) {
+		struct loop_watch *w = l->places[i].turn;
+		const struct pollfd *fd = &l->fds[i];
+
+		if (fd->revents != 0 && w->fd == fd->fd)
+			w->ready_cb(w->arg, fd->revents);
+	}
 }
 
 int64_t

@@ -9,8 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LOOP_WATCHES 1024
-
 struct loop_watch {
 	int fd;       /* -1: not watched */
 	short events; /* for poll(2) */
@@ -23,12 +21,16 @@ struct loop_watch {
 	void *arg;
 };
 
+struct loop_place {
+	struct loop_watch *watch;
+	struct loop_watch *turn; /* the same when the turn began */
+};
+
 struct loop {
-	struct loop_watch *watches[LOOP_WATCHES];
+	struct loop_place *places;
 	int nwatches;
-	/* For loop_turn(); the stack may be small. */
-	struct loop_watch *turn[LOOP_WATCHES];
-	struct pollfd fds[LOOP_WATCHES + 2];
+	int room;           /* for so many watches */
+	struct pollfd *fds; /* for loop_turn() */
 	int timer_fd;
 	int clock_fd;     /* readable when the wall clock is set; -1: none */
 	int64_t armed_ms; /* when the timer fires */
@@ -39,16 +41,16 @@ struct loop {
 
 /*
  * Both manage *l. loop_init() returns 0, or -1 with errno; loop_release()
- * closes its descriptors.
+ * closes its descriptors and frees its memory.
  */
 int loop_init(struct loop *);
 void loop_release(struct loop *);
 
 /*
  * loop_add() calls ready_cb from now on whenever w->fd has failed or is ready
- * for w->events, which may change at any time.  It returns 0, or -1 with ENFILE
- * when all places are taken. loop_remove() ends that; removing twice does
- * nothing.  The caller owns w and keeps it in place.  Callbacks may call both.
+ * for w->events, which may change at any time.  It returns 0, or -1 with ENOMEM.
+ * loop_remove() ends that; removing twice does nothing.  The caller owns w and
+ * keeps it in place.  Callbacks may call both.
  */
 int loop_add(struct loop *, struct loop_watch *w);
 void loop_remove(struct loop *, struct loop_watch *w);

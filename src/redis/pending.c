@@ -23,7 +23,12 @@ pending_add(struct pending *p, struct pending_request r)
 struct pending_request
 pending_take(struct pending *p)
 {
-	return p->ring[p->head++ % PENDING_MAX];
+	struct pending_request first = p->ring[p->head++ % PENDING_MAX];
+
+	/* A connection with one request at a time touches one place only. */
+	if (pending_empty(p))
+		p->head = p->tail = 0;
+	return first;
 }
 
 int64_t

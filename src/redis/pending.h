@@ -27,7 +27,8 @@ struct pending_request {
 /* All zeros is an empty ring. */
 struct pending {
 	struct pending_request ring[PENDING_MAX];
-	unsigned int head, tail; /* counts of requests removed and added */
+	unsigned int head,
+	    tail; /* requests removed and added since it was empty */
 };
 
 bool pending_full(const struct pending *);
