@@ -14,30 +14,9 @@
 #include "scripts.h"
 #include "wire.h"
 
-int
-history_request(struct conn *c, int tag, const char *prefix, const char *name,
-    int slots, bool with_skips)
-{
-	char key[LOCK_KEY], aux[LOCK_KEY], text[12];
-	const char *const argv[] = { [ARG_KEY] = key,
-		[ARG_AUX] = aux,
-		[ARG_ID] = "",
-		[ARG_TOKEN] = "",
-		[ARG_MODE] = "slots",
-		[ARG_CAPACITY] = text,
-		[ARG_SLOT] = "1",
-		[ARG_OWN + HISTORY_SKIPS] = with_skips ? "1" : "0" };
-
-	key_names(key, aux, prefix, name);
-	snprintf(text, sizeof(text), "%d", slots);
-	return conn_eval(c, tag, &script_history, ARG_ID,
-	    ARG_OWN + HISTORY_ARGS, argv);
-}
-
 void
-history_add(struct runs *runs, int server, const struct reply *reply)
+history_add_runs(struct runs *runs, int server, const struct reply entries)
 {
-	const struct reply entries = reply_sub(reply, 1);
 	const char *id, *word, *text;
 	int64_t at_ms;
 	size_t len;
@@ -53,17 +32,17 @@ history_add(struct runs *runs, int server, const struct reply *reply)
 	}
 }
 
-static void
-read_skips(struct runs *runs, int server, const struct reply entries)
+void
+history_add_skips(struct runs *runs, int server, const struct reply skips)
 {
 	const char *id, *text, *value;
 	int64_t at_ms;
 	size_t len, value_len;
 
-	for (size_t e = 0; e + 2 < reply_count(&entries); e += 3) {
-		id = reply_string(&entries, e, NULL);
-		text = reply_string(&entries, e + 1, &len);
-		value = reply_string(&entries, e + 2, &value_len);
+	for (size_t e = 0; e + 2 < reply_count(&skips); e += 3) {
+		id = reply_string(&skips, e, NULL);
+		text = reply_string(&skips, e + 1, &len);
+		value = reply_string(&skips, e + 2, &value_len);
 		if (id != NULL && text != NULL && value != NULL) {
 			number_prefix(id, strlen(id), &at_ms);
 			runs_add_skip(runs, server, at_ms, text, len, value,
@@ -76,9 +55,20 @@ static int
 send_lock(struct query_server *s, size_t i)
 {
 	const struct history *h = s->query->arg;
+	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
+	const char *const argv[] = { [ARG_KEY] = key,
+		[ARG_AUX] = aux,
+		[ARG_ID] = "",
+		[ARG_TOKEN] = "",
+		[ARG_MODE] = "slots",
+		[ARG_CAPACITY] = slots,
+		[ARG_SLOT] = "1",
+		[ARG_OWN + HISTORY_SKIPS] = h->with_skips ? "1" : "0" };
 
-	return history_request(&s->conn, (int)i, s->query->opt->settings.prefix,
-	    h->locks[i].name, h->locks[i].slots, h->with_skips);
+	key_names(key, aux, s->query->opt->settings.prefix, h->locks[i].name);
+	snprintf(slots, sizeof(slots), "%d", h->locks[i].slots);
+	return conn_eval(&s->conn, (int)i, &script_history, ARG_ID,
+	    ARG_OWN + HISTORY_ARGS, argv);
 }
 
 static void
@@ -110,8 +100,8 @@ lock_replied(struct query_server *s, size_t i, const struct reply *a)
 	log->known = true;
 	if (reply_int(a, 0) / 1000 > c->now_ms)
 		c->now_ms = reply_int(a, 0) / 1000;
-	history_add(&c->runs, server, a);
-	read_skips(&c->runs, server, reply_sub(a, 3));
+	history_add_runs(&c->runs, server, reply_sub(a, 1));
+	history_add_skips(&c->runs, server, reply_sub(a, 3));
 	read_holders(log, reply_sub(a, 2));
 	return false;
 }

@@ -46,13 +46,10 @@ bool history_next(struct history *, size_t most);
 void history_release(struct history *);
 
 /*
- * Read the history of one lock on one connection. history_request() sends the
- * request, for a lock with at most `slots` slots in use, and returns the result
- * of conn_eval(). history_add() adds the runs in the reply, none if it is
- * malformed.
+ * Add the runs or the skips of a server's reply, see runs.lua; a malformed one is
+ * left out.
  */
-int history_request(struct conn *, int tag, const char *prefix,
-    const char *name, int slots, bool with_skips);
-void history_add(struct runs *, int server, const struct reply *);
+void history_add_runs(struct runs *, int server, const struct reply);
+void history_add_skips(struct runs *, int server, const struct reply);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Reads the runs and the state of all locks.  Prints gauge by gauge, as the
+ * Reads the state and the runs of all locks.  Prints gauge by gauge, as the
  * format requires.  An unknown value has no sample, since a wrong 0 would be
  * worse.
  */
@@ -13,7 +13,6 @@
 #include "base/escape.h"
 #include "base/exit.h"
 #include "base/xalloc.h"
-#include "inspect/history.h"
 #include "inspect/metrics.h"
 #include "inspect/report.h"
 #include "inspect/status.h"
@@ -26,13 +25,12 @@
 
 /* The values of a lock; known has a bit for each that has one. */
 struct gauge_row {
-	const char *name; /* owned by the query of the history */
+	const char *name; /* owned by the query */
 	uint32_t known;
 	int64_t value[GAUGES];
 };
 
 struct metrics {
-	struct history history;
 	struct status status;
 	struct gauge_row *rows; /* one for each lock read so far */
 	size_t nrows;
@@ -228,7 +226,7 @@ print_servers(const struct metrics *m)
 	for (int i = 0; i < q->nservers; i++)
 		printf("redlock_server_locks_listed{server=\"%s\"} %d\n",
 		    escape_label(label, q->servers[i].conn.address.text),
-		    m->history.query.servers[i].failure == REPLY_OK);
+		    q->servers[i].failure == REPLY_OK);
 	print_head("redlock_server_round_trip_seconds",
 	    "The time from a request to its reply.");
 	for (int i = 0; i < q->nservers; i++)
@@ -270,9 +268,9 @@ add_rows(struct metrics *m)
 
 	m->rows = xreallocarray(m->rows, m->nrows + n, sizeof(*m->rows));
 	for (size_t i = 0; i < n; i++) {
-		const struct lock_runs *l = &m->history.locks[i];
+		const struct lock_info *l = &m->status.locks[i];
 		struct gauge_row *row = &m->rows[m->nrows++];
-		struct gauge_lock lock = { .info = &m->status.locks[i],
+		struct gauge_lock lock = { .info = l,
 			.ended = runs_last_ended(&l->runs),
 			.success = runs_last_success(&l->runs),
 			.skip = runs_last_skip(&l->runs) };
@@ -320,40 +318,15 @@ read_servers(struct metrics *m)
 	q->arg = &m->status;
 }
 
-/*
- * Reads all locks, of which only their values stay in memory.  The history
- * lists all that exist, including those that are held.
- */
-static void
-read_locks(struct metrics *m)
-{
-	struct query *q = &m->status.query;
-
-	while (history_next(&m->history, QUERY_WINDOW)) {
-		query_forget_locks(q);
-		for (size_t i = 0; i < m->history.nlocks; i++) {
-			const struct lock_runs *l = &m->history.locks[i];
-
-			query_add_lock(q, NULL, l->name, strlen(l->name),
-			    l->slots);
-		}
-		status_next(&m->status, QUERY_WINDOW);
-		add_rows(m);
-	}
-}
-
 /* A server that is silent has its gauge; one that refuses explains itself. */
 static void
-report_unread(struct metrics *m)
+report_unread(const struct metrics *m)
 {
-	struct query *history = &m->history.query, *status = &m->status.query;
+	const struct query *q = &m->status.query;
 
-	for (int i = 0; i < history->nservers; i++)
-		if (status->servers[i].failure != REPLY_LOST)
-			report_server(history->servers[i].failure != REPLY_OK ?
-				&history->servers[i] :
-				&status->servers[i],
-			    true);
+	for (int i = 0; i < q->nservers; i++)
+		if (q->servers[i].failure != REPLY_LOST)
+			report_server(&q->servers[i], true);
 }
 
 int
@@ -361,17 +334,17 @@ metrics_run(const struct options *opt)
 {
 	struct metrics m = { 0 };
 
-	query_init(&m.history.query, opt);
-	m.history.query.arg = &m.history;
-	m.history.with_skips = true;
 	status_init(&m.status, opt);
-	history_list(&m.history);
+	m.status.with_runs = true;
+	/* First, since a server that does not list its locks is up. */
 	read_servers(&m);
-	read_locks(&m);
+	status_list(&m.status);
+	/* Of the locks only their values stay in memory. */
+	while (status_next(&m.status, QUERY_WINDOW))
+		add_rows(&m);
 	report_unread(&m);
 	print_servers(&m);
-	if (query_status(&m.history.query) == 0 &&
-	    query_status(&m.status.query) == 0)
+	if (query_status(&m.status.query) == 0)
 		for (int g = 0; g < GAUGES; g++)
 			print_gauge(g, m.rows, m.nrows);
 	die_unless_flushed();
@@ -379,6 +352,5 @@ metrics_run(const struct options *opt)
 	free(m.rtt_us);
 	free(m.rows);
 	status_release(&m.status);
-	history_release(&m.history);
 	return 0;
 }

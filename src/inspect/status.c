@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/xalloc.h"
+#include "inspect/history.h"
 #include "inspect/scan.h"
 #include "inspect/status.h"
 #include "process/proc.h"
@@ -86,7 +87,9 @@ static bool
 lock_replied(struct query_server *s, size_t i, const struct reply *a)
 {
 	struct status *st = s->query->arg;
-	struct server_view *v = &st->locks[i].views[s - s->query->servers];
+	struct lock_info *l = &st->locks[i];
+	int server = (int)(s - s->query->servers);
+	struct server_view *v = &l->views[server];
 	struct lock_state state;
 
 	if (query_server_error(s, a))
@@ -101,6 +104,8 @@ lock_replied(struct query_server *s, size_t i, const struct reply *a)
 	read_holders(v, reply_sub(a, FIELD_HOLDERS));
 	v->shared = state.readers > 0;
 	v->state = state_of(v->holders, v->nholders, v->shared);
+	history_add_runs(&l->runs, server, reply_sub(a, FIELD_RUNS));
+	history_add_skips(&l->runs, server, reply_sub(a, FIELD_SKIPS));
 	return false;
 }
 
@@ -115,12 +120,16 @@ send_lock(struct query_server *s, size_t i)
 		[ARG_TOKEN] = "",
 		[ARG_MODE] = "slots",
 		[ARG_CAPACITY] = slots,
-		[ARG_SLOT] = "1" };
+		[ARG_SLOT] = "1",
+		[ARG_OWN + METRICS_BRIEF] =
+		    s->query->nservers == 1 ? "1" : "0" };
 
 	key_names(key, aux, s->query->opt->settings.prefix, st->locks[i].name);
 	snprintf(slots, sizeof(slots), "%d", st->locks[i].slots);
-	return conn_eval(&s->conn, (int)i, &script_status, ARG_ID, ARG_OWN,
-	    argv);
+	return st->with_runs ?
+	    conn_eval(&s->conn, (int)i, &script_metrics, ARG_ID,
+		ARG_OWN + METRICS_ARGS, argv) :
+	    conn_eval(&s->conn, (int)i, &script_status, ARG_ID, ARG_OWN, argv);
 }
 
 static bool
@@ -213,6 +222,24 @@ compare_holders(const void *a, const void *b)
 }
 
 static void
+judge_runs(const struct query *q, struct lock_info *l)
+{
+	int silent = 0;
+
+	for (int i = 0; i < q->nservers; i++) {
+		const struct server_view *v = &l->views[i];
+
+		silent += !v->known;
+		for (size_t j = 0; j < v->nholders; j++)
+			if (v->holders[j].ours &&
+			    !v->holders[j].owner.in_cooldown)
+				runs_holds(&l->runs, i,
+				    v->holders[j].owner.token);
+	}
+	runs_judge(&l->runs, q->nservers, q->quorum, silent);
+}
+
+static void
 judge_lock(const struct query *q, struct lock_info *l)
 {
 	int free = 0;
@@ -253,6 +280,7 @@ forget_locks(struct status *st)
 			free(v->holders);
 			free(v->waiters);
 		}
+		runs_release(&l->runs);
 		free(l->holders);
 		free(l->views);
 	}
@@ -280,9 +308,10 @@ void
 status_list(struct status *st)
 {
 	static const char *const wanted[] = { "", NULL };
+	static const char *const with_runs[] = { "", "runs", "skips", NULL };
 
 	forget_locks(st);
-	scan_locks(&st->query, wanted);
+	scan_locks(&st->query, st->with_runs ? with_runs : wanted);
 }
 
 bool
@@ -304,8 +333,10 @@ status_next(struct status *st, size_t most)
 		    xcalloc((size_t)q->nservers, sizeof(*st->locks[i].views));
 	}
 	query_send(q, st->nlocks, send_lock, lock_replied);
-	for (size_t i = 0; i < st->nlocks; i++)
+	for (size_t i = 0; i < st->nlocks; i++) {
 		judge_lock(q, &st->locks[i]);
+		judge_runs(q, &st->locks[i]);
+	}
 	return true;
 }
 

@@ -518,7 +518,7 @@ brings() {
 
 @test "the scripts are sent without comments and indentation" {
 	[[ $(sed -n 's/.* script_\(.*\) =.*/\1/p' "$tree/build/scripts.h") == \
-	    $'lock\nstatus\nhistory\nbreak' ]]
+	    $'lock\nstatus\nhistory\nmetrics\nbreak' ]]
 	run grep -nE '"(--|[[:blank:]])|[[:blank:]]\\n"' "$tree/build/scripts.h"
 	[[ $status -eq 1 ]]
 }

@@ -383,7 +383,8 @@ kind_of(const redisReply *r)
 	const redisReply *what = r->element[eval ? r->elements - 1 : 0];
 	const char *script = eval ? r->element[1]->str : "";
 
-	if (is_script(script, &script_status))
+	if (is_script(script, &script_status) ||
+	    is_script(script, &script_metrics))
 		return STATUS;
 	if (is_script(script, &script_history))
 		return HISTORY;

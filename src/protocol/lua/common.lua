@@ -53,6 +53,8 @@
 --	WAITERS		for --status: their values
 --	HOLDERS		for --status: their values, each with its PTTL and its slot;
 --			0: a reader
+--	RUNS		for --metrics, see runs.lua
+--	SKIPS		for --metrics, see runs.lua
 -- REASON:
 --	BUSY	another run has the lock, or its turn
 --	MODE	VALUE is of a run that uses the lock in another mode
