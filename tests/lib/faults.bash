@@ -227,6 +227,11 @@ trio_last_sign() {
 	cut -d ' ' -f 3 log | sort -n | tail -n 1
 }
 
+# rude_asleep: it has passed on what the server has answered.
+rude_asleep() {
+	not grep -qsv ') S ' "/proc/$rude_pid"/task/*/stat
+}
+
 # after_renewal TTL_MS FAULT UNDO: does FAULT when a renewal has just been
 # made, so that none comes in between; $ends is when the lease ends on the
 # server, in us since 1970.
@@ -235,6 +240,7 @@ after_renewal() {
 	for _ in {1..20}; do
 		before=$(expiry redlock:a)
 		eventually lease_later_than "$before"
+		[[ -z ${rude_pid:-} ]] || eventually rude_asleep
 		ends=$(expiry redlock:a)
 		eval "$2"
 		now=$(($(now_us) / 1000))
