@@ -14,20 +14,22 @@ from server import Server
 MODES = ["--status", "--history", "--metrics"]
 FILL = """
 for i = 1, ARGV[1] do
+    local function since(run)
+        return string.format('%.0f', (ARGV[2] - run * 10) * 1e3)
+    end
     local function value(run)
         return string.format('redlock-run/2 token=%08d-0000-4000-8000-%012d ' ..
-            'try=1 since=%.0f pid=4242 host=web1.example.org user=deploy ' ..
-            'command=backup.sh ttl=60000 start=12345678', run, i,
-            (ARGV[2] - run * 10) * 1e3)
+            'try=1 since=%s pid=4242 host=web1.example.org user=deploy ' ..
+            'command=backup.sh ttl=60000 start=12345678', run, i, since(run))
     end
     local lock = string.format('redlock:job%06d', i)
     local beside = '{' .. lock .. '}:~'
     redis.call('SET', lock, value(1), 'PX', 600000)
     redis.call('SET', beside .. 'fence', '1700000000000')
-    redis.call('XADD', beside .. 'runs', '*', 'start', value(2) .. ' waited=0')
-    redis.call('XADD', beside .. 'runs', '*', 'end', value(2) ..
+    redis.call('XADD', beside .. 'runs', since(2), 'start', value(2) .. ' waited=0')
+    redis.call('XADD', beside .. 'runs', since(1.5), 'end', value(2) ..
         ' waited=0 ran=5000 ended=exited status=0')
-    redis.call('XADD', beside .. 'runs', '*', 'start', value(1) .. ' waited=0')
+    redis.call('XADD', beside .. 'runs', since(1), 'start', value(1) .. ' waited=0')
 end
 """
 
