@@ -35,8 +35,8 @@ watch_clock(struct loop *l)
 }
 
 /*
- * Makes room for so many watches.  Returns 0, or -1 with errno; what there was then
- * stays.
+ * Makes room for so many watches.  Returns 0, or -1 with errno; a failure keeps the
+ * old room.
  */
 static int
 grow(struct loop *l, int room)

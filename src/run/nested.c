@@ -59,7 +59,7 @@ inherited_command(void)
  * session or the run's.  Otherwise we belong to a daemon.
  *
  * *busy: a process of the line does not sleep, and its child has a session of its
- * own.  Unless it waits for the child, as no parent of a daemon does, it ends soon.
+ * own.  A process that waits for its child sleeps; the parent of a daemon ends soon.
  */
 static bool
 leads_to(const struct owner *run, bool *busy)

@@ -1,7 +1,8 @@
 -- metrics: a status, with the runs and the skips.
 -- ARGV:
---	brief	1: of the runs only the newest, back to the start of the last success,
---		and the last skip; this tells all that one server knows of both
+--	brief	1: reads the last skip, and the runs back to the start of the last
+--		success.  For several servers that is too little: a run may be a
+--		success on one and lost on the others
 
 -- Whether the entries reach back to the start of the newest run that has succeeded.
 local function reaches_success(found)

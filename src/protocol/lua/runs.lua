@@ -1,5 +1,5 @@
--- The history, as history and metrics read it, and what they have read of it; status
--- reads none.
+-- Reads the history, for history and metrics.  In status the two lists stay nil, and
+-- its reply ends before them.
 local entries, skipped
 
 -- Returns the last entries of that stream, newest first, or the error; a key of
