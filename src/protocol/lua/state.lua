@@ -80,3 +80,9 @@ local function loss()
 	reply[REPLY.REASON], reply[REPLY.LAST_RAN], reply[REPLY.BROKEN] = REASON.BUSY, 0, breaker()
 	return reply
 end
+
+-- Records that a run did not get the lock, with the reason and the holder's
+-- value.  These have a stream of their own, so that they push no run out.
+local function record_skip(its_id, details, why, holder)
+	append('skips', '100', 'skip', value_of(its_id, details) .. why, 'holder', holder or '')
+end
