@@ -107,7 +107,7 @@ server_send_release(struct server *s, bool leave)
 	bool starts = l->ending.end != NULL && !s->recorded &&
 	    s->first == NULL; /* a short run ends before its first renewal */
 	char rest[24], fence[24], proposal[24], waited[RECORD_TEXT] = "";
-	char end[RECORD_TEXT] = "", success[RECORD_TEXT] = "";
+	char end[RECORD_TEXT] = "", success[24] = "";
 	char skip[RECORD_TEXT], holder[LOCK_VALUE + 1] = "";
 	const char *const args[RELEASE_ARGS] = { [RELEASE_COOLDOWN] = rest,
 		[RELEASE_LEAVING] = leave ? "1" : "0",
@@ -129,7 +129,9 @@ server_send_release(struct server *s, bool leave)
 		write_waited(l, waited);
 	if (l->ending.end != NULL) {
 		record_end(end, l->ending.end);
-		record_success(success, l->ending.end);
+		if (record_is_success(l->ending.end))
+			snprintf(success, sizeof(success), "%zu",
+			    owner_head(l->details));
 	}
 	record_skip(skip, skipped ? l->ending.skip : SKIP_NONE);
 	if (skipped && v->taken)

@@ -156,6 +156,16 @@ owner_details(const struct owner *o, char buf[OWNER_DETAILS])
 	return buf;
 }
 
+size_t
+owner_head(const char *details)
+{
+	const char *command = strstr(details, " command=");
+
+	return command == NULL ?
+	    0 :
+	    (size_t)(strchrnul(command + 1, ' ') - details);
+}
+
 /* The text of a field. */
 struct text {
 	const char *at, *end;

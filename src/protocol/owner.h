@@ -74,6 +74,9 @@ char *owner_id(const struct owner *, unsigned int attempt, char buf[OWNER_ID]);
 /* Writes the part of the value after since.  Returns buf. */
 char *owner_details(const struct owner *, char buf[OWNER_DETAILS]);
 
+/* Returns the length of such details up to command, which name the run. */
+size_t owner_head(const char *details);
+
 /*
  * Reads a lock's value of len bytes, of any version.  Returns 0, or -1 if another
  * kind of client wrote it; *o is then zeroed.

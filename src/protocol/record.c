@@ -51,12 +51,10 @@ record_skip(char text[RECORD_TEXT], enum skip_reason why)
 		snprintf(text, RECORD_TEXT, " skipped=%s", skips[why]);
 }
 
-void
-record_success(char text[RECORD_TEXT], const struct record *r)
+bool
+record_is_success(const struct record *r)
 {
-	text[0] = '\0';
-	if (r->ending == ENDED_EXITED && r->status == 0)
-		snprintf(text, RECORD_TEXT, "%" PRId64, r->ran_ms);
+	return r->ending == ENDED_EXITED && r->status == 0;
 }
 
 /*

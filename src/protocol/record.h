@@ -13,6 +13,7 @@
 #ifndef RECORD_H
 #define RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,10 +62,10 @@ void record_end(char text[RECORD_TEXT], const struct record *r);
 void record_skip(char text[RECORD_TEXT], enum skip_reason);
 
 /*
- * Writes for how long COMMAND ran, in ms, if it succeeded, or else "".  Only
- * exit status 0 is a success, and not once the lock was lost or --max-run over.
+ * Whether COMMAND succeeded: with exit status 0, and neither after the lock was
+ * lost nor once --max-run was over.
  */
-void record_success(char text[RECORD_TEXT], const struct record *r);
+bool record_is_success(const struct record *r);
 
 /*
  * Reads the fields in text of len bytes, which other programs may have written.

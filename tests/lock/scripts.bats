@@ -53,9 +53,9 @@ release() {
 	[[ ${5:-} =~ ^(\ waited=[0-9]+)?(.*)$ ]]
 	waited=${BASH_REMATCH[1]} ending=${BASH_REMATCH[2]}
 	[[ ! $ending =~ ^\ ran=([0-9]+)\ ended=exited\ status=0$ ]] ||
-		success=${BASH_REMATCH[1]}
+		success=${#details}
 	script_run release "redlock-run/2 token=$1 try=$2" "$1" "${3:-0}" 1 \
-	    "${4:-0}" "$waited" "$ending" "$success" "${starts:-0}" '' '' "${6:-}" \
+	    "${4:-0}" "$waited" "$ending" "$success" "${starts:-0}" '' '' "${6:-${success:+$details}}" \
 	    "${7:-0}" "${8:-0}"
 }
 

@@ -892,7 +892,7 @@ history(void)
 	SAME_TEXT(nth(0, 1)->args[3], "");
 	SAME_TEXT(nth(0, 2)->args[3], " waited=7");
 	SAME_TEXT(nth(0, 2)->args[4], " ran=400 ended=exited status=0");
-	SAME_TEXT(nth(0, 2)->args[5], "400");
+	SAME_TEXT(nth(0, 2)->args[5], "26");
 	SAME_TEXT(nth(0, 2)->args[9], "pid=0 host= user= command=");
 	lock_close(&world.lock);
 

@@ -200,6 +200,7 @@ details(void)
 	    "pid=4242 host=a%20b user=c%25d command=e%0Af%7Fg");
 	o = sample("", "", "");
 	SAME_TEXT(owner_details(&o, buf), "pid=4242 host= user= command=");
+	CHECK(owner_head(buf) == strlen(buf));
 	o = sample("\xc3\xa9", "", "");
 	SAME_TEXT(owner_details(&o, buf),
 	    "pid=4242 host=\xc3\xa9 user= command=");

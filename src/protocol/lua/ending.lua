@@ -1,22 +1,24 @@
 -- The end of a run.
 
--- Records the run with the value `its` as the last success for --once-per, with its
--- start by the present clock, unless ran_ms, how long it ran, is "".  A run that
--- began later stays the last success.  A failure does not affect the lock.
-local function record_success(its, ran_ms)
-	if ran_ms == '' then
+-- Records our run as the last success for --once-per, unless who is "": with its
+-- start by the present clock, and for how long it ran, which its ending tells.  A run
+-- that began later stays the last success.  A failure does not affect the lock.
+local function record_success(who, ending)
+	local ran_ms = who ~= '' and ending:match('^ ran=(%d+)')
+	if not ran_ms then
 		return
 	end
 	local now_ms, _, last_ms = math.floor(now_us() / 1e3), last_success()
-	if last_ms and last_ms > now_ms - ran_ms and last_ms <= now_ms then
+	local since_ms = now_ms - ran_ms
+	if last_ms and last_ms > since_ms and last_ms <= now_ms then
 		return
 	end
-	local success = (its:match('^.- command=%S*') or its):gsub('since=%d+', string.format('since=%.0f', now_ms - ran_ms), 1)
-	redis.pcall('SET', KEYS[2] .. 'success', success .. ' ran=' .. ran_ms, 'PX', THIRTY_DAYS_MS)
+	local success = string.format('%s0 since=%.0f %s ran=%s', id, since_ms, who, ran_ms)
+	redis.pcall('SET', KEYS[2] .. 'success', success, 'PX', THIRTY_DAYS_MS)
 end
 
 -- Records the end of our run, with the value `its`.
-local function record_end(its, ending, ran_ms)
-	record('end', its, ending)
-	record_success(its, ran_ms)
+local function record_end(its, waited, ending, who)
+	record('end', its, waited .. ending)
+	record_success(who, ending)
 end
