@@ -10,7 +10,6 @@
 #include "base/xalloc.h"
 #include "inspect/history.h"
 #include "inspect/scan.h"
-#include "protocol/key.h"
 #include "scripts.h"
 #include "wire.h"
 
@@ -55,20 +54,12 @@ static int
 send_lock(struct query_server *s, size_t i)
 {
 	const struct history *h = s->query->arg;
-	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
-	const char *const argv[] = { [ARG_KEY] = key,
-		[ARG_AUX] = aux,
-		[ARG_ID] = "",
-		[ARG_TOKEN] = "",
-		[ARG_MODE] = "slots",
-		[ARG_CAPACITY] = slots,
-		[ARG_SLOT] = "1",
-		[ARG_OWN + HISTORY_SKIPS] = h->with_skips ? "1" : "0" };
+	const struct lock_runs *c = &h->locks[i];
 
-	key_names(key, aux, s->query->opt->settings.prefix, h->locks[i].name);
-	snprintf(slots, sizeof(slots), "%d", h->locks[i].slots);
-	return conn_eval(&s->conn, (int)i, &script_history, ARG_ID,
-	    ARG_OWN + HISTORY_ARGS, argv);
+	_Static_assert(HISTORY_SKIPS == 0 && HISTORY_ARGS == 1,
+	    "the argument of its own");
+	return query_read(s, i, &script_history, c->name, c->slots,
+	    h->with_skips ? "1" : "0");
 }
 
 static void

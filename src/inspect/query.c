@@ -13,10 +13,12 @@
 #include "base/exit.h"
 #include "base/xalloc.h"
 #include "inspect/query.h"
+#include "protocol/key.h"
 #include "protocol/lease.h"
 #include "protocol/quorum.h"
 #include "redis/conn_why.h"
 #include "redis/error.h"
+#include "wire.h"
 
 /*
  * A server may be faulty or hostile, so its replies of one round are limited.
@@ -187,6 +189,26 @@ query_send(struct query *q, size_t n, query_send_cb *send_cb,
 			return;
 		loop_turn(&q->loop, wake);
 	}
+}
+
+int
+query_read(struct query_server *s, size_t i, const struct script *script,
+    const char *name, int slots, const char *own)
+{
+	char key[LOCK_KEY], aux[LOCK_KEY], capacity[12];
+	const char *const argv[] = { [ARG_KEY] = key,
+		[ARG_AUX] = aux,
+		[ARG_ID] = "",
+		[ARG_TOKEN] = "",
+		[ARG_MODE] = "slots",
+		[ARG_CAPACITY] = capacity,
+		[ARG_SLOT] = "1",
+		[ARG_OWN] = own };
+
+	key_names(key, aux, s->query->opt->settings.prefix, name);
+	snprintf(capacity, sizeof(capacity), "%d", slots);
+	return conn_eval(&s->conn, (int)i, script, ARG_ID,
+	    ARG_OWN + (own != NULL), argv);
 }
 
 void

@@ -103,6 +103,13 @@ void query_release(struct query *);
 void query_send(struct query *, size_t n, query_send_cb *, query_reply_cb *);
 
 /*
+ * For a query_send_cb: sends request i, a script that reads the lock of that name
+ * with so many slots; own is the script's argument of its own, NULL if it has none.
+ */
+int query_read(struct query_server *, size_t i, const struct script *,
+    const char *name, int slots, const char *own);
+
+/*
  * Lets the failed servers take part in the next round, each on a new
  * connection.  Must not be called in callbacks.
  */

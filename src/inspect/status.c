@@ -16,7 +16,6 @@
 #include "inspect/scan.h"
 #include "inspect/status.h"
 #include "process/proc.h"
-#include "protocol/key.h"
 #include "protocol/lock_state.h"
 #include "protocol/owner.h"
 #include "protocol/quorum.h"
@@ -113,23 +112,15 @@ static int
 send_lock(struct query_server *s, size_t i)
 {
 	const struct status *st = s->query->arg;
-	char key[LOCK_KEY], aux[LOCK_KEY], slots[12];
-	const char *const argv[] = { [ARG_KEY] = key,
-		[ARG_AUX] = aux,
-		[ARG_ID] = "",
-		[ARG_TOKEN] = "",
-		[ARG_MODE] = "slots",
-		[ARG_CAPACITY] = slots,
-		[ARG_SLOT] = "1",
-		[ARG_OWN + METRICS_BRIEF] =
-		    s->query->nservers == 1 ? "1" : "0" };
+	const struct lock_info *l = &st->locks[i];
 
-	key_names(key, aux, s->query->opt->settings.prefix, st->locks[i].name);
-	snprintf(slots, sizeof(slots), "%d", st->locks[i].slots);
-	return st->with_runs ?
-	    conn_eval(&s->conn, (int)i, &script_metrics, ARG_ID,
-		ARG_OWN + METRICS_ARGS, argv) :
-	    conn_eval(&s->conn, (int)i, &script_status, ARG_ID, ARG_OWN, argv);
+	_Static_assert(METRICS_BRIEF == 0 && METRICS_ARGS == 1,
+	    "the argument of its own");
+	if (!st->with_runs)
+		return query_read(s, i, &script_status, l->name, l->slots,
+		    NULL);
+	return query_read(s, i, &script_metrics, l->name, l->slots,
+	    s->query->nservers == 1 ? "1" : "0");
 }
 
 static bool
