@@ -65,8 +65,9 @@ local function granted(its, proposal, raises, start, ahead)
 	}
 end
 
--- Returns that value if the run began less than ms ago.  A start that is ahead of
--- the clock counts too, but only within ms: the clock may have been set back.
+-- Returns the value of the last success if that run began less than ms ago.  A start
+-- that is ahead of the clock counts too, but only within ms: the clock may have been
+-- set back.
 local function ran_lately(ms)
 	local its, since_ms = last_success()
 	return its and math.abs(now_us() / 1e3 - since_ms) < ms and its
