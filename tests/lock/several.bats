@@ -182,10 +182,15 @@ ours_at() {
 	[ -z "$(redis keys '*:~queue')" ]
 }
 
+# It has then read that it holds a.
+waits_for_b() {
+	[ "$(redis zcard '{redlock:b}:~queue')" = 1 ]
+}
+
 @test "a run that was stopped past its wait and its first lease ends, and COMMAND does not start" {
 	redis set redlock:b somebody px 60000
 	redlock_bg -k a -k b -t 11s --node-timeout 500ms -w 10s -- touch started
-	eventually held a
+	eventually waits_for_b
 	kill -STOP "$bg_pid"
 	eventually not held a
 	kill -CONT "$bg_pid"
