@@ -107,7 +107,7 @@ server_send_release(struct server *s, bool leave)
 	bool starts = l->ending.end != NULL && !s->recorded &&
 	    s->first == NULL; /* a short run ends before its first renewal */
 	char rest[24], fence[24], proposal[24], waited[RECORD_TEXT] = "";
-	char end[RECORD_TEXT] = "", success[24] = "";
+	char end[RECORD_TEXT] = "", success[24] = "0";
 	char skip[RECORD_TEXT], holder[LOCK_VALUE + 1] = "";
 	const char *const args[RELEASE_ARGS] = { [RELEASE_COOLDOWN] = rest,
 		[RELEASE_LEAVING] = leave ? "1" : "0",

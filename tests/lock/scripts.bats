@@ -55,13 +55,13 @@ release() {
 	[[ ! $ending =~ ^\ ran=([0-9]+)\ ended=exited\ status=0$ ]] ||
 		success=${#details}
 	script_run release "redlock-run/2 token=$1 try=$2" "$1" "${3:-0}" 1 \
-	    "${4:-0}" "$waited" "$ending" "$success" "${starts:-0}" '' '' "${6:-${success:+$details}}" \
-	    "${7:-0}" "${8:-0}"
+	    "${4:-0}" "$waited" "$ending" "${success:-0}" "${starts:-0}" '' '' \
+	    "${6:-${success:+$details}}" "${7:-0}" "${8:-0}"
 }
 
 # A waiter gives an attempt back, but not its place.
 yield() {
-	script_run release "redlock-run/2 token=$1 try=$2 " "$1" 0 0 1 '' '' '' 0 '' '' '' 0 0
+	script_run release "redlock-run/2 token=$1 try=$2 " "$1" 0 0 1 '' '' 0 0 '' '' '' 0 0
 }
 
 value() { redis get "$lock"; }

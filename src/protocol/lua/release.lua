@@ -7,7 +7,7 @@
 --	only		1 if this is the only server
 --	waited		for the history, as record.h has it: how long the run waited
 --	ending		its end, or ""
---	success		how much of the details a success records if it is one, or ""
+--	success		how much of the details a success records; 0: it is none
 --	starts		1 if its start is not recorded yet
 --	skip		the reason why it was skipped, or ""
 --	holder		and then the holder's value
@@ -99,7 +99,7 @@ if ours and ended then
 	if unconfirmed or ARG.starts == '1' then
 		record('start', mine, waited)
 	end
-	record_end(mine, waited, ending, ARG.details:sub(1, tonumber(ARG.success) or 0))
+	record_end(mine, waited, ending, ARG.details:sub(1, ARG.success))
 elseif ended and not known then
 	record('lost', value_of(id .. '0 ', ARG.details), waited .. ending)
 elseif ours and only then

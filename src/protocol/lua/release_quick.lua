@@ -2,6 +2,6 @@
 if plain and ours and not unconfirmed and ARG.cooldown == '0' and ARG.leaving == '1' and
 	ARG.ending ~= '' and ARG.starts == '0' then
 	call('DEL', lock)
-	record_end(value, ARG.waited, ARG.ending, ARG.details:sub(1, tonumber(ARG.success) or 0))
+	record_end(value, ARG.waited, ARG.ending, ARG.details:sub(1, ARG.success))
 	return {1}
 end
