@@ -62,8 +62,8 @@ void record_end(char text[RECORD_TEXT], const struct record *r);
 void record_skip(char text[RECORD_TEXT], enum skip_reason);
 
 /*
- * Whether COMMAND succeeded: with exit status 0, and neither after the lock was
- * lost nor once --max-run was over.
+ * Whether COMMAND succeeded: it exited with status 0, held the lock, and stayed
+ * within --max-run.
  */
 bool record_is_success(const struct record *r);
 

@@ -1,7 +1,7 @@
 -- The end of a run.
 
--- Records our run as the last success for --once-per, unless who is "": with its
--- start by the present clock, and for how long it ran, which its ending tells.  A run
+-- Records our run as the last success for --once-per, with its start by the present
+-- clock.  An empty `who` is no success.  The ending tells how long COMMAND ran.  A run
 -- that began later stays the last success.  A failure does not affect the lock.
 local function record_success(who, ending)
 	local ran_ms = who ~= '' and ending:match('^ ran=(%d+)')

@@ -1,4 +1,4 @@
--- The length of a lease, and what lasts as long.
+-- The length of a lease, what lasts as long, and the watch of a slot.
 
 -- Returns the text of the first field of that name; nil if it is absent.
 local function field(its, name)
