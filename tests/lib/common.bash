@@ -108,15 +108,16 @@ redis_use() {
 	export REDLOCK_REDIS="$*"
 }
 
-# hold NAME [ARG...]: a redlock_bg holds the lock until `let_go`.
+# hold NAME [ARG...]: a redlock_bg holds the lock, and its COMMAND runs until
+# `let_go`.  (That the lock is held would tell nothing of a second holder.)
 hold() {
 	local name=$1
 	shift
-	rm -f "$BATS_TEST_TMPDIR/let-go"
+	rm -f "$BATS_TEST_TMPDIR"/{holds,let-go}
 	redlock_bg -k "$name" "$@" -- sh -c \
-	    'until [ -e "$1" ]; do sleep 0.05; done' sh \
-	    "$BATS_TEST_TMPDIR/let-go" secret-argument
-	eventually held "$name"
+	    ': >"$1/holds"; until [ -e "$1/let-go" ]; do sleep 0.05; done' sh \
+	    "$BATS_TEST_TMPDIR" secret-argument
+	eventually test -e "$BATS_TEST_TMPDIR/holds"
 }
 
 let_go() {
