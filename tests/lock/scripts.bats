@@ -18,13 +18,15 @@ queue='{redlock:a}:~queue' beat='{redlock:a}:~beat' runs='{redlock:a}:~runs'
 details='pid=1 host=h user=u command=c'
 
 # script_run NAME ID TOKEN [ARG...]: what it replies, a line for each field.  How
-# many may hold the lock is in $limit, 0 stands for a shared one.
+# many may hold the lock is in $limit, 0 stands for a shared one.  $watched is the
+# key that the client watches.
 script_run() {
 	local part=$1 id=$2 token=$3 script=lock
 	local -A mode=([0]=shared [1]=exclusive)
 	shift 3
 	[[ $part != status ]] || script=status
-	redis --eval "$BATS_FILE_TMPDIR/$script.lua" "$lock" '{redlock:a}:~' , \
+	redis --eval "$BATS_FILE_TMPDIR/$script.lua" "$lock" '{redlock:a}:~' \
+	    ${watched:+"$watched"} , \
 	    "$id" "$token" "${mode[${limit:-1}]:-slots}" $((${limit:-1} + !${limit:-1})) \
 	    "${slot:-$((${limit:-1} < 2))}" "$@" "$part"
 }
@@ -625,6 +627,10 @@ end,$one waited=7 ran=3 ended=exited status=0" ]
 	[ "$(written)" = "start,$one waited=7" ]
 	confirm you 1 1000 ' waited=7'
 	[ "$(redis xlen "$runs")" = 1 ]
+	redis flushall
+	acquire me 1
+	renew me 1 1000 ' waited=8'
+	[ "$(written)" = "start,$one waited=8" ]
 }
 
 @test "history: the end is recorded even if another run holds the lock by then" {
@@ -730,6 +736,15 @@ end,$one ended=killed" ]
 	[ "$(limit=0 acquire me 1 1000 100 60000 1 ' waited=2' | field granted fence ahead slot)" = '1 1001 0 1' ]
 	[[ $(redis hget "$readers" me) != *unconfirmed* ]]
 	[ "$(written)" = "start,$one waited=2" ]
+}
+
+@test "hand-over: a renewal confirms a grant, also where the fence is high enough" {
+	acquire you 1 1000 0 0 1 ''
+	acquire me 1 1000 100 60000 1 ''
+	release you '1 ' 0 1
+	[[ $(value) == *'token=me '*' unconfirmed' ]]
+	[ "$(renew me 1 1000 | first)" = 1 ]
+	[[ $(value) == *'token=me '* && $(value) != *unconfirmed* ]]
 }
 
 wake='{redlock:a}:~wake:me'
@@ -1050,6 +1065,7 @@ commands() {
 	[ "$(commands acquire me 1)" = \
 	    'del 1 exists 1 get 2 pexpire 1 set 2 time 1' ]
 	[ "$(commands renew me 1 1000)" = 'get 2 pexpire 1 pttl 1' ]
+	[ "$(watched=$lock commands renew me 1 1000)" = 'exists 1 get 2 pexpire 1 pttl 1' ]
 	[ "$(commands release me 1 0 0 "$(value) ended=1 status=0")" = \
 	    'del 1 exists 1 get 1 pexpire 1 xadd 1' ]
 }
