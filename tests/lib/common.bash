@@ -109,7 +109,7 @@ redis_use() {
 }
 
 # hold NAME [ARG...]: a redlock_bg holds the lock, and its COMMAND runs until
-# `let_go`.  (That the lock is held would tell nothing of a second holder.)
+# `let_go`.  It waits for COMMAND, because the key may be another holder's.
 hold() {
 	local name=$1
 	shift

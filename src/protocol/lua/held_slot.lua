@@ -1,9 +1,10 @@
--- What every renewal needs: the watch of a slot, and the number of slots.
+-- The slot of this script, as every renewal needs it: its watch, and the number of
+-- slots.
 
--- Reads the slot's key that the client watches, if it is a third one, after the
--- last write to it: a write ends the watch, and the server pushes the next change
--- of what was read.  Redis 6 and 7.0 watch the KEYS of a script that reads anything,
--- and later versions what it reads.
+-- Reads the key that the client watches, if the request names one, after the last
+-- write to it: a write ends the watch, and the server pushes the next change of
+-- what was read.  Redis 6 and 7.0 watch all KEYS of a script with a read; later
+-- versions watch what it reads.
 local function watch()
 	if KEYS[3] then
 		call('EXISTS', KEYS[3])
