@@ -1,6 +1,6 @@
--- renew, the usual case: nothing to do but extend the lease, of which less is left
--- than asked for.
-if ours and not shared and not unconfirmed and ARG.start == '' and
+-- renew, the usual case: no more of the lease is left than the request asks for.
+-- A reader never comes here: the lock's value names no reader.
+if ours and not unconfirmed and ARG.start == '' and
 	call('PTTL', lock) <= tonumber(ARG.ttl) then
 	call('PEXPIRE', lock, ARG.ttl)
 	keep_slots(value, ARG.ttl)
