@@ -86,14 +86,16 @@ table_row(struct table *t)
 	return t->nrows++;
 }
 
-/* Sets a cell and widens its column. */
-static void
-set_text(struct table *t, size_t row, int column, const char *text)
+void
+table_text(struct table *t, size_t row, int column, const char *text)
 {
-	int width = escape_width(text);
+	char safe[TABLE_CELL];
+	int width;
 
+	escape_text(safe, sizeof(safe), text, strlen(text));
+	width = escape_width(safe);
 	free(t->rows[row].text[column]);
-	t->rows[row].text[column] = xstrdup(text);
+	t->rows[row].text[column] = xstrdup(safe);
 	if (width > t->width[column] && !t->fixed)
 		t->width[column] = width;
 }
@@ -107,16 +109,7 @@ table_cell(struct table *t, size_t row, int column, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	set_text(t, row, column, text);
-}
-
-void
-table_text(struct table *t, size_t row, int column, const char *text)
-{
-	char safe[TABLE_CELL];
-
-	set_text(t, row, column,
-	    escape_text(safe, sizeof(safe), text, strlen(text)));
+	table_text(t, row, column, text);
 }
 
 void

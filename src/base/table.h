@@ -1,7 +1,7 @@
 /*
  * Rows and columns for people: each column is as wide as its widest cell, with
- * colours on a terminal. table_text() escapes foreign text; the text of
- * table_cell() must be safe for a terminal.
+ * colours on a terminal.  Every cell is escaped, so foreign text is as safe in it
+ * as our own.
  */
 #ifndef TABLE_H
 #define TABLE_H
@@ -44,7 +44,7 @@ void table_clear(struct table *);
 /* Adds an empty row and returns its number.  Exits if memory is short. */
 size_t table_row(struct table *);
 
-/* Write a cell, as printf(3) does or from foreign text, which is escaped. */
+/* Write a cell, as printf(3) does or from text; both escape all of it. */
 void table_cell(struct table *, size_t row, int column, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
 void table_text(struct table *, size_t row, int column, const char *text);

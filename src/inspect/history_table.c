@@ -247,7 +247,7 @@ show_logs(FILE *out, const struct query *q, const struct run_row *r)
 {
 	static const char *const views[] = { "no record", "no end recorded",
 		"recorded as lost", "end recorded" };
-	char safe[4 * OWNER_TOKEN];
+	char safe[ADDRESS_TEXT];
 	bool agree = true;
 
 	fprintf(out, "  token %s",
@@ -260,9 +260,13 @@ show_logs(FILE *out, const struct query *q, const struct run_row *r)
 		return;
 	for (int i = 1; i < q->nservers; i++)
 		agree = agree && r->run.event[i] == r->run.event[0];
-	for (int i = 0; i < q->nservers && !agree; i++)
-		fprintf(out, "  %s  %s\n", q->servers[i].conn.address.text,
+	for (int i = 0; i < q->nservers && !agree; i++) {
+		const char *server = q->servers[i].conn.address.text;
+
+		fprintf(out, "  %s  %s\n",
+		    escape_text(safe, sizeof(safe), server, strlen(server)),
 		    r->known[i] ? views[r->run.event[i]] : "no answer");
+	}
 }
 
 void

@@ -137,8 +137,10 @@ show_views(FILE *out, const struct query *q, const struct lock_info *l)
 			show_token(out, &l->holders[i]);
 	for (int i = 0; i < q->nservers; i++) {
 		const struct server_view *o = &l->views[i];
-		const char *server = q->servers[i].conn.address.text;
+		const char *url = q->servers[i].conn.address.text;
+		char server[ADDRESS_TEXT];
 
+		escape_text(server, sizeof(server), url, strlen(url));
 		if (!o->known)
 			fprintf(out, "  %s  %s\n", server,
 			    escape_text(safe, sizeof(safe), q->servers[i].why,

@@ -100,7 +100,10 @@ word(const struct fake *s, size_t *len)
 		"redlock-run/2 token=y since=1763635200400 pid=1 host=h user=u "
 		"command=c waited=1 skipped=busy",
 		"redlock-run/2 token=z try=1 since=1763635200300 pid=1 host=h "
-		"user=u command=c waited=1 skipped=queue-full" };
+		"user=u command=c waited=1 skipped=queue-full",
+		"broken",
+		"redlock-run/2 token=y try=1 since=1763635200300 pid=1 host=h "
+		"user=u command=c by=%1b]0;x%07 message=%9b2J" };
 	static char text[4096];
 	const uint8_t n = take();
 

@@ -665,6 +665,72 @@ for line in lines:
 	json '[r["ended"] for r in d if r["token"] == "z"] == [None]'
 }
 
+# forge FORM...: the commands that write runs of "a" with an entry of every kind,
+# each with another field that has the FORM, of bytes for a terminal.
+forge() {
+	/usr/bin/python3 - "$@" <<-'EOF'
+	import sys
+	head = dict(zip("token try since pid host user command ttl lease hold"
+	    " start slots version message".split(),
+	    "t 1 5000 1 h u c 9000 9000 9000 7 1 1.0 m".split()))
+	end = dict(waited=1, ran=2, ended="exited", status=3, signal=9, slot=1)
+	runs, skips = "{redlock:a}:~runs", "{redlock:a}:~skips"
+	n = 0
+	def text(own, field, form):
+	    pairs = {**head, "token": "t%d" % n, **own, field: form}
+	    return "redlock-run/2 " + " ".join("%s=%s" % p for p in pairs.items())
+	def add(stream, kind, *texts):
+	    print('XADD %s * %s %s' % (stream, kind,
+	        " ".join(t if t == "holder" else '"%s"' % t for t in texts)))
+	def whole(kind, own):
+	    add(runs, kind, text(own, "x", 1))
+	for form in sys.argv[1:]:
+	    for kind, own, before in [("start", dict(waited=1, slot=1), []),
+	            ("end", end, ["start"]), ("lost", end, ["start"]),
+	            ("broken", dict(by="u@h", slot=1), []),
+	            ("broken", dict(by="u@h", slot=1), ["start", "end"]),
+	            ("skip", dict(waited=1, skipped="busy"), None),
+	            ("holder", {}, None)]:
+	        for field in [*head, *own]:
+	            n += 1
+	            evil = text(own, field, form)
+	            if before is not None:
+	                for earlier in before:
+	                    whole(earlier, end)
+	                add(runs, kind, evil)
+	            elif kind == "skip":
+	                add(skips, "skip", evil, "holder", text({}, "x", 1))
+	            else:
+	                add(skips, "skip", text(dict(skipped="busy"), "x", 1),
+	                    "holder", evil)
+	        n += 1
+	        add(skips if before is None else runs,
+	            "skip" if before is None else kind, form)
+	EOF
+}
+
+@test "--history escapes every field of every kind of entry" {
+	local options words
+	forge '\x1b]0;owned\x07\x9b2J\xe2\x80\xae' \
+	    '%1b]0;owned%07%9b2J%e2%80%ae%0aforged%0drow' >entries
+	redis <entries >/dev/null
+	[ "$(redis xlen "$runs")" -gt 200 ]
+	for options in '--all' '--all -v' '--all --json' '--failed'; do
+		# shellcheck disable=SC2086
+		history $options --rows 1000 -k a
+		[ "$status" -eq 0 ]
+		clean
+		not grep -E '^(forged|row)' <<<"$output"
+		# Each kind of text that a row shows arrived.
+		for words in 'broken by' 'released by' 'held by'; do
+			[ "$options" != --all ] ||
+				grep -qF "$words "'\x1b]0;owned\x07\x9b2J' <<<"$output"
+		done
+	done
+	nagios --max-age 1h
+	clean
+}
+
 ## How it is written
 
 @test "recording the history costs no extra request" {

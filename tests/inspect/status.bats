@@ -620,6 +620,20 @@ all_in_order() {
 	json 'len(d) == 4'
 }
 
+@test "--status -v and --history -v escape the names of servers" {
+	local bad='%1b]0;owned%07'
+	local many=(-r "unix://$BATS_FILE_TMPDIR/redis.sock" --restart-grace 0
+	    -r "redis://u$bad:x@127.0.0.1:1" -r "unix:///tmp/none$bad")
+
+	redlock -k a -- true
+	run -69 --separate-stderr redlock --status -v "${many[@]}" -k a
+	clean
+	grep -qF '127.0.0.1:1  ' <<<"$output"
+	run -69 --separate-stderr redlock --history -v "${many[@]}" -k a
+	clean
+	grep -qF 'no answer' <<<"$output"
+}
+
 @test "--status shortens a large value" {
 	head -c 3000000 /dev/zero | tr '\0' x | redis -x set redlock:a
 	status
