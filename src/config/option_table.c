@@ -57,20 +57,38 @@ set_duration(struct options *opt, const struct option_row *o, char *value)
 }
 
 static void
-set_moment(struct options *opt, const struct option_row *o, char *value)
+read_moment(struct options *opt, const struct option_row *o, const char *value,
+    enum moment_side side)
 {
 	struct moment m = { .kind = MOMENT_NONE };
 
-	if (moment_parse(value, clock_wall_us() / 1000, &m) == 0 &&
+	if (moment_parse(value, clock_wall_us() / 1000, side, &m) == 0 &&
 	    (m.kind != MOMENT_AGO || m.ms > 0)) {
 		*(struct moment *)member(opt, o) = m;
 		return;
 	}
 	if (m.kind == MOMENT_AGO || errno == ERANGE)
 		read_duration(o, value, 1); /* exits with the reason */
+	if (errno == EDOM)
+		die_usage("--%s: '%s' is a number without a unit; a day is "
+			  "written 2026-11-01, seconds since 1970 "
+			  "@1793494800, and a duration 7d",
+		    o->name, quotable(value));
 	die_usage("--%s: '%s' is not a time; examples: 7d, 2026-11-01, "
 		  "'2026-11-01 02:00', 02:00, today, yesterday",
 	    o->name, quotable(value));
+}
+
+static void
+set_since(struct options *opt, const struct option_row *o, char *value)
+{
+	read_moment(opt, o, value, MOMENT_EARLIER);
+}
+
+static void
+set_until(struct options *opt, const struct option_row *o, char *value)
+{
+	read_moment(opt, o, value, MOMENT_LATER);
 }
 
 static void
@@ -337,9 +355,9 @@ const struct option_row option_table[] = {
 	    NULL },
 	{ "rows", 0, IN(HISTORY), "N", set_rows, 0,
 	    "with --history: at most N runs [default: 50]", NULL },
-	{ "since", 0, IN(HISTORY), "TIME", set_moment, TO(since),
+	{ "since", 0, IN(HISTORY), "TIME", set_since, TO(since),
 	    "with --history: runs that began then or later", NULL },
-	{ "until", 0, IN(HISTORY), "TIME", set_moment, TO(until),
+	{ "until", 0, IN(HISTORY), "TIME", set_until, TO(until),
 	    "with --history: runs that began then or earlier", NULL },
 	{ "failed", 0, IN(HISTORY), NULL, set_flag, TO(failed),
 	    "with --history: runs that did not exit with 0", NULL },

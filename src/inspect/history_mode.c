@@ -4,6 +4,7 @@
 #include "base/die.h"
 #include "base/exit.h"
 #include "base/log.h"
+#include "base/moment.h"
 #include "inspect/history.h"
 #include "inspect/history_json.h"
 #include "inspect/history_mode.h"
@@ -70,12 +71,25 @@ print_list(struct history *h)
 	return result;
 }
 
+/* A zone without data makes every local time, read or written, UTC. */
+static void
+report_zone(void)
+{
+	const char *zone = moment_unknown_zone();
+
+	if (zone != NULL)
+		notice("TZ: this host has no zone data for '%s'; times are in "
+		       "UTC",
+		    zone);
+}
+
 int
 history_run(const struct options *opt)
 {
 	struct history h = { 0 };
 	int result;
 
+	report_zone();
 	query_init(&h.query, opt);
 	h.query.arg = &h;
 	h.with_skips = opt->all || opt->max_age_ms > 0;

@@ -323,7 +323,7 @@ past_at() {
 }
 
 @test "--history --since and --until take a duration, a local date or time, today and yesterday" {
-	local midnight before
+	local midnight before when
 	export TZ=IST-5:30
 	midnight=$(date -d 00:00 +%s)
 	before=$((midnight - 86400))
@@ -344,19 +344,46 @@ past_at() {
 	[ "$(endings --until 00:00 --rows 2)" = '1 2' ]
 	history --json --until '2020-01-02 03:04:05'
 	json '[r["since"] for r in d] == ["2020-01-01T21:34:05.000Z"]'
+	for when in 2020-01-01T21:34:05.000Z '2020-01-01 21:34:05 UTC' \
+	    2020-01-01T22:34:05+01:00 2020-01-02T03:04:05 @1577914445; do
+		[ "$(endings --since "$when" --until "$when")" = 5 ]
+	done
+	[ "$(endings --since '3d ago' --until now --rows 1)" = 1 ]
+	[ "$(endings --since -3d --until tomorrow --rows 1)" = 1 ]
+}
+
+@test "of a local time that comes twice, --since takes the earlier and --until the later moment" {
+	export TZ=CET-1CEST,M3.5.0,M10.5.0/3
+	past_at a 0 1603583999 1 # 01:59:59 CEST
+	past_at a 0 1603585800 2 # 02:30, summer
+	past_at a 0 1603589400 3 # 02:30, winter
+	past_at a 0 1603591200 4 # 03:00
+	[ "$(endings --since '2020-10-25 02:30' --until '2020-10-25 02:30')" = '3 2' ]
+	[ "$(endings --since '2020-10-25 02:30')" = '4 3 2' ]
+	[ "$(endings --until '2020-10-25 02:30')" = '3 2 1' ]
+}
+
+@test "--history names a TZ whose zone data this host lacks" {
+	past a 10 100 0
+	TZ=Nowhere/Utopia run -0 --separate-stderr redlock --history a
+	[ "$stderr" = "redlock-run: TZ: this host has no zone data for 'Nowhere/Utopia'; times are in UTC" ]
+	TZ=CET-1CEST run -0 --separate-stderr redlock --history a
+	[ -z "$stderr" ]
 }
 
 @test "--since and --until refuse a word that is no time, and an empty span" {
 	local word
-	for word in tomorrow 2026-02-30 '2026-11-01 24:00' $'\e[31m' ''; do
+	for word in someday 2026-02-30 '2026-11-01 24:00' $'\e[31m' ''; do
 		run -64 --separate-stderr redlock --history --since "$word"
 		[[ $stderr == *"is not a time; examples: 7d, 2026-11-01, '2026-11-01 02:00', 02:00, today, yesterday" ]]
 		[[ $stderr != *$'\e'* ]]
 	done
 	run -64 --separate-stderr redlock --history --until 2026-02-30
 	[[ $stderr == *"--until: '2026-02-30' is not a time;"* ]]
-	run -64 --separate-stderr redlock --history --since 1d --since tomorrow
-	[[ $stderr == *"--since: 'tomorrow' is not a time;"* ]]
+	run -64 --separate-stderr redlock --history --since 1d --since someday
+	[[ $stderr == *"--since: 'someday' is not a time;"* ]]
+	run -64 --separate-stderr redlock --history --until 20261101
+	[[ $stderr == *"--until: '20261101' is a number without a unit; a day is written 2026-11-01, "* ]]
 	run -64 --separate-stderr redlock --history --until 0
 	[[ $stderr == *"--until: '0' is too short"* ]]
 	run -64 --separate-stderr redlock --history --since 9999999999d
