@@ -294,6 +294,15 @@ tree_own_group(const struct tree *t)
 	return t->pid != 0 && getpgid(t->pid) == t->pid ? t->pid : 0;
 }
 
+/* Like is_command_process(), but false in COMMAND's own group. */
+static bool
+is_outside_group(const struct proc *p, void *arg)
+{
+	const struct tree *t = arg;
+
+	return p->pgid != t->pid && is_command_process(p, arg);
+}
+
 void
 tree_signal(struct tree *t, int signo)
 {
@@ -303,9 +312,10 @@ tree_signal(struct tree *t, int signo)
 		group = t->group;
 	if (group != 0)
 		kill(-group, signo);
-	else if (t->proc)
-		procs_signal(is_command_process, t, signo);
-	else if (t->pid != 0)
+	if (t->proc)
+		procs_signal(group != 0 ? is_outside_group : is_command_process,
+		    t, signo);
+	else if (group == 0 && t->pid != 0)
 		kill(t->pid, signo);
 }
 

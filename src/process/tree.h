@@ -108,8 +108,8 @@ void tree_freeze(struct tree *);
 pid_t tree_own_group(const struct tree *);
 
 /*
- * Sends a signal to COMMAND's process group if that is its own, or else to its
- * processes.
+ * Sends a signal to all processes, once to each.  COMMAND's process group, if
+ * that is its own, comes first, so that a shell gets it before its jobs end.
  */
 void tree_signal(struct tree *, int signo);
 

@@ -533,14 +533,47 @@ leads_sessions() {
 	[[ $(<"$out") == term ]]
 }
 
-@test "SIGTERM goes to COMMAND's own group, SIGKILL to all its processes" {
-	begin redlock-run --max-run 1.5 --kill-after 0.5 -k a -- bash -c '
-	    witness "$1.near" & set -m; witness "$1.far" & wait' sh "$log"
-	eventually witness_has_got "$log.near" TERM
-	stopped_with 124 "$(witness_pid "$log.near")" \
-	    "$(witness_pid "$log.far")"
-	witness_has_got "$log.near" TERM 1
-	not witness_has_got "$log.far" TERM
+# scattered: a script for bash; $1 is a log.  Witnesses in its group, in another
+# one, in a session, in a group of that session, and without our variables.
+scattered='witness "$1.near" &
+    setsid -w witness "$1.session" &
+    setsid -w bash -c "set -m; witness \"\$1.inner\" & wait" bash "$1" &
+    set -m
+    witness "$1.group" &
+    env -i "$(command -v witness)" "$1.bare" &
+    wait'
+
+# all_witnesses COMMAND ARG...: COMMAND LOG ARG... succeeds for each of them.
+all_witnesses() {
+	local each
+	for each in near session inner group bare; do
+		"$1" "$log.$each" "${@:2}" || return
+	done
+}
+
+@test "when COMMAND has to be stopped, each of its processes gets SIGTERM once, in every group and session" {
+	local -a pids
+	begin redlock-run --kill-after 1 -t 9s -k a -- bash -c "$scattered" \
+	    bash "$log"
+	eventually all_witnesses witness_ready
+	mapfile -t pids < <(all_witnesses witness_pid)
+	redis flushall
+	stopped_with 79 "${pids[@]}"
+	all_witnesses witness_has_got TERM 1
+	all_witnesses witness_has_got CONT 1
+}
+
+@test "a signal that a user sends stays with COMMAND's group" {
+	begin redlock-run -k a -- bash -c "trap 'exit 5' TERM; $scattered; wait" \
+	    bash "$log"
+	eventually all_witnesses witness_ready
+	kill -TERM "$pid"
+	eventually witness_has_got "$log.near" TERM 1
+	sleep 0.3			# it has had time to do it wrong
+	[[ $(cat "$log".{session,inner,group,bare} | wc -l) == 4 ]]
+	# shellcheck disable=SC2046
+	kill -KILL $(all_witnesses witness_pid)
+	ends_with 5
 }
 
 @test "SIGKILL reaches COMMAND's processes in every group and session" {
