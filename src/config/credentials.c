@@ -3,9 +3,11 @@
  * place allows.  Otherwise -r or REDLOCK_REDIS could lead the site's password
  * to any host, or send it in clear.
  */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/die.h"
 #include "base/secret.h"
@@ -15,11 +17,17 @@
 
 #define LINE_TEXT (ADDRESS_HOST + 16)
 
-/* The password or password file in force, and its one password if so. */
+/* A password, or a password file with lines. */
 struct source {
-	struct setting from;
-	const char *single; /* NULL: the file has lines */
-	bool tls_only;      /* it must not go in clear */
+	struct setting from; /* without a value: there is none */
+	const char *single;  /* NULL: the file has lines */
+	bool tls_only;       /* it must not go in clear */
+};
+
+/* In force, for URLs without a password. */
+struct sources {
+	struct source lines; /* come first */
+	struct source one;
 };
 
 void
@@ -28,9 +36,13 @@ credentials_find(const struct settings *s, struct setting *file,
 {
 	*file = settings_above_file(s, SETTING_PASSWORD_FILE);
 	*word = settings_above_file(s, SETTING_PASSWORD);
-	if (file->value != NULL || word->value != NULL)
+	if (file->value != NULL) {
+		word->value = NULL;
 		return;
+	}
 	*file = settings_in_file(s, SETTING_PASSWORD_FILE);
+	if (word->value != NULL)
+		return;
 	*word = settings_in_file(s, SETTING_PASSWORD);
 	if (file->value != NULL && word->value != NULL)
 		die_usage("%s: password-file is set too; remove one of "
@@ -115,6 +127,15 @@ tls_only(const struct servers *servers, const struct settings *s,
 		break;
 	}
 	return t.tls > 0 && t.clear == 0;
+}
+
+/* Sets whether a password of the source must not go in clear. */
+static void
+limit(struct source *src, const struct servers *servers,
+    const struct settings *s)
+{
+	src->tls_only =
+	    src->from.value != NULL && tls_only(servers, s, src->from.place);
 }
 
 /*
@@ -202,26 +223,31 @@ refuse(struct servers *servers, const struct settings *s,
 
 static void
 fill_server(struct servers *servers, const struct settings *s,
-    struct address *a, const struct source *src)
+    struct address *a, const struct sources *in_force)
 {
-	bool lines =
-	    servers->passwords.n > 0 && !(src->tls_only && in_clear(a));
+	const struct passwords *lines = &servers->passwords;
+	const struct source *src = &in_force->one;
+	const char *password = src->single;
 	char line[LINE_TEXT];
 
-	if (lines && (a->kind != ADDRESS_CLUSTER || a->password == NULL))
-		a->lines = &servers->passwords;
-	if (a->password != NULL || src->from.value == NULL)
-		return;
-	if (lines)
-		a->password = find_line(&servers->passwords, a);
+	if (in_force->lines.from.value != NULL &&
+	    !(in_force->lines.tls_only && in_clear(a)) &&
+	    (a->kind != ADDRESS_CLUSTER || a->password == NULL))
+		a->lines = lines;
 	if (a->password != NULL)
 		return;
-	a->withheld = refuse(servers, s, src, a, line_of(a, false, line));
+	if (src->from.value == NULL || find_line(lines, a) != NULL) {
+		src = &in_force->lines;
+		password = find_line(lines, a);
+	}
+	if (src->from.value == NULL)
+		return;
+	line_of(a, false, line);
+	a->withheld = refuse(servers, s, src, a, line);
 	if (a->withheld != NULL)
 		return;
-	if (src->single != NULL)
-		a->password = src->single;
-	else
+	a->password = password;
+	if (password == NULL)
 		a->withheld = servers_note(servers,
 		    "'%s' has no line for it; add '%s PASSWORD'",
 		    quotable(src->from.value), line);
@@ -239,40 +265,53 @@ fill_sentinels(struct servers *servers, const struct settings *s,
 	if (src.from.value == NULL || a->kind != ADDRESS_SENTINEL)
 		return;
 	src.single = keep_word(src.from);
-	src.tls_only = tls_only(servers, s, src.from.place);
+	limit(&src, servers, s);
 	a->sentinel_withheld =
 	    refuse(servers, s, &src, a, line_of(a, true, line));
 	if (a->sentinel_withheld == NULL)
 		a->sentinel_password = src.single;
 }
 
-static struct source
-find_source(struct servers *servers, const struct settings *s)
+/* Whether there is a word for users who may not read the file, as this one. */
+static bool
+is_for_others(struct setting file, struct setting word)
+{
+	return word.value != NULL && access(file.value, R_OK) == -1 &&
+	    errno == EACCES;
+}
+
+static struct sources
+find_sources(struct servers *servers, const struct settings *s)
 {
 	struct setting file, word;
-	struct source src = { .single = NULL };
+	struct sources in_force = { 0 };
 
 	credentials_find(s, &file, &word);
-	src.from = file.value != NULL ? file : word;
-	if (file.value != NULL) {
+	if (file.value != NULL && !is_for_others(file, word)) {
 		read_passwords(&servers->passwords, file);
-		src.single = servers->passwords.single;
-	} else if (word.value != NULL)
-		src.single = keep_word(word);
-	src.tls_only =
-	    src.from.value != NULL && tls_only(servers, s, src.from.place);
-	return src;
+		if (servers->passwords.single == NULL)
+			in_force.lines.from = file;
+		else if (word.value == NULL)
+			in_force.one = (struct source){ .from = file,
+				.single = servers->passwords.single };
+	}
+	if (word.value != NULL)
+		in_force.one =
+		    (struct source){ .from = word, .single = keep_word(word) };
+	return in_force;
 }
 
 void
 credentials_fill(struct servers *servers, const struct settings *s)
 {
-	struct source src = find_source(servers, s);
+	struct sources in_force = find_sources(servers, s);
 
+	limit(&in_force.lines, servers, s);
+	limit(&in_force.one, servers, s);
 	for (int i = 0; i < servers->n; i++) {
 		struct address *a = &servers->address[i];
 
-		fill_server(servers, s, a, &src);
+		fill_server(servers, s, a, &in_force);
 		fill_sentinels(servers, s, a);
 		if (a->user[0] != '\0' && a->password == NULL)
 			die_usage("%s: '%s' has a user but no password; %s",

@@ -12,8 +12,9 @@
 void credentials_fill(struct servers *, const struct settings *);
 
 /*
- * Finds the password for URLs without one: in *file or, if that is not given,
- * in *word.  Exits if the configuration file has both.
+ * Finds the passwords for URLs without one: a password file, one password, or
+ * both, if the lines of the configuration file's password file come before
+ * REDISCLI_AUTH.  Exits if the configuration file has both.
  */
 void credentials_find(const struct settings *, struct setting *file,
     struct setting *word);

@@ -73,7 +73,7 @@ add_servers(struct table *t, const struct servers *servers)
 		    servers->is_default ? "default" : servers->origin[i]);
 }
 
-/* Adds the password for URLs without one, masked. */
+/* Adds the passwords for URLs without one, masked. */
 static void
 add_password(struct table *t, const struct settings *s)
 {
@@ -83,10 +83,8 @@ add_password(struct table *t, const struct settings *s)
 	add(t, setting_word(SETTING_PASSWORD_FILE),
 	    file.value != NULL ? file.value : "-",
 	    file.value != NULL ? file.name : "default");
-	if (file.value != NULL || word.value == NULL)
-		add(t, setting_word(SETTING_PASSWORD), "-", "default");
-	else
-		add(t, setting_word(SETTING_PASSWORD), "***", word.name);
+	add(t, setting_word(SETTING_PASSWORD), word.value != NULL ? "***" : "-",
+	    word.value != NULL ? word.name : "default");
 	word = settings_find(s, SETTING_SENTINEL_PASSWORD);
 	add(t, setting_word(SETTING_SENTINEL_PASSWORD),
 	    word.value != NULL ? "***" : "-",

@@ -439,6 +439,18 @@ file_wrong() {
 	END
 }
 
+@test "--show-config shows the password file whose lines come before REDISCLI_AUTH" {
+	printf '%s\n' 'h s3cret' >pw
+	chmod 600 pw
+	conf 'password-file pw'
+	REDISCLI_AUTH=s3cret run -0 redlock --show-config
+	grep -qE "^password-file +pw +$PWD/conf:1$" <<<"$output"
+	grep -qE '^password +\*\*\* +REDISCLI_AUTH$' <<<"$output"
+	REDISCLI_AUTH=s3cret run -0 redlock --password-file pw --show-config
+	grep -qE '^password-file +pw +--password-file$' <<<"$output"
+	grep -qE '^password +- +default$' <<<"$output"
+}
+
 @test "--show-config shows no password, wherever it comes from" {
 	conf "redis redis://u:s3cret@h:1/2" "redis redis://:s3cret@i" \
 	    "redis redis://j" "password s3cret" "sentinel-password s3cret"

@@ -120,6 +120,62 @@ file_wrong() {
 	redlock -k a -r "redis://:s3cret-a@$tcp" --password-file pw -- true
 }
 
+@test "a line of the configuration file's password file comes before REDISCLI_AUTH" {
+	local url=rediss://redis.example
+
+	# a server without a line gets that of the environment
+	secret_file pw "$tcp s3cret-a"
+	secret_file conf 'password-file pw'
+	REDISCLI_AUTH=s3cret-b redlock -k a -r "$tcp" -r "$other" -- true
+	REDISCLI_AUTH=s3cret-b REDLOCK_REDIS="$tcp $other" redlock -k a -- true
+	# so does each server if that file has one password, or this user may not read it
+	secret_file pw s3cret-a
+	REDISCLI_AUTH=s3cret-b redlock -k a -r "$other" -- true
+	rm pw
+	REDISCLI_AUTH=s3cret-b run -64 --separate-stderr \
+	    redlock -k a -r "$other" -- true
+	says "password-file: 'pw' cannot be read: No such file"
+	# what was named expressly comes before both
+	secret_file pw "$tcp s3cret-wrong"
+	secret_file mine "$tcp s3cret-a"
+	REDISCLI_AUTH=s3cret-b redlock -k a -r "$tcp" --password-file mine -- true
+	REDISCLI_AUTH=s3cret-b REDLOCK_PASSWORD_FILE=mine \
+	    redlock -k a -r "$tcp" -- true
+	REDISCLI_AUTH=s3cret-b redlock -k a -r "redis://:s3cret-a@$tcp" -- true
+	# the limits are those of the place of the password that was chosen
+	recorder_start
+	secret_file pw "$recorder s3cret-a"
+	secret_file conf "redis $url" 'password-file pw'
+	REDISCLI_AUTH=s3cret-b refused_for \
+	    "that of $PWD/conf is for rediss:// only" -r "$recorder"
+	heard_nothing
+	REDISCLI_AUTH=s3cret-b redlock -k a -r "$other" -- true
+	secret_file pw "$tcp s3cret-a"
+	secret_file conf 'password-file pw'
+	REDLOCK_REDIS=$url REDISCLI_AUTH=s3cret-b redlock -k a -r "$tcp" -- true
+	REDLOCK_REDIS=$url REDISCLI_AUTH=s3cret-b refused_for \
+	    'that of REDISCLI_AUTH is for rediss:// only' -r "$recorder"
+	heard_nothing
+}
+
+@test "REDISCLI_AUTH serves a user who may not read the configuration file's password file" {
+	local as=()
+
+	if ((EUID == 0)); then
+		as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	fi
+	chmod 711 .
+	cp "$run_path" program
+	secret_file pw "$tcp s3cret-wrong"
+	secret_file conf "redis $tcp" 'password-file pw'
+	chmod 644 conf
+	((EUID == 0)) || chmod 0 pw
+	export REDLOCK_CONFIG=conf
+	REDISCLI_AUTH=s3cret-a run -0 "${as[@]}" ./program -k a -- true
+	run -64 --separate-stderr "${as[@]}" ./program -k a -- true
+	says "'pw' cannot be read: Permission denied"
+}
+
 @test "a one-line password of the configuration file serves only the file's servers" {
 	local how
 
