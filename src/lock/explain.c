@@ -134,7 +134,7 @@ complaint(const struct lock *l, const struct server *s, char text[COMPLAINT])
 	else if (vote == VOTE_REFUSED) {
 		explain_refusal(l, s, text);
 		return text;
-	} else if (vote == VOTE_PENDING && ending &&
+	} else if (vote == VOTE_PENDING && ending && !s->release.failed &&
 	    s->in_flight.kind == REQUEST_RELEASE &&
 	    s->in_flight.give_up_ms != CLOCK_NEVER)
 		why = "no answer yet"; /* rather than an earlier failure */

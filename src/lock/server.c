@@ -32,9 +32,26 @@ end_request(struct server *s)
 }
 
 /*
- * Whether nothing was executed and a retry will soon succeed: the server wants
+ * Whether the release is sent again after this error.  A replica stays one, so
+ * there it takes a new connection, which not every release may use.
+ */
+static bool
+releases_again(struct server *s, enum request_kind kind, const struct reply *a)
+{
+	if (kind != REQUEST_RELEASE || !error_may_pass(a->text) ||
+	    (error_is_of_replica(a->text) && !s->intent->ending.insists))
+		return false;
+	if (!s->release.failed)
+		info("%s: %s: %s; sending the release again", s->intent->name,
+		    s->conn.address.text, a->text);
+	s->release.failed = true;
+	return true;
+}
+
+/*
+ * Whether nothing was executed and a retry may soon succeed: the server wants
  * the text of the script, or the lock's slot is moving between two nodes of a
- * cluster, usually for milliseconds.
+ * cluster, usually for milliseconds, or the server refuses a release for now.
  */
 static bool
 tries_again(struct server *s, enum request_kind kind, const struct reply *a)
@@ -42,16 +59,16 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 	bool moving = a->kind == REPLY_ERROR &&
 	    s->intent->phase != PHASE_HOLD &&
 	    strncmp(a->text, "TRYAGAIN", 8) == 0;
+	bool later = moving || releases_again(s, kind, a);
 	int64_t now = clock_now_ms();
 
-	if (!moving &&
-	    (!error_wants_eval(a) || s->in_flight.first_sent_ms != 0))
+	if (!later && (!error_wants_eval(a) || s->in_flight.first_sent_ms != 0))
 		return false;
 	if (kind == REQUEST_RELEASE)
 		s->release.sent--;
 	else if (s->in_flight.starts)
 		server_key_recorded(s, false);
-	if (moving) {
+	if (later) {
 		server_key_explain(s, a->text);
 		server_next_pause(s, POLL_MS);
 		return true;
@@ -551,6 +568,7 @@ server_begin_release(struct server *s)
 	server_next_now(s);
 	s->release.sent = s->release.first = 0;
 	s->release.second_ms = 0;
+	s->release.failed = false;
 	server_key_pending(s);
 	if (server_first_releases(s))
 		return false;

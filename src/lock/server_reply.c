@@ -270,7 +270,7 @@ server_reply_error(struct server *s, enum request_kind kind,
 	    a->text);
 	server_next_failed(s, a->sent_ms);
 	/* A script may fail after its first write. */
-	if (kind == REQUEST_ACQUIRE)
+	if (kind == REQUEST_ACQUIRE && !error_may_pass(a->text))
 		server_key_may_hold(s);
 	else if (kind == REQUEST_RELEASE)
 		server_key_gone(s);

@@ -165,6 +165,7 @@ struct server_release {
 	int64_t second_ms; /* when that was set aside; 0: not yet */
 	int64_t behind_ms; /* when the request before it was sent */
 	bool behind_text;  /* which has the text of its script */
+	bool failed;       /* with an error, and is sent again */
 };
 
 /* A server and its part in the lock. */

@@ -133,6 +133,40 @@ error_forgot_script(const char *error)
 	return strncmp(error, "NOSCRIPT", 8) == 0;
 }
 
+/* Returns where the error's code is: Redis 6 wraps one inside a script. */
+static const char *
+code_of(const char *error)
+{
+	const char *script = strstr(error, "@user_script"), *code;
+
+	code = script != NULL ? strstr(script, ": -") : NULL;
+	return code != NULL ? code + 3 : error;
+}
+
+/*
+ * Redis looks at its state before each command, in a script only until its first
+ * write.
+ */
+bool
+error_may_pass(const char *error)
+{
+	static const char *const codes[] = { "BUSY ", "MISCONF ", "NOREPLICAS ",
+		"READONLY ", "LOADING ", "MASTERDOWN ", "OOM ",
+		"CLUSTERDOWN " };
+	const char *code = code_of(error);
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (strncmp(code, codes[i], strlen(codes[i])) == 0)
+			return true;
+	return false;
+}
+
+bool
+error_is_of_replica(const char *error)
+{
+	return strncmp(code_of(error), "READONLY ", 9) == 0;
+}
+
 /* Redis quotes the command in one of two ways. */
 bool
 error_lacks_eval(const char *error)

@@ -50,6 +50,14 @@ bool error_denies_command(const char *error);
 bool error_wants_eval(const struct reply *);
 bool error_forgot_script(const char *error);
 
+/*
+ * Whether the server refused a request in its present state, which may change,
+ * and executed nothing of it.  error_is_of_replica(): whether it did so because
+ * it is no master, which a new connection may lead to.
+ */
+bool error_may_pass(const char *error);
+bool error_is_of_replica(const char *error);
+
 /* Whether the server does not know EVAL, so that it runs no scripts at all. */
 bool error_lacks_eval(const char *error);
 

@@ -46,7 +46,8 @@ faults_write_helpers() {
 	# rude.py LISTEN SERVER MODE: a server whose replies follow the file MODE,
 	# which it reads for each reply; "pass" passes on the reply of SERVER.
 	# With "late" the requests on the first connection have to wait; with
-	# "deaf" its replies are dropped.
+	# "deaf" its replies are dropped; with "refuse" SERVER gets no request, and
+	# the reply to each is that text.
 	cat >"$BATS_FILE_TMPDIR/rude.py" <<-'END'
 		import os, socket, sys, threading, time
 		listen, server, mode_file = sys.argv[1:]
@@ -63,6 +64,9 @@ faults_write_helpers() {
 		    os.rename(mode_file + ".new", mode_file)
 		def mode():
 		    return open(mode_file).read().rstrip("\n").partition(" ")
+		def say(c, text):
+		    c.sendall(text.encode().decode("unicode_escape")
+		        .encode("latin-1"))
 		def answer(c, data):
 		    how, _, text = mode()
 		    if how == "deaf" and c is oldest:
@@ -79,8 +83,7 @@ faults_write_helpers() {
 		        time.sleep(float(text or 0))
 		        c.shutdown(socket.SHUT_RDWR)
 		    elif how == "say":
-		        c.sendall(text.encode().decode("unicode_escape")
-		            .encode("latin-1"))
+		        say(c, text)
 		    elif how == "endless":
 		        first, rest = endless[text]
 		        c.sendall(first)
@@ -106,12 +109,14 @@ faults_write_helpers() {
 		        pass
 		def start(*args):
 		    threading.Thread(target=pump, args=args, daemon=True).start()
-		def forward(s, data):
-		    s.sendall(data)
-		def forward_late(s, data):
-		    while mode()[0] == "late":
+		def forward(s, data, c, first):
+		    while first and mode()[0] == "late":
 		        time.sleep(0.01)
-		    s.sendall(data)
+		    how, _, text = mode()
+		    if how == "refuse":
+		        say(c, text)
+		    else:
+		        s.sendall(data)
 		def serve(c, first):
 		    if server == "-":
 		        start(c, c, answer)
@@ -119,7 +124,7 @@ faults_write_helpers() {
 		        s = socket.socket(socket.AF_UNIX)
 		        s.connect(server)
 		        start(s, c, answer)
-		        start(c, s, forward_late if first else forward)
+		        start(c, s, lambda b, data: forward(b, data, c, first))
 		l = socket.socket(socket.AF_UNIX)
 		l.bind(listen + ".new")
 		l.listen(64)
@@ -187,6 +192,7 @@ rude_mode() {
 
 rude_stop() {
 	[ -z "${rude_pid:-}" ] || kill -KILL "$rude_pid"
+	rude_pid=
 }
 
 # refused_with STATUS ARG...: redlock-run gives that status for the lock called

@@ -433,6 +433,92 @@ no_client_but_ours() {
 	ended_once
 }
 
+## A release that gets an error
+
+# release_passes CODE FAULT UNDO [SERVER [ARG...]]: FAULT makes the server refuse a
+# release with an error of that code.  Once it has, UNDO ends that: the run ends as
+# any other, before the end of its lease.
+release_passes() {
+	local server=${4:-redis}
+	hold a -v -t 1h --node-timeout 30s "${@:5}"
+	eval "$2"
+	touch let-go
+	eventually grep -q ": $1 .*; sending the release again" "$bg_err"
+	eval "$3"
+	redlock_ended 0
+	grep -q 'released in' "$bg_err"
+	[[ $(redis_at "$server" exists redlock:a) == 0 ]]
+	[[ $(redis_at "$server" xrange '{redlock:a}:~runs' - + |
+		grep -c ' ended=') == 1 ]]
+	run -75 redlock -k a --once-per 1h "${@:5}" -- true
+	redis_at "$server" flushall
+}
+
+@test "a release that a server refuses for want of replicas is sent again" {
+	release_passes NOREPLICAS 'redis config set min-replicas-to-write 1' \
+	    'redis config set min-replicas-to-write 0'
+}
+
+@test "a release that a server busy with a script refuses is sent again" {
+	release_passes BUSY "redis eval 'while true do end' 0 >/dev/null 2>&1 &
+		eventually busy_server" 'redis script kill'
+}
+
+@test "a release that a server refuses because it cannot save is sent again" {
+	local file=$BATS_FILE_TMPDIR/misconf.rdb
+
+	redis_start misconf --save 3600 1
+	release_passes MISCONF "mkdir -p $file/in-its-place
+		redis_at misconf bgsave
+		eventually cannot_save" "rm -r $file
+		redis_at misconf bgsave" misconf \
+	    -r "unix://$BATS_FILE_TMPDIR/misconf.sock"
+	redis_kill misconf
+}
+
+@test "a release that a replica refuses goes to the master that follows at its name" {
+	needs_localhost
+	release_passes READONLY 'redis replicaof 127.0.0.1 1' \
+	    'redis replicaof no one' redis -r "redis://localhost:$redis_port"
+}
+
+@test "a release that a replica without its master refuses is sent again" {
+	redis config set replica-serve-stale-data no
+	release_passes MASTERDOWN 'redis replicaof 127.0.0.1 1' \
+	    'redis replicaof no one'
+	redis config set replica-serve-stale-data yes
+}
+
+@test "a release that a loading server, or a cluster that is down, refuses is sent again" {
+	local text
+
+	for text in 'LOADING it loads' 'CLUSTERDOWN it is down' 'OOM it is full'; do
+		rude redis pass
+		release_passes "${text%% *}" "rude_mode 'refuse -$text\r\n'" \
+		    'rude_mode pass' redis -r "$rude_url"
+		rude_stop
+		rm rude.sock
+	done
+}
+
+@test "a release that gets another error is not sent again" {
+	rude redis pass
+	hold a -v -t 1h --node-timeout 30s -r "$rude_url"
+	rude_mode 'refuse -ERR something quite new\r\n'
+	let_go
+	grep -q 'release not confirmed: .*: ERR something quite new; the lock' \
+	    "$bg_err"
+	not grep 'again' "$bg_err"
+}
+
+@test "a release that a server refuses for a node timeout is not confirmed, and the message says why" {
+	hold a -t 1h --node-timeout 300ms
+	redis config set min-replicas-to-write 1
+	let_go
+	grep -q 'release not confirmed: .*: NOREPLICAS .*; the lock ends' "$bg_err"
+	redis config set min-replicas-to-write 0
+}
+
 @test "an idle connection is probed after twenty seconds" {
 	hold a -t 1h -r "$tcp"
 	# Only its own connection: others have ports of this number, too.  The third

@@ -30,9 +30,9 @@
 /*
  * NO, OTHER and QUEUED refuse for three owners, the last one in the queue, RAN
  * for a run that has succeeded lately, LATER for one that waits, and FULL because
- * two runs wait.  A waiter is woken to ask, or with a
- * grant: for the nonce that it has sent last or, if that is stale, for one
- * before.  UNLOADED wants the script's text.
+ * two runs wait.  ERROR says that nothing was executed, BROKEN says nothing about
+ * that.  A waiter is woken to ask, or with a grant: for the nonce that it has sent
+ * last or, if that is stale, for one before.  UNLOADED wants the script's text.
  */
 enum word {
 	YES,
@@ -44,6 +44,7 @@ enum word {
 	FULL,
 	FREE,
 	ERROR,
+	BROKEN,
 	DENIED,
 	GARBAGE,
 	LOST,
@@ -55,8 +56,9 @@ enum word {
 };
 
 static const char *const words[] = { "yes", "no", "other", "queued", "ran",
-	"later", "full", "free", "error", "denied", "garbage", "lost", "silent",
-	"woken", "granted", "stale", "unloaded", "now", "refused", "never" };
+	"later", "full", "free", "error", "broken", "denied", "garbage", "lost",
+	"silent", "woken", "granted", "stale", "unloaded", "now", "refused",
+	"never" };
 
 /* A word of a plan: "yes!=7+40". */
 struct step {
@@ -504,6 +506,10 @@ answered(struct made_up *m, const struct event *e)
 	informed(m);
 	if (e->step.word == ERROR) {
 		answer(m, REPLY_ERROR, "LOADING it loads", NULL);
+		return;
+	}
+	if (e->step.word == BROKEN) {
+		answer(m, REPLY_ERROR, "ERR it is broken", NULL);
 		return;
 	}
 	if (e->step.word == UNLOADED) {

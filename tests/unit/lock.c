@@ -555,22 +555,25 @@ busy(void)
 	lock_close(&world.lock);
 }
 
-/* A script may have failed behind its first write. */
+/* A script may have failed behind its first write, but not with each error. */
 static void
 unable(void)
 {
 	static const struct {
 		const char *plan;
 		enum lock_outcome outcome;
-		const char *why;
+		const char *why, *sent;
 	} rows[] = {
-		{ "error+3 yes", LOCK_UNREACHABLE,
-		    "server0: LOADING it loads" },
-		{ "denied+3 yes", LOCK_DENIED, "server0: NOPERM it may not" },
-		{ "error+3 free", LOCK_UNREACHABLE,
-		    "server0: LOADING it loads" },
-		{ "garbage+3 yes", LOCK_UNREACHABLE,
-		    "server0: malformed reply" },
+		{ "error+3 yes", LOCK_UNREACHABLE, "server0: LOADING it loads",
+		    "acquire@0/1" },
+		{ "broken+3 yes", LOCK_UNREACHABLE, "server0: ERR it is broken",
+		    "acquire@0/1 release@3/1" },
+		{ "denied+3 yes", LOCK_DENIED, "server0: NOPERM it may not",
+		    "acquire@0/1 release@3/1" },
+		{ "broken+3 free", LOCK_UNREACHABLE,
+		    "server0: ERR it is broken", "acquire@0/1 release@3/1" },
+		{ "garbage+3 yes", LOCK_UNREACHABLE, "server0: malformed reply",
+		    "acquire@0/1 release@3/1" },
 	};
 	char why[LOCK_WHY];
 
@@ -579,7 +582,7 @@ unable(void)
 		world.servers[0].plan = rows[i].plan;
 		SAME_INT(acquire(), rows[i].outcome);
 		SAME_INT(now(), 3);
-		SAME_TEXT(sent(0), "acquire@0/1 release@3/1");
+		SAME_TEXT(sent(0), rows[i].sent);
 		SAME_TEXT(lock_why(&world.lock, why), rows[i].why);
 		CHECK(lock_state(&world.lock) == NULL);
 		lock_close(&world.lock);
@@ -710,9 +713,10 @@ release_unanswered(void)
 	static const struct {
 		const char *plan;
 		int64_t end_ms;
-	} rows[] = { { "yes error", 0 }, { "yes denied", 0 },
-		{ "yes garbage", 0 }, { "yes lost+5", 100 },
-		{ "yes silent", 150 }, { "yes yes+151 yes+101", 150 } };
+	} rows[] = { { "yes error", 100 }, { "yes broken", 0 },
+		{ "yes denied", 0 }, { "yes garbage", 0 },
+		{ "yes lost+5", 100 }, { "yes silent", 150 },
+		{ "yes yes+151 yes+101", 150 } };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		begin(1, 1000, 100);
@@ -737,6 +741,53 @@ release_unanswered(void)
 	lock_close(&world.lock);
 }
 
+/* An error that says that nothing was executed, until it passes. */
+static void
+release_after_error(void)
+{
+	char why[LOCK_WHY];
+
+	begin(1, 1000, 100);
+	world.servers[0].plan = "yes error+5 error+5 yes+5";
+	SAME_INT(acquire(), LOCK_HELD);
+	SAME_INT(released(700), RELEASE_DONE);
+	SAME_INT(count(0, RELEASE), 3);
+	CHECK(now() >= 15 + 2 * POLL_MS && now() <= 15 + 4 * POLL_MS);
+	lock_close(&world.lock);
+
+	/* The key is gone, and no release before can have deleted it. */
+	begin(1, 1000, 100);
+	world.servers[0].plan = "yes error+5 free";
+	SAME_INT(acquire(), LOCK_HELD);
+	SAME_INT(released(0), RELEASE_NOT_OURS);
+	lock_close(&world.lock);
+
+	begin(1, 1000, 100);
+	world.servers[0].plan = "yes error+5 silent";
+	SAME_INT(acquire(), LOCK_HELD);
+	SAME_INT(released(0), RELEASE_UNANSWERED);
+	SAME_TEXT(lock_why(&world.lock, why),
+	    "server0: no answer within 100ms");
+	lock_close(&world.lock);
+
+	begin(1, 1000, 100);
+	world.servers[0].plan = "yes error+5 broken";
+	SAME_INT(acquire(), LOCK_HELD);
+	SAME_INT(released(0), RELEASE_UNANSWERED);
+	SAME_TEXT(lock_why(&world.lock, why), "server0: ERR it is broken");
+	SAME_INT(count(0, RELEASE), 2);
+	lock_close(&world.lock);
+
+	/* A minority is not waited for. */
+	begin(3, 1000, 100);
+	plan((const char *const[]){ "yes yes", "yes yes", "yes error" });
+	SAME_INT(acquire(), LOCK_HELD);
+	hold(1);
+	SAME_INT(released(0), RELEASE_DONE);
+	CHECK(now() <= 1 + 50);
+	lock_close(&world.lock);
+}
+
 /*
  * The server's connections are forgotten on the way at that moment, and new ones
  * work, or not: the release goes on a second one, and the first answer counts.
@@ -755,14 +806,15 @@ release_twice(void)
 		{ "yes yes+120 silent", "now",
 		    "acquire@0/1 release@0/1 release@50/2", 120 },
 		{ "yes yes+60", "now never", "acquire@0/1 release@0/1", 60 },
-		{ "yes silent error+30", "now refused now",
+		{ "yes silent broken+30", "now refused now",
 		    "acquire@0/1 release@0/1 release@50/3", 80 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		enum lock_release_result want =
-		    strstr(rows[i].plan, "error") != NULL ? RELEASE_UNANSWERED :
-							    RELEASE_DONE;
+		    strstr(rows[i].plan, "broken") != NULL ?
+		    RELEASE_UNANSWERED :
+		    RELEASE_DONE;
 
 		begin(1, 1000, 100);
 		world.servers[0].plan = rows[i].plan;
@@ -2467,7 +2519,7 @@ release_of_many(void)
 
 	begin(5, 1000, 100);
 	plan((const char *const[]){ "yes yes silent", "yes yes yes+20",
-	    "yes yes lost+30 yes+5", "yes yes error", "yes yes yes+50" });
+	    "yes yes lost+30 yes+5", "yes yes broken", "yes yes yes+50" });
 	SAME_INT(acquire(), LOCK_HELD);
 	hold(1);
 	SAME_INT(released(0), RELEASE_DONE);
@@ -2476,7 +2528,8 @@ release_of_many(void)
 	lock_close(&world.lock);
 
 	begin(3, 1000, 250);
-	plan((const char *const[]){ "yes yes silent", "yes yes error", "yes" });
+	plan((const char *const[]){
+	    "yes yes silent", "yes yes broken", "yes" });
 	SAME_INT(acquire(), LOCK_HELD);
 	hold(1);
 	SAME_INT(released(0), RELEASE_UNANSWERED);
@@ -2687,7 +2740,7 @@ static const struct tap_test tests[] = {
 	{ "what has not left this host needs no release",
 	    nothing_left_this_host },
 	{ "a refusal is busy, and nothing is given back", busy },
-	{ "an error or nonsense is not busy, and is followed by a release",
+	{ "an error or nonsense is not busy, and is followed by a release unless nothing was executed",
 	    unable },
 	{ "a cancelled acquire leaves nothing behind", cancelled },
 	{ "a release waits for its answer", releases },
@@ -2698,6 +2751,8 @@ static const struct tap_test tests[] = {
 	    release_repeated },
 	{ "a release waits for one and a half node timeouts at most",
 	    release_unanswered },
+	{ "a release that a server refuses for now is sent again",
+	    release_after_error },
 	{ "a release without an answer goes on a second connection, and the "
 	  "first answer counts",
 	    release_twice },
