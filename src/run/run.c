@@ -347,7 +347,7 @@ released(struct run *run, enum lock_release_result result, struct exit_how how)
 		     "lease, in at most %s%s",
 		    lock_name(l), lock_why(l, why),
 		    duration_format(lock_longest_ms(l), text),
-		    run->opt->once_per_ms > 0 && exit_is_success(how) ?
+		    run->child.started && exit_is_success(how) ?
 			"; --once-per may forget this success" :
 			"");
 		break;
