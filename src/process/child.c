@@ -40,7 +40,7 @@ child_init(struct child *c, const char *token, bool only_command)
 	c->call = "mmap";
 	if (tree_init(&c->tree, token) == -1)
 		return -1;
-	c->call = "prctl";
+	c->call = "cannot adopt orphaned processes: prctl";
 	return prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
@@ -49,6 +49,7 @@ child_spawn(struct child *c, char *const argv[], char pid_text[CHILD_PID_TEXT],
     const struct signals *s)
 {
 	volatile int error = 0;
+	volatile pid_t parent = c->tree.self;
 	pid_t pid;
 
 	/* All signals are blocked, so vfork's child can run no handler. */
@@ -59,8 +60,10 @@ child_spawn(struct child *c, char *const argv[], char pid_text[CHILD_PID_TEXT],
 		if (!c->terminal)
 			setpgid(0, 0);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != c->tree.self)
-			_exit(0); /* redlock-run is dead already */
+		/* 0 outside of our pid namespace, another one if we are dead */
+		parent = getppid();
+		if (parent != c->tree.self)
+			_exit(127);
 		/* Into memory that our parent shares until exec. */
 		snprintf(pid_text, CHILD_PID_TEXT, "%d", (int)getpid());
 		signals_restore(s);
@@ -68,10 +71,10 @@ child_spawn(struct child *c, char *const argv[], char pid_text[CHILD_PID_TEXT],
 		error = errno;
 		_exit(127);
 	}
-	if (error != 0) {
+	if (parent != c->tree.self || error != 0) {
 		waitpid(pid, NULL, 0);
 		errno = error;
-		return CHILD_NO_EXEC;
+		return error != 0 ? CHILD_NO_EXEC : CHILD_ELSEWHERE;
 	}
 	tree_begin(&c->tree, pid, !c->terminal);
 	c->started = true;

@@ -41,7 +41,12 @@ struct child {
 
 #define CHILD_PID_TEXT 16
 
-enum child_spawned { CHILD_STARTED, CHILD_NO_FORK, CHILD_NO_EXEC };
+enum child_spawned {
+	CHILD_STARTED,
+	CHILD_NO_FORK,
+	CHILD_NO_EXEC,
+	CHILD_ELSEWHERE /* in another pid namespace, so it ran nothing */
+};
 
 /*
  * Call before the lock is taken: examines the terminal, /proc and our children.

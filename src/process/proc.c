@@ -39,6 +39,25 @@ procs_visible(void)
 	    number == getpid();
 }
 
+/* A namespace without a process has a link that leads nowhere. */
+bool
+procs_born_elsewhere(void)
+{
+	static const char link[] = "/proc/self/ns/pid_for_children";
+	char ours[64] = "", children[64] = "";
+	int fd;
+
+	if (readlink("/proc/self/ns/pid", ours, sizeof(ours) - 1) <= 0)
+		return false;
+	if (readlink(link, children, sizeof(children) - 1) > 0)
+		return strcmp(ours, children) != 0;
+	fd = open(link, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd == -1)
+		return false; /* before Linux 4.12 */
+	close(fd);
+	return true;
+}
+
 static int
 proc_open(pid_t pid, const char *file)
 {

@@ -65,6 +65,12 @@ struct procs {
  */
 bool procs_visible(void);
 
+/*
+ * Whether children of ours are born in another pid namespace, as after unshare(1)
+ * without -f.  False where /proc does not tell.
+ */
+bool procs_born_elsewhere(void);
+
 void procs_open(struct procs *);
 bool procs_next(struct procs *, struct proc *);
 void procs_close(struct procs *);

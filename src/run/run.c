@@ -16,6 +16,7 @@
 #include "base/duration.h"
 #include "base/exit.h"
 #include "base/log.h"
+#include "process/proc.h"
 #include "protocol/lease.h"
 #include "protocol/record.h"
 #include "run/environment.h"
@@ -154,6 +155,16 @@ wait_end_ms(const struct run *run)
 	return run->asked_ms + wait_ms;
 }
 
+/* Returns our exit status where COMMAND cannot have a guard. */
+static int
+elsewhere(const struct run *run)
+{
+	warn("%s: '%s' was not run: it would start in another PID namespace, "
+	     "where the guard cannot kill it; unshare(1) needs -f",
+	    run->opt->names.joined, run->owner.command);
+	return EXIT_OS;
+}
+
 /*
  * Begins to connect, and prepares everything else in the meantime.  Returns 0,
  * or our exit status.
@@ -177,6 +188,8 @@ prepare(struct run *run)
 		    run->child.call, strerror(errno));
 		return EXIT_OS;
 	}
+	if (procs_born_elsewhere())
+		return elsewhere(run);
 	run->owner.start_ticks = (int64_t)run->child.tree.start;
 	waiting_begin(&run->waiting, run->asked_ms, wait_end_ms(run));
 	return 0;
@@ -297,6 +310,9 @@ start(struct run *run, struct exit_how *how)
 		break;
 	case CHILD_NO_EXEC:
 		*how = exit_with(exec_report(opt, errno));
+		break;
+	case CHILD_ELSEWHERE:
+		*how = exit_with(elsewhere(run));
 		break;
 	}
 	return false;

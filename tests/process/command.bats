@@ -378,6 +378,46 @@ with_child() {
 	free
 }
 
+# elsewhere COMMAND...: that starts redlock-run, whose children are in another
+# namespace; nothing runs, and the history has no success.
+elsewhere() {
+	run --separate-stderr "$@" 3>&- 4>&-
+	((status == 71))
+	[[ -z $output && $stderr == *"'sh' was not run: "*"PID namespace"*"needs -f"* ]]
+	free
+	run redlock -k a --once-per 20h -- true
+	((status == 0))
+	redis_reset
+}
+
+@test "a COMMAND that would start in another PID namespace is not run: one line, 71, no success" {
+	local -a run=(redlock-run -k a --once-per 20h -- sh -c 'echo ran')
+	local inner
+	namespaces
+	elsewhere "${ns[@]}" --pid "${run[@]}"
+	# The name needs a thread, which the kernel refuses as well.
+	elsewhere "${ns[@]}" --pid env REDLOCK_REDIS=redis://localhost:1 "${run[@]}"
+	elsewhere "${ns[@]}" -m sh -c 'mount -t tmpfs none /proc &&
+	    [ ! -e /proc/self ] && exec unshare --pid "$@"' sh "${run[@]}"
+	# The namespace exists already.
+	begin "${ns[@]}" --pid --fork sleep 1000
+	eventually inner_process "$pid"
+	inner=$(inner_process "$pid")
+	((EUID != 0)) ||
+		elsewhere nsenter --no-fork -t "$inner" --pid "${run[@]}"
+	kill -KILL "$inner"
+	eventually gone "$pid"
+}
+
+# inner_process PID: the sleep that its children have become.
+inner_process() {
+	local below=$1 next
+	while next=$(pgrep -P "$below"); do
+		below=$next
+	done
+	[[ $(<"/proc/$below/comm") == sleep ]] && echo "$below"
+}
+
 @test "without /proc redlock-run returns COMMAND's status, waits for its processes and stops them" {
 	local -a bare
 	needs_no_sanitizer	# it needs /proc
