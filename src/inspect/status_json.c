@@ -26,10 +26,27 @@ json_holder(struct json *j, const struct lock_info *l, const struct holder *h)
 }
 
 static void
+json_holders(struct json *j, const struct lock_info *l)
+{
+	if (l->state == STATE_UNKNOWN) {
+		json_string(j, "holders", NULL);
+		return;
+	}
+	json_array(j, "holders");
+	for (size_t i = 0; i < l->nholders; i++)
+		json_holder(j, l, &l->holders[i]);
+	json_end(j);
+}
+
+static void
 json_waiters(struct json *j, const struct server_view *v)
 {
+	if (v == NULL) {
+		json_string(j, "waiters", NULL);
+		return;
+	}
 	json_array(j, "waiters");
-	for (size_t i = 0; v != NULL && i < v->nwaiters; i++) {
+	for (size_t i = 0; i < v->nwaiters; i++) {
 		const struct owner *w = &v->waiters[i];
 
 		json_object(j, NULL);
@@ -82,13 +99,10 @@ json_lock(struct json *j, const struct query *q, const struct lock_info *l)
 	json_string(j, "mode", mode_of(l));
 	json_number(j, "slots", slots, 1);
 	json_number(j, "ttl_ms", l->ttl_ms, 0);
-	json_number(j, "waiting", l->sample == NULL ? 0 : l->sample->waiting,
+	json_number(j, "waiting", l->sample == NULL ? -1 : l->sample->waiting,
 	    0);
 	json_number(j, "fence", l->fence, 1);
-	json_array(j, "holders");
-	for (size_t i = 0; i < l->nholders; i++)
-		json_holder(j, l, &l->holders[i]);
-	json_end(j);
+	json_holders(j, l);
 	json_waiters(j, l->sample);
 	json_array(j, "votes");
 	for (int i = 0; i < q->nservers; i++)

@@ -868,6 +868,9 @@ print(json.dumps(j))
 	json 'len(d) == 1'
 	json 'd[0]["name"] == "a" and d[0]["state"] == "unknown"'
 	json 'd[0]["votes"][0]["state"] == "unknown"'
+	# A member that is known without a server has its value, and no other has one.
+	json '{k for k in d[0] if d[0][k] is not None} == {"name", "state", "votes"}'
+	json 'd[0]["votes"][0]["ttl_ms"] is None'
 	json '[s["state"] for s in j["servers"]] == ["unreachable"]'
 	json 'j["servers"][0]["error"]'
 	# Which locks there are, nobody knows.
@@ -877,6 +880,13 @@ print(json.dumps(j))
 	run --separate-stderr redlock --history --json -k a
 	[ "$status" -eq 69 ]
 	json 'd is None and j["servers"][0]["state"] == "unreachable"'
+	json 'all(j[k] is None for k in j if k not in ("format", "servers"))'
+	run --separate-stderr redlock --history --json a --max-age 1h
+	[ "$status" -eq 69 ]
+	json 'all(j[k] is None for k in j if k not in ("format", "servers", "name", "state", "max_age_ms"))'
+	run --separate-stderr redlock --check --json
+	[ "$status" -eq 69 ]
+	json '{k for k in d[0] if d[0][k] is not None} == {"server", "state", "error", "ok", "findings"}'
 }
 
 @test "--status --json has the state of each server" {
