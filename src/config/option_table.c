@@ -92,9 +92,21 @@ set_until(struct options *opt, const struct option_row *o, char *value)
 }
 
 static void
+check_most(const struct option_row *o, const char *value, int64_t ms,
+    int64_t most_ms)
+{
+	char most[DURATION_TEXT];
+
+	if (ms > most_ms)
+		die_usage("--%s: '%s' is too long; the maximum is %s", o->name,
+		    quotable(value), duration_format(most_ms, most));
+}
+
+static void
 set_max_age(struct options *opt, const struct option_row *o, char *value)
 {
 	opt->max_age_ms = read_duration(o, value, 1);
+	check_most(o, value, opt->max_age_ms, SUCCESS_KEPT_MS);
 	opt->max_age = value;
 }
 
@@ -122,13 +134,8 @@ set_limit(struct options *opt, const struct option_row *o, char *value)
 static void
 set_once_per(struct options *opt, const struct option_row *o, char *value)
 {
-	int64_t ms = read_duration(o, value, 0);
-	char most[DURATION_TEXT];
-
-	if (ms > SUCCESS_MS)
-		die_usage("--once-per: '%s' is too long; the maximum is %s",
-		    quotable(value), duration_format(SUCCESS_MS, most));
-	opt->once_per_ms = ms;
+	opt->once_per_ms = read_duration(o, value, 0);
+	check_most(o, value, opt->once_per_ms, SUCCESS_MS);
 }
 
 /* Sets --max-run.  As for timeout(1), 0 means no limit. */

@@ -13,6 +13,10 @@
 #include "scripts.h"
 #include "wire.h"
 
+/* How much of a history a server keeps and sends, see runs.lua. */
+#define ENTRIES 200
+#define SKIPS   100
+
 void
 history_add_runs(struct runs *runs, int server, const struct reply entries)
 {
@@ -62,6 +66,26 @@ send_lock(struct query_server *s, size_t i)
 	    h->with_skips ? "1" : "0");
 }
 
+/*
+ * Notes since when a server's entries are complete: those of the last 30 days, or
+ * as many as it sends at most.
+ */
+static void
+note_start(int64_t *from_ms, const struct reply entries, size_t most,
+    int64_t now_ms)
+{
+	size_t n = reply_count(&entries) / 3;
+	int64_t first_ms = now_ms - HISTORY_MS, oldest_ms;
+	const char *id;
+
+	id = n < most ? NULL : reply_string(&entries, 3 * (n - 1), NULL);
+	if (id != NULL && number_prefix(id, strlen(id), &oldest_ms) > 0 &&
+	    oldest_ms > first_ms)
+		first_ms = oldest_ms;
+	if (first_ms > *from_ms)
+		*from_ms = first_ms;
+}
+
 static void
 read_holders(struct server_log *log, const struct reply a)
 {
@@ -83,17 +107,24 @@ lock_replied(struct query_server *s, size_t i, const struct reply *a)
 	struct lock_runs *c = &h->locks[i];
 	int server = (int)(s - s->query->servers);
 	struct server_log *log = &c->logs[server];
+	const char *success;
+	int64_t now_ms;
+	size_t len;
 
 	if (query_server_error(s, a))
 		return false;
 	if (reply_count(a) < 3 || reply_int(a, 0) <= 0)
 		return query_server_malformed(s);
 	log->known = true;
-	if (reply_int(a, 0) / 1000 > c->now_ms)
-		c->now_ms = reply_int(a, 0) / 1000;
+	now_ms = reply_int(a, 0) / 1000;
+	c->now_ms = now_ms > c->now_ms ? now_ms : c->now_ms;
+	note_start(&c->runs_from_ms, reply_sub(a, 1), ENTRIES, now_ms);
+	note_start(&c->skips_from_ms, reply_sub(a, 3), SKIPS, now_ms);
 	history_add_runs(&c->runs, server, reply_sub(a, 1));
 	history_add_skips(&c->runs, server, reply_sub(a, 3));
 	read_holders(log, reply_sub(a, 2));
+	success = reply_string(a, 4, &len);
+	success_read(&c->successes[server], success, len, now_ms);
 	return false;
 }
 
@@ -121,6 +152,7 @@ forget_locks(struct history *h)
 		for (int j = 0; j < h->query.nservers; j++)
 			free(c->logs[j].holders);
 		free(c->logs);
+		free(c->successes);
 		runs_release(&c->runs);
 	}
 	free(h->locks);
@@ -157,6 +189,8 @@ history_next(struct history *h, size_t most)
 		c->number = (size_t)(&listed[i] - q->locks);
 		c->slots = listed[i].slots;
 		c->logs = xcalloc((size_t)q->nservers, sizeof(*c->logs));
+		c->successes =
+		    xcalloc((size_t)q->nservers, sizeof(*c->successes));
 	}
 	query_send(q, h->nlocks, send_lock, lock_replied);
 	for (size_t i = 0; i < h->nlocks; i++)

@@ -8,7 +8,10 @@
 
 #include "inspect/query.h"
 #include "inspect/runs.h"
+#include "inspect/success.h"
 #include "protocol/owner.h"
+
+#define HISTORY_MS (INT64_C(30) * 24 * 3600 * 1000) /* a server keeps it */
 
 /* One server's reply about one lock, apart from the runs. */
 struct server_log {
@@ -25,11 +28,15 @@ struct lock_runs {
 	struct server_log *logs; /* one for each server */
 	struct runs runs;
 	int64_t now_ms; /* the latest time by a server's clock */
+	/* The runs and the skips that began then or later are all there. */
+	int64_t runs_from_ms;
+	int64_t skips_from_ms;
+	struct success *successes; /* one for each server, with_skips */
 };
 
 struct history {
 	struct query query;
-	bool with_skips;
+	bool with_skips;         /* and with the last success */
 	struct lock_runs *locks; /* those that were read last */
 	size_t nlocks;
 };
@@ -38,7 +45,7 @@ struct history {
  * history_list() lists the locks named in the options of h->query or, if there
  * are none, all under the prefix. history_next() reads the recorded runs of the
  * next of them, at most so many locks, in place of the last ones; with
- * h->with_skips also the runs that did not get the lock.  Returns false at the
+ * h->with_skips also the runs that did not get the lock, and the last success.  Returns false at the
  * end, where the last ones stay. history_release() frees them.
  */
 void history_list(struct history *);

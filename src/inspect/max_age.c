@@ -13,47 +13,74 @@
 
 #define LINE (4 * (QUERY_WHY + OWNER_FIELD))
 
-/* What the history says about the last success of a lock. */
+/* What the servers tell about the last success of a lock. */
 struct verdict {
-	int status;                     /* for the exit */
-	const struct past_run *success; /* NULL: none is recorded */
-	int64_t age_ms;                 /* since it began; -1: none */
-	int failed;                     /* runs that began after it */
+	int status; /* for the exit */
+	struct last_success last;
+	const struct past_run *run; /* the success in the history, or NULL */
+	int failed;                 /* runs that began after it */
 	int skipped;
+	bool all_failed; /* the records go back to it, so these are all */
+	bool all_skipped;
 };
 
 /*
  * Whether the run was skipped for another reason than the last success itself.
  */
 static bool
-counts_as_skip(const struct past_run *run, const struct past_run *success)
+counts_as_skip(const struct past_run *run, const struct success *success)
 {
 	return run->skip != NULL &&
 	    (success == NULL ||
 		strcmp(run->skip->holder.token, success->owner.token) != 0);
 }
 
+/* Counts the runs that began after the last success, newest first. */
+static void
+count_since(struct verdict *v, const struct lock_runs *l)
+{
+	const struct success *success = v->last.it;
+	int64_t since_ms =
+	    success == NULL ? INT64_MIN : success->owner.since_ms;
+
+	for (size_t i = 0; i < l->runs.n && v->run == NULL; i++) {
+		const struct past_run *run = &l->runs.run[i];
+
+		if (success != NULL &&
+		    strcmp(run->owner.token, success->owner.token) == 0)
+			v->run = run;
+		else if (run->since_ms >= since_ms) {
+			v->failed += runs_has_failed(run);
+			v->skipped += counts_as_skip(run, success);
+		}
+	}
+	/* Without a success all that the records may hold counts. */
+	v->all_failed = l->runs_from_ms <= since_ms || v->run != NULL ||
+	    (success == NULL && l->runs_from_ms <= l->now_ms - HISTORY_MS);
+	v->all_skipped = l->skips_from_ms <= since_ms ||
+	    (success == NULL && l->skips_from_ms <= l->now_ms - HISTORY_MS);
+}
+
+static int
+judge_age(const struct query *q, const struct last_success *last)
+{
+	int status = query_status(q);
+
+	if (status != 0)
+		return status;
+	return last->age_ms <= q->opt->max_age_ms ? 0 :
+	    last->least_ms > q->opt->max_age_ms   ? EXIT_TOO_OLD :
+						    EXIT_UNREACHABLE;
+}
+
 static struct verdict
 judge(const struct query *q, const struct lock_runs *l)
 {
-	const struct runs *runs = &l->runs;
-	struct verdict v = { .status = query_status(q),
-		.success = runs_last_success(runs),
-		.age_ms = -1 };
-	size_t end =
-	    v.success == NULL ? runs->n : (size_t)(v.success - runs->run);
+	struct verdict v = { .last = success_judge(l->successes, q->nservers,
+				 q->quorum) };
 
-	for (size_t i = 0; i < end; i++) {
-		v.failed += runs_has_failed(&runs->run[i]);
-		v.skipped += counts_as_skip(&runs->run[i], v.success);
-	}
-	if (v.success != NULL) {
-		v.age_ms = l->now_ms - v.success->since_ms;
-		v.age_ms = v.age_ms > 0 ? v.age_ms : 0;
-	}
-	if (v.status == 0 &&
-	    (v.success == NULL || v.age_ms > q->opt->max_age_ms))
-		v.status = EXIT_TOO_OLD;
+	v.status = judge_age(q, &v.last);
+	count_since(&v, l);
 	return v;
 }
 
@@ -64,18 +91,34 @@ state_word(int status, const char *ok, const char *overdue, const char *unknown)
 	return status == 0 ? ok : status == EXIT_TOO_OLD ? overdue : unknown;
 }
 
+static void
+print_count(const char *before, int n, bool all, const char *what)
+{
+	printf("%s%s%d %s", before, all ? "" : "at least ", n, what);
+}
+
 /* Prints "; since then 1 failed, 2 skipped", or nothing. */
 static void
 print_rest(const struct verdict *v)
 {
-	const char *before = v->success == NULL ? "; " : "; since then ";
+	const char *before = v->last.it == NULL ? "; " : "; since then ";
 
 	if (v->failed > 0) {
-		printf("%s%d failed", before, v->failed);
+		print_count(before, v->failed, v->all_failed, "failed");
 		before = ", ";
 	}
 	if (v->skipped > 0)
-		printf("%s%d skipped", before, v->skipped);
+		print_count(before, v->skipped, v->all_skipped, "skipped");
+}
+
+/* Returns the first server that has failed, or NULL. */
+static struct query_server *
+first_failed(struct query *q)
+{
+	for (struct query_server *s = q->servers; s < q->end; s++)
+		if (s->failure != REPLY_OK)
+			return s;
+	return NULL;
 }
 
 /* Prints why the first server that has failed did so. */
@@ -85,31 +128,35 @@ print_unreachable(struct query *q)
 	char why[QUERY_WHY], rule[ACL_TEXT],
 	    text[QUERY_WHY + ADDRESS_SECRET + ACL_TEXT + 40];
 	char safe[4 * sizeof(text)];
-	int i = 0;
+	struct query_server *s = first_failed(q);
 
-	while (q->servers[i].failure == REPLY_OK)
-		i++;
-	query_server_why(&q->servers[i], why);
+	printf("too few servers answer: ");
+	if (s == NULL) {
+		printf("a key of this lock has another type");
+		return;
+	}
+	query_server_why(s, why);
 	if (error_denies(why))
 		snprintf(text, sizeof(text),
 		    "%s; allow it with: ACL SETUSER %s %s", why,
-		    address_user(&q->servers[i].conn.address),
-		    probe_missing(q, i, acl_asking(RIGHTS_ALL), rule));
+		    address_user(&s->conn.address),
+		    probe_missing(q, (int)(s - q->servers),
+			acl_asking(RIGHTS_ALL), rule));
 	else
 		snprintf(text, sizeof(text), "%s", why);
-	printf("too few servers answer: %s",
-	    escape_text(safe, sizeof(safe), text, strlen(text)));
+	printf("%s", escape_text(safe, sizeof(safe), text, strlen(text)));
 }
 
 static void
 print_success(const struct options *opt, const struct verdict *v)
 {
+	const struct owner *by = &v->last.it->owner;
 	char host[4 * OWNER_FIELD], age[DURATION_TEXT];
 	size_t len = strlen(opt->max_age);
 
-	printf("last success %s ago on %s", duration_format(v->age_ms, age),
-	    escape_text(host, sizeof(host), v->success->owner.host,
-		strlen(v->success->owner.host)));
+	printf("last success %s ago on %s",
+	    duration_format(v->last.age_ms, age),
+	    escape_text(host, sizeof(host), by->host, strlen(by->host)));
 	if (v->status != 0) /* a bare number is seconds */
 		printf(", more than %s%s", opt->max_age,
 		    strchr("dhms", opt->max_age[len - 1]) == NULL ? "s" : "");
@@ -126,9 +173,9 @@ print_line(struct query *q, const struct lock_runs *l, const struct verdict *v)
 	    state_word(v->status, "OK", "OVERDUE", "UNKNOWN"));
 	if (v->status != 0 && v->status != EXIT_TOO_OLD)
 		print_unreachable(q);
-	else if (l->runs.n == 0)
+	else if (v->last.it == NULL && l->runs.n == 0)
 		printf("no runs recorded in the last 30 days");
-	else if (v->success == NULL) {
+	else if (v->last.it == NULL) {
 		printf("no success recorded");
 		print_rest(v);
 	} else
@@ -136,12 +183,33 @@ print_line(struct query *q, const struct lock_runs *l, const struct verdict *v)
 	putchar('\n');
 }
 
+/* A success has no message, version and wait; its run in the history has. */
+static void
+json_success(struct json *j, const struct verdict *v)
+{
+	struct owner owner = v->last.it->owner;
+
+	if (v->run != NULL) {
+		snprintf(owner.version, sizeof(owner.version), "%s",
+		    v->run->owner.version);
+		snprintf(owner.message, sizeof(owner.message), "%s",
+		    v->run->owner.message);
+	}
+	json_object(j, "last_success");
+	json_string(j, "token", owner.token);
+	members_owner(j, &owner);
+	json_time(j, "since", owner.since_ms);
+	json_number(j, "waited_ms", v->run == NULL ? -1 : v->run->waited_ms, 0);
+	json_number(j, "ran_ms", v->last.it->ran_ms, 0);
+	json_end(j);
+}
+
 static void
 print_json(const struct query *q, const struct lock_runs *l,
     const struct verdict *v)
 {
 	struct json j = { .out = stdout };
-	const struct past_run *run = v->success;
+	bool certain = v->last.certain;
 
 	members_begin(&j);
 	members_servers(&j, q);
@@ -149,20 +217,15 @@ print_json(const struct query *q, const struct lock_runs *l,
 	json_string(&j, "state",
 	    state_word(v->status, "ok", "overdue", "unknown"));
 	json_number(&j, "max_age_ms", q->opt->max_age_ms, 0);
-	json_number(&j, "age_ms", v->age_ms, 0);
-	if (run == NULL) {
+	json_number(&j, "age_ms",
+	    certain && v->last.it != NULL ? v->last.age_ms : -1, 0);
+	if (certain && v->last.it != NULL)
+		json_success(&j, v);
+	else
 		json_string(&j, "last_success", NULL);
-	} else {
-		json_object(&j, "last_success");
-		json_string(&j, "token", run->owner.token);
-		members_owner(&j, &run->owner);
-		json_time(&j, "since", run->since_ms);
-		json_number(&j, "waited_ms", run->waited_ms, 0);
-		json_number(&j, "ran_ms", run->ran_ms, 0);
-		json_end(&j);
-	}
-	json_number(&j, "failed", v->failed, 0);
-	json_number(&j, "skipped", v->skipped, 0);
+	json_number(&j, "failed", certain && v->all_failed ? v->failed : -1, 0);
+	json_number(&j, "skipped", certain && v->all_skipped ? v->skipped : -1,
+	    0);
 	json_end(&j);
 }
 
@@ -176,7 +239,7 @@ max_age_check(struct history *h)
 	history_next(h, 1);
 	l = &h->locks[0];
 	v = judge(&h->query, l);
-	if (v.status == 0 && opt->quiet)
+	if (v.status == 0 && opt->quiet && !opt->json)
 		return 0;
 	if (opt->json)
 		print_json(&h->query, l, &v);

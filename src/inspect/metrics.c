@@ -41,9 +41,9 @@ struct metrics {
 /* The data of a lock's gauges. */
 struct gauge_lock {
 	const struct lock_info *info;
-	const struct past_run *ended;   /* the last to end, or NULL */
-	const struct past_run *success; /* the last with status 0, or NULL */
-	const struct past_run *skip;    /* the last that was skipped, or NULL */
+	const struct past_run *ended;  /* the last to end, or NULL */
+	const struct success *success; /* the last for certain, or NULL */
+	const struct past_run *skip;   /* the last that was skipped, or NULL */
 };
 
 /* Stores the value and returns true, or returns false if it is unknown. */
@@ -128,7 +128,7 @@ status_value(const struct gauge_lock *s, int64_t *value)
 static bool
 success_value(const struct gauge_lock *s, int64_t *value)
 {
-	*value = s->success == NULL ? -1 : s->success->since_ms;
+	*value = s->success == NULL ? -1 : s->success->owner.since_ms;
 	return *value >= 0;
 }
 
@@ -260,6 +260,16 @@ print_gauge(int number, const struct gauge_row rows[], size_t n)
 	}
 }
 
+/* Returns the last success, or NULL if there is none or a later one may be. */
+static const struct success *
+last_success(const struct query *q, const struct lock_info *l)
+{
+	struct last_success last =
+	    success_judge(l->successes, q->nservers, q->quorum);
+
+	return last.certain ? last.it : NULL;
+}
+
 /* Keeps the values of the locks that were read last. */
 static void
 add_rows(struct metrics *m)
@@ -272,7 +282,7 @@ add_rows(struct metrics *m)
 		struct gauge_row *row = &m->rows[m->nrows++];
 		struct gauge_lock lock = { .info = l,
 			.ended = runs_last_ended(&l->runs),
-			.success = runs_last_success(&l->runs),
+			.success = last_success(&m->status.query, l),
 			.skip = runs_last_skip(&l->runs) };
 
 		*row = (struct gauge_row){ .name = l->name };

@@ -251,16 +251,6 @@ runs_has_failed(const struct past_run *run)
 }
 
 const struct past_run *
-runs_last_success(const struct runs *runs)
-{
-	for (size_t i = 0; i < runs->n; i++)
-		if (runs->run[i].ending == ENDED_EXITED &&
-		    runs->run[i].status == 0)
-			return &runs->run[i];
-	return NULL;
-}
-
-const struct past_run *
 runs_last_ended(const struct runs *runs)
 {
 	for (size_t i = 0; i < runs->n; i++)

@@ -83,10 +83,8 @@ void runs_judge(struct runs *, int nservers, int quorum, int nsilent);
 bool runs_has_failed(const struct past_run *);
 
 /*
- * Return the newest run that ended with status 0, that ended at all, or that
- * was skipped; NULL: none.  Call after runs_judge().
+ * Return the newest run that ended, or that was skipped; NULL: none.  Call after runs_judge().
  */
-const struct past_run *runs_last_success(const struct runs *);
 const struct past_run *runs_last_ended(const struct runs *);
 const struct past_run *runs_last_skip(const struct runs *);
 

@@ -90,6 +90,8 @@ lock_replied(struct query_server *s, size_t i, const struct reply *a)
 	int server = (int)(s - s->query->servers);
 	struct server_view *v = &l->views[server];
 	struct lock_state state;
+	const char *success;
+	size_t len;
 
 	if (query_server_error(s, a))
 		return false;
@@ -105,6 +107,8 @@ lock_replied(struct query_server *s, size_t i, const struct reply *a)
 	v->state = state_of(v->holders, v->nholders, v->shared);
 	history_add_runs(&l->runs, server, reply_sub(a, FIELD_RUNS));
 	history_add_skips(&l->runs, server, reply_sub(a, FIELD_SKIPS));
+	success = reply_string(a, FIELD_SUCCESS, &len);
+	success_read(&l->successes[server], success, len, state.now_us / 1000);
 	return false;
 }
 
@@ -273,6 +277,7 @@ forget_locks(struct status *st)
 		}
 		runs_release(&l->runs);
 		free(l->holders);
+		free(l->successes);
 		free(l->views);
 	}
 	free(st->locks);
@@ -299,7 +304,8 @@ void
 status_list(struct status *st)
 {
 	static const char *const wanted[] = { "", NULL };
-	static const char *const with_runs[] = { "", "runs", "skips", NULL };
+	static const char *const with_runs[] = { "", "runs", "skips", "success",
+		NULL };
 
 	forget_locks(st);
 	scan_locks(&st->query, st->with_runs ? with_runs : wanted);
@@ -322,6 +328,8 @@ status_next(struct status *st, size_t most)
 		st->locks[i].slots = listed[i].slots;
 		st->locks[i].views =
 		    xcalloc((size_t)q->nservers, sizeof(*st->locks[i].views));
+		st->locks[i].successes = xcalloc((size_t)q->nservers,
+		    sizeof(*st->locks[i].successes));
 	}
 	query_send(q, st->nlocks, send_lock, lock_replied);
 	for (size_t i = 0; i < st->nlocks; i++) {

@@ -9,6 +9,7 @@
 #include "config/options.h"
 #include "inspect/query.h"
 #include "inspect/runs.h"
+#include "inspect/success.h"
 #include "protocol/owner.h"
 
 enum state {
@@ -59,15 +60,17 @@ struct lock_info {
 	enum state state;
 	int64_t ttl_ms; /* of the holder that lasts longest; -1: no end */
 	int64_t fence;
-	struct runs runs; /* with st->with_runs */
+	struct runs runs;          /* with st->with_runs */
+	struct success *successes; /* one for each server, with st->with_runs */
 };
 
 struct status {
 	struct query query;
 	/*
-	 * Reads the runs and the skips of each lock, too: of one server all that
-	 * leads back to the last success, and the last skip; of several servers
-	 * all that they have.  Lists locks that have nothing else, too.
+	 * Reads the runs, the skips and the last success of each lock, too: of one
+	 * server as many runs as tell which one ended last, and the last skip; of
+	 * several servers all that they have.  Lists locks that have nothing else,
+	 * too.
 	 */
 	bool with_runs;
 	struct lock_info *locks; /* one for each lock of the query */

@@ -11,8 +11,10 @@
 #define LOCK_KEY  (2 * LOCK_NAME + 32)
 #define LOCKS_MAX 32 /* of one run */
 
-/* How long the last success is kept. */
+/* --once-per looks back so far, at most. */
 #define SUCCESS_MS (INT64_C(30) * 24 * 3600 * 1000)
+/* A server keeps the last success that long, for alerts about monthly jobs. */
+#define SUCCESS_KEPT_MS (INT64_C(400) * 24 * 3600 * 1000)
 
 /*
  * Writes the key of the lock name, and the beginning of its auxiliary keys,

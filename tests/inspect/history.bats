@@ -20,6 +20,7 @@ teardown() { nothing_left; }
 teardown_file() { redis_stop_all; }
 
 runs='{redlock:a}:~runs'
+success='{redlock:a}:~success'
 
 history() {
 	run --separate-stderr redlock --history "$@"
@@ -272,6 +273,9 @@ past() {
 past_at() {
 	redis xadd "{redlock:$1}:~runs" "$(($3 * 1000 + $2))-0" \
 	    end "${owner/=x/=$1$3} waited=0 ran=$2 ended=exited status=$4" >/dev/null
+	(($4 != 0)) || redis set "{redlock:$1}:~success" \
+	    "redlock-run/2 token=$1$3 try=0 since=${3}000 pid=1 host=h user=u command=c ran=$2" \
+	    >/dev/null
 }
 
 @test "--history lists all locks in one table, newest first, each with its own bar" {
@@ -320,6 +324,42 @@ past_at() {
 	run -64 --separate-stderr redlock --history --since 0
 	[[ $stderr == *"--since: '0' is too short"* ]]
 	run -64 redlock --status --failed
+}
+
+@test "--since, --until and --failed tell how many runs --rows leaves out, and how far the records go" {
+	local i
+	for i in {1..110}; do
+		echo "XADD $runs * end \"${owner/=x/=t$i} waited=0 ran=1 ended=exited status=7\""
+	done | redis >/dev/null
+	history --failed
+	[ "$status" -eq 0 ]
+	[ "$(wc -l <<<"$output")" -eq 51 ]
+	[ "$stderr" = 'redlock-run: 60 earlier runs are not shown; --rows 110 shows all' ]
+	history --failed -q
+	[ -z "$stderr" ]
+	history
+	[ -z "$stderr" ]
+	history --failed --json
+	[ -z "$stderr" ]
+	json 'len(j["runs"]) == 50 and j["omitted"] == 60'
+	# Once the records are full the failure before them is gone.
+	for i in {1..200}; do
+		echo "XADD $runs * end \"${owner/=x/=u$i} waited=0 ran=1 ended=exited status=0\""
+	done | redis >/dev/null
+	history a --failed --since 20d
+	[[ $stderr == *$'a: no failed runs recorded in that time\nredlock-run: a: runs before '*' are not all recorded; a lock keeps its last 100 runs, for 30 days' ]]
+	history --json
+	# At the oldest of the 200 entries that are read.
+	i=$(redis xrevrange "$runs" + - COUNT 200 | tail -n 3 | sed -n 's/^\([0-9]*\)-.*/\1/p')
+	json "__import__('datetime').datetime.fromisoformat(j['complete_since'].replace('Z', '+00:00')).timestamp() == $i / 1000"
+	history a --failed --since 1ms
+	[[ $stderr != *'not all recorded'* ]]
+	redis del "$runs" >/dev/null
+	past a 10 90000 0
+	history a --failed
+	[[ $stderr != *'not all recorded'* ]]
+	history a --failed --since 60d
+	[[ $stderr == *'a: runs before '*' are not all recorded; '* ]]
 }
 
 @test "--history --since and --until take a duration, a local date or time, today and yesterday" {
@@ -473,10 +513,10 @@ nagios() {
 	[ "$status" -eq 1 ]
 	[ "$output" = 'a: OVERDUE: no success recorded; 1 failed, 1 skipped' ]
 	let_go
-	redis del "$runs" >/dev/null
-	redis xadd "$runs" '*' end "${owner/host=h/host=%1B[31mh} waited=0 ran=1 ended=exited status=0" >/dev/null
+	redis set "$success" "${owner/host=h/host=%1B[31mh} ran=1" >/dev/null
 	nagios --max-age 1h
 	clean
+	[[ $output == *'on \x1b[31mh, '* ]]
 	redis acl setuser default resetpass '>s3cret'
 	nagios --max-age 1h
 	[ "$status" -eq 77 ]
@@ -500,11 +540,12 @@ nagios() {
 	json 'set(j["last_success"]) == set("token host pid user command version message since waited_ms ran_ms".split())'
 	history a --max-age 3h --json -q
 	[ "$status" -eq 0 ]
-	[ -z "$output" ]
+	json 'j["state"] == "ok"'
 	history a --max-age 3h --json -r unix:///nowhere
 	[ "$status" -eq 69 ]
 	[ -z "$stderr" ]
-	json 'j["state"] == "unknown" and j["last_success"] is None'
+	json 'j["state"] == "unknown"'
+	json 'all(j[k] is None for k in ("last_success", "age_ms", "failed", "skipped"))'
 	json '[s["state"] for s in j["servers"]] == ["unreachable"]'
 }
 
@@ -512,6 +553,9 @@ nagios() {
 	run -64 redlock --history --max-age 1h
 	run -64 redlock --history -k a -k b --max-age 1h
 	run -64 redlock --history -k a --max-age 0
+	run -64 --separate-stderr redlock --history -k a --max-age 401d
+	[[ $stderr == *"--max-age: '401d' is too long; the maximum is 400d" ]]
+	run -1 redlock --history -k a --max-age 400d
 	run -64 redlock --status -k a --max-age 1h
 	for option in --failed --all '--since 1h' '--until 1h' '--rows 3'; do
 		# shellcheck disable=SC2086

@@ -197,7 +197,6 @@ other_endings(void)
 		SAME_INT(runs.run[0].ran_ms, 3);
 		CHECK(runs_has_failed(&runs.run[0]) == (status != 0));
 		CHECK(runs_last_ended(&runs) == &runs.run[0]);
-		CHECK(runs_last_success(&runs) == NULL);
 		SAME_TEXT(ended(1, 0), "unknown");
 	}
 }
@@ -313,7 +312,6 @@ skips(void)
 	CHECK(run->skip->holder.in_cooldown);
 	CHECK(!runs_has_failed(run));
 	CHECK(runs_last_ended(&runs) == NULL);
-	CHECK(runs_last_success(&runs) == NULL);
 	runs_release(&runs);
 
 	add_skip(0, "A", " skipped=mode",

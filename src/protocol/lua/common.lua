@@ -55,6 +55,7 @@
 --			0: a reader
 --	RUNS		for --metrics, see runs.lua
 --	SKIPS		for --metrics, see runs.lua
+--	SUCCESS		for --metrics: the value of the last success; nil: none
 -- REASON:
 --	BUSY	another run has the lock, or its turn
 --	MODE	VALUE is of a run that uses the lock in another mode
@@ -89,6 +90,8 @@ local HANDOVER_MS = 5000
 -- For how long the beat of a run with -w lasts, and of no other run.
 local HEARTBEAT_MS = 15000
 local THIRTY_DAYS_MS = '2592000000'
+-- So that an alert about a monthly job still knows when it last succeeded.
+local SUCCESS_KEPT_MS = '34560000000'
 
 local id, token, mode = ARG.id, ARG.token, ARG.mode
 local capacity, slot = tonumber(ARG.capacity), tonumber(ARG.slot)

@@ -14,7 +14,7 @@ local function record_success(who, ending)
 		return
 	end
 	local success = string.format('%s0 since=%.0f %s ran=%s', id, since_ms, who, ran_ms)
-	redis.pcall('SET', KEYS[2] .. 'success', success, 'PX', THIRTY_DAYS_MS)
+	redis.pcall('SET', KEYS[2] .. 'success', success, 'PX', SUCCESS_KEPT_MS)
 end
 
 -- Records the end of our run, with the value `its`.

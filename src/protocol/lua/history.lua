@@ -19,4 +19,4 @@ if value == SHARED then
 		holder(i % 2 == 0 and alive(entry))
 	end
 end
-return {now_us(), entries, holders, skipped}
+return {now_us(), entries, holders, skipped, success}

@@ -1,6 +1,6 @@
--- Reads the history, for history and metrics.  In status the two lists stay nil, and
--- its reply ends before them.
-local entries, skipped
+-- Reads the history, for history and metrics.  In status the two lists and the last
+-- success stay nil, and its reply ends before them.
+local entries, skipped, success
 
 -- Returns the last entries of that stream, newest first, or the error; a key of
 -- another type has none.
@@ -17,6 +17,12 @@ local function runs_in(found)
 		list[n + 1], list[n + 2], list[n + 3] = entry[1], fields[1]:sub(1, 8), fields[2]:sub(1, 1600)
 	end
 	return list
+end
+
+-- Returns the value of the last success, or false.
+local function kept_success()
+	local its = redis.pcall('GET', KEYS[2] .. 'success')
+	return type(its) == 'string' and its:sub(1, 1024)
 end
 
 -- Returns the skips, each as its id, the text of the run and the value of the

@@ -38,5 +38,5 @@ end
 reply[REPLY.FENCE], reply[REPLY.QUEUED], reply[REPLY.WAITING], reply[REPLY.TICKET] = fence(), 0, n, 0
 reply[REPLY.PLACE], reply[REPLY.REASON], reply[REPLY.LAST_RAN], reply[REPLY.BROKEN] = 0, REASON.BUSY, 0, false
 reply[REPLY.WAITERS], reply[REPLY.HOLDERS] = waiting, holders
-reply[REPLY.RUNS], reply[REPLY.SKIPS] = entries, skipped
+reply[REPLY.RUNS], reply[REPLY.SKIPS], reply[REPLY.SUCCESS] = entries, skipped, success
 return reply

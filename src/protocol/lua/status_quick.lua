@@ -10,6 +10,6 @@ if capacity == 1 and value ~= SHARED and call('EXISTS', KEYS[2] .. 'queue', KEYS
 		[REPLY.PLACE] = 0, [REPLY.REASON] = REASON.BUSY,
 		[REPLY.LAST_RAN] = 0, [REPLY.BROKEN] = false,
 		[REPLY.WAITERS] = {}, [REPLY.HOLDERS] = its and {its, ms, slot} or {},
-		[REPLY.RUNS] = entries, [REPLY.SKIPS] = skipped,
+		[REPLY.RUNS] = entries, [REPLY.SKIPS] = skipped, [REPLY.SUCCESS] = success,
 	}
 end
