@@ -234,6 +234,18 @@ moment_ms(const struct moment *m, int64_t now_ms)
 	return m->kind == MOMENT_AGO ? now_ms - m->ms : m->ms;
 }
 
+char *
+moment_format(int64_t ms, char buf[MOMENT_TEXT])
+{
+	time_t seconds = ms / 1000;
+	struct tm tm;
+
+	if (ms < 0 || localtime_r(&seconds, &tm) == NULL ||
+	    strftime(buf, MOMENT_TEXT, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+		buf[0] = '\0';
+	return buf;
+}
+
 /* Whether TZ has its rules in itself, as "CET-1CEST", or names UTC. */
 static bool
 is_rule(const char *zone)

@@ -34,6 +34,13 @@ int moment_parse(const char *text, int64_t now_ms, enum moment_side,
 int64_t moment_ms(const struct moment *m, int64_t now_ms);
 
 /*
+ * Writes "2026-11-01 02:00:00", in local time.  Returns buf, which is empty if the
+ * calendar has no such moment.
+ */
+#define MOMENT_TEXT 64
+char *moment_format(int64_t ms, char buf[MOMENT_TEXT]);
+
+/*
  * Returns the time zone that TZ names, if this host has no data about it, so that
  * libc takes UTC for local time; else NULL.  Owned by the environment.
  */

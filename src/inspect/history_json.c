@@ -70,6 +70,8 @@ history_json(FILE *out, const struct history *h, const struct run_list *list)
 	members_servers(&j, &h->query);
 	if (!is_list_known(&h->query)) {
 		json_string(&j, "runs", NULL);
+		json_string(&j, "omitted", NULL);
+		json_string(&j, "complete_since", NULL);
 		json_end(&j);
 		return;
 	}
@@ -77,5 +79,10 @@ history_json(FILE *out, const struct history *h, const struct run_list *list)
 	for (size_t i = 0; i < list->n; i++)
 		json_run(&j, &list->row[i]);
 	json_end(&j);
+	json_number(&j, "omitted",
+	    query_status(&h->query) == 0 ? (int64_t)(list->found - list->n) :
+					   -1,
+	    0);
+	json_time(&j, "complete_since", list->from_ms > 0 ? list->from_ms : -1);
 	json_end(&j);
 }

@@ -44,6 +44,28 @@ report_none(const struct options *opt)
 	    whole ? "the last 30 days" : "that time");
 }
 
+/* Reports what --since, --until and --failed cannot show. */
+static void
+report_rest(const struct options *opt, const struct run_list *list)
+{
+	bool since = opt->since.kind != MOMENT_NONE;
+	bool trimmed = list->from_ms > list->now_ms - HISTORY_MS;
+	int64_t asked_ms = since ? moment_ms(&opt->since, list->now_ms) : 0;
+	char from[MOMENT_TEXT];
+
+	if (!opt->failed && !since && opt->until.kind == MOMENT_NONE)
+		return;
+	if (list->found > list->n)
+		notice("%zu earlier runs are not shown; --rows %zu shows all",
+		    list->found - list->n, list->found);
+	if (list->from_ms > asked_ms && (since || trimmed))
+		notice("%s%sruns before %s are not all recorded; a lock keeps "
+		       "its last 100 runs, for 30 days",
+		    opt->names.n > 0 ? opt->names.joined : "",
+		    opt->names.n > 0 ? ": " : "",
+		    moment_format(list->from_ms, from));
+}
+
 static int
 print_list(struct history *h)
 {
@@ -63,11 +85,13 @@ print_list(struct history *h)
 	else if (list.n > 0) /* a minority may have runs */
 		history_table(stdout, h, &list);
 	none = list.n == 0 && result == 0 && !opt->json;
-	run_list_release(&list);
 	if (result == 0 && opt->names.n > 0)
 		result = report_unknown(h);
 	if (none && result == 0)
 		report_none(opt);
+	if (result == 0 && !opt->json)
+		report_rest(opt, &list);
+	run_list_release(&list);
 	return result;
 }
 

@@ -5,11 +5,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/duration.h"
 #include "base/escape.h"
+#include "base/moment.h"
 #include "base/table.h"
 #include "base/xalloc.h"
 #include "inspect/history_table.h"
@@ -70,12 +70,9 @@ utf8_locale(void)
 static void
 show_when(struct page *p, size_t row, int64_t wall_ms)
 {
-	char text[64];
-	time_t seconds = wall_ms / 1000;
-	struct tm tm;
+	char text[MOMENT_TEXT];
 
-	if (wall_ms >= 0 && localtime_r(&seconds, &tm) != NULL &&
-	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0)
+	if (moment_format(wall_ms, text)[0] != '\0')
 		table_cell(&p->table, row, p->first + WHEN, "%s", text);
 }
 

@@ -1,7 +1,6 @@
 /*
- * Selects among all recorded runs, so that --since, --until and --failed
- * miss none.  Keeps
- * at most twice as many runs as --rows, however many locks there are.
+ * Selects among all recorded runs, so that --since, --until and --failed miss
+ * none.  Keeps at most twice as many runs as --rows, however many locks there are.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +78,7 @@ add_run(struct run_list *list, const struct query *q, const struct lock_runs *l,
 	struct run_row *row;
 
 	make_room(list, q->opt);
+	list->found++;
 	row = &list->row[list->n++];
 	*row = (struct run_row){ .name = l->name,
 		.number = l->number,
@@ -95,6 +95,10 @@ run_list_add(struct run_list *list, struct history *h)
 	for (size_t i = 0; i < h->nlocks; i++) {
 		struct lock_runs *l = &h->locks[i];
 
+		if (l->runs_from_ms > list->from_ms)
+			list->from_ms = l->runs_from_ms;
+		if (l->now_ms > list->now_ms)
+			list->now_ms = l->now_ms;
 		for (size_t k = 0; k < l->runs.n; k++)
 			if (is_wanted(h->query.opt, l, &l->runs.run[k]))
 				add_run(list, &h->query, l, &l->runs.run[k]);

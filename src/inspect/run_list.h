@@ -21,6 +21,10 @@ struct run_list {
 	struct run_row *row;
 	size_t n;
 	size_t room;
+	size_t found; /* how many --since, --until and --failed chose */
+	int64_t
+	    from_ms;    /* the runs that began then or later are all recorded */
+	int64_t now_ms; /* the latest time by a server's clock */
 };
 
 /*
