@@ -53,12 +53,14 @@ watch_ms(const struct server *s)
 /*
  * Returns when it begins, or begins again on another connection.  A slot that
  * moves between two nodes of a cluster can change the connection with each
- * request.
+ * request.  After a connection that ended as the watch began, the next one begins
+ * it behind a renewal that was granted: at once.
  */
 static int64_t
 watch_again_ms(const struct server *s)
 {
-	int64_t again_ms =
+	int64_t again_ms = s->conn.tracking.lost > 0 ?
+	    0 :
 	    s->notice.renewed_ms + lease_retry_ms(s->intent->ttl_ms);
 
 	return again_ms > watch_ms(s) ? again_ms : watch_ms(s);

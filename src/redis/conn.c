@@ -151,7 +151,7 @@ link_reply_cb(void *arg, struct pending_request *r, const struct reply *reply)
 	if (reply->tag >= 0)
 		take_reply(c, r, reply);
 	else if (tracking_has_tag(reply->tag))
-		tracking_reply(&c->tracking, reply);
+		tracking_reply(&c->tracking, reply, c->link->established);
 	else if (reply->kind == REPLY_LOST)
 		return; /* link_closed_cb() follows */
 	else if (reply->tag != REDIRECT_ASKING)

@@ -20,7 +20,7 @@ bool
 conn_track_possible(const struct conn *c)
 {
 	return c->state == CONN_READY && link_reads_pushes() &&
-	    c->tracking.state == TRACKING_UNASKED && !c->tracking.cut;
+	    tracking_may_ask(&c->tracking, c->good);
 }
 
 void

@@ -16,7 +16,7 @@ bool conn_track_possible(const struct conn *);
  * that may have changed and that a request on this connection has read, or with
  * NULL when any key may have.  Send a request that reads behind it.  A server that
  * refuses, or that closes the connection, costs no more than that connection.  The
- * next one begins without pushes.
+ * next one begins without pushes, and asks for them once it has carried a reply.
  */
 void conn_track(struct conn *);
 

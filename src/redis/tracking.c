@@ -8,6 +8,8 @@
 #define TAG_HELLO    (HANDSHAKE_AUTH - 2) /* -1 is ASKING's, see redirect.h */
 #define TAG_TRACKING (HANDSHAKE_AUTH - 3)
 
+#define LOSSES 2 /* in a row show that the commands end the connection */
+
 void
 tracking_begin(struct tracking *t)
 {
@@ -33,6 +35,13 @@ tracking_has_tag(int tag)
 	return tag == TAG_HELLO || tag == TAG_TRACKING;
 }
 
+bool
+tracking_may_ask(const struct tracking *t, bool good)
+{
+	return t->state == TRACKING_UNASKED && t->lost < LOSSES &&
+	    (t->lost == 0 || good);
+}
+
 void
 tracking_asked(struct tracking *t)
 {
@@ -45,11 +54,14 @@ tracking_failed(struct tracking *t)
 	t->state = TRACKING_REFUSED;
 }
 
+/* The second reply decides: with the first it is lost, or behind it. */
 void
-tracking_reply(struct tracking *t, const struct reply *reply)
+tracking_reply(struct tracking *t, const struct reply *reply, bool established)
 {
-	if (reply->kind == REPLY_LOST && reply->tag == TAG_HELLO)
-		t->cut = true;
+	if (reply->tag == TAG_TRACKING && reply->kind != REPLY_LOST)
+		t->lost = 0;
+	else if (reply->tag == TAG_TRACKING && established)
+		t->lost++;
 	if (reply->kind != REPLY_OK)
 		t->state = TRACKING_REFUSED;
 	else if (reply->tag == TAG_TRACKING && t->state == TRACKING_ASKED)

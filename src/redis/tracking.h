@@ -21,7 +21,7 @@ enum tracking_state {
 struct tracking {
 	enum tracking_state state; /* on the present connection */
 	int connection;            /* its number */
-	bool cut; /* a connection was lost at HELLO, so none has it again */
+	int lost; /* connections in a row that ended before the replies */
 };
 
 #define TRACKING_REQUESTS 2
@@ -38,6 +38,14 @@ int tracking_request(int i, const char *const **argv, int *argc);
 /* Whether the tag is that of one of them. */
 bool tracking_has_tag(int tag);
 
+/*
+ * Whether the requests may be sent on this connection; good: it has carried a
+ * reply.  Some proxies close the connection at a command that they do not know, or
+ * never reply.  So after such a loss the next connection has to be good first,
+ * which keeps the lease, and after two in a row none asks again.
+ */
+bool tracking_may_ask(const struct tracking *, bool good);
+
 /* The requests were sent; one of them could not be sent. */
 void tracking_asked(struct tracking *);
 void tracking_failed(struct tracking *);
@@ -45,9 +53,9 @@ void tracking_failed(struct tracking *);
 /*
  * Takes the reply to one of them.  An error only means that there are no pushes:
  * the server is older than Redis 6, a proxy, or the user may not use the command.
- * Some proxies close the connection at a command that they do not know, or
- * never reply.
+ * A lost reply counts only if the connection was established, because otherwise
+ * no request has left.
  */
-void tracking_reply(struct tracking *, const struct reply *);
+void tracking_reply(struct tracking *, const struct reply *, bool established);
 
 #endif

@@ -277,6 +277,7 @@ nobody_inside() {
 	eventually taken_over redlock:a "$old"
 	overseen_renewed
 	[ "$(cluster_at_owner redlock:a exists redlock:a)" = 1 ]
+	watch_begun "$(cluster_owner redlock:a)"
 	overseen_ends 0
 	[ "$(cluster_at_owner redlock:a exists redlock:a)" = 0 ]
 }

@@ -146,6 +146,21 @@ renewed_after() {
 	let_go
 }
 
+@test "a server that restarts with its data gets a renewal as soon as it is back" {
+	local before
+
+	hold a -t 1h -r "redis://$tcp"
+	redis save
+	sleep 0.1
+	before=$(expiry redlock:a)
+	redis_kill
+	eventually grep -q 'Connection refused' "$bg_err"
+	redis_spawn
+	eventually lease_later_than "$before"
+	let_go
+	rm "$BATS_FILE_TMPDIR/redis.rdb"
+}
+
 @test "COMMAND does not notice lost connections" {
 	run -5 --separate-stderr redlock -k a -t 3s --kill-after 100ms \
 	    --node-timeout 1s -- sh -c "

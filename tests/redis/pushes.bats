@@ -11,25 +11,30 @@ setup_file() {
 	redis_start
 	redis_start b
 	redis_start c
-	# gate.py LISTEN SERVER: a proxy that writes a line "connection" for each into
-	# the file "gate.log", and "hello" where it closes one at HELLO.
+	# gate.py LISTEN SERVER [WORD HOW]: a proxy that writes a line "connection" for
+	# each into the file "gate.log", and WORD where a request with that word comes.
+	# Such a request is the last one: the connection then ends, or goes dead.
 	cat >"$BATS_FILE_TMPDIR/gate.py" <<-'END'
 		import os, socket, sys, threading
-		listen, server = sys.argv[1:3]
+		listen, server, word, how = (sys.argv[1:] + [None, None])[:4]
 		def log(text):
 		    with open("gate.log", "a") as f:
 		        print(text, file=f)
-		def pump(a, b, closes):
+		def pump(a, b, stops):
+		    at = -1
 		    while data := a.recv(65536):
-		        if closes and b"HELLO" in data:
-		            log("hello")
+		        at = data.find(word.encode()) if stops else -1
+		        if at != -1:
+		            b.sendall(data[:data.rfind(b"*", 0, at)])
+		            log(word)
 		            break
 		        b.sendall(data)
-		    for s in (a, b):
-		        try:
-		            s.shutdown(socket.SHUT_RDWR)
-		        except OSError:
-		            pass
+		    while at != -1 and how == "dead" and a.recv(65536):
+		        pass
+		    try:
+		        b.shutdown(socket.SHUT_WR)
+		    except OSError:
+		        pass
 		l = socket.socket(socket.AF_UNIX)
 		l.bind(listen + ".new")
 		l.listen(8)
@@ -37,8 +42,12 @@ setup_file() {
 		while True:
 		    c, s = l.accept()[0], socket.socket(socket.AF_UNIX)
 		    log("connection")
-		    s.connect(server)
-		    for args in (c, s, True), (s, c, False):
+		    try:
+		        s.connect(server)
+		    except OSError:
+		        c.close()
+		        continue
+		    for args in (c, s, word), (s, c, None):
 		        threading.Thread(target=pump, args=args, daemon=True).start()
 	END
 }
@@ -77,9 +86,22 @@ holder() {
 	eventually watched
 }
 
-# connections N: there have been so many through the gate.
+# gate_start SERVER [WORD HOW]: runs go through gate.py, see there.
+gate_start() {
+	env -u TEST_MARK /usr/bin/python3 "$BATS_FILE_TMPDIR/gate.py" gate.sock \
+	    "$BATS_FILE_TMPDIR/$1.sock" "${@:2}" >gate.err 2>&1 3>&- 4>&- &
+	gate_pid=$!
+	eventually test -S gate.sock
+	redis_use "unix://$PWD/gate.sock"
+}
+
+# connections N: there have been so many through the gate; connections_more N: more.
 connections() {
 	[[ $(grep -cx connection gate.log) -eq $1 ]]
+}
+
+connections_more() {
+	(($(grep -cx connection gate.log) > $1))
 }
 
 # lost NAME: it was stopped, and the message says that the lock was lost.
@@ -178,24 +200,65 @@ lost() {
 	lost one
 }
 
+@test "a server that restarts with its data is watched again" {
+	redis_start_tcp tcp --appendonly yes --appenddirname tcp
+	redis_use "redis://127.0.0.1:$redis_port"
+	client_start one 'exec sleep 3600' -t 1h
+	eventually watched 1 tcp
+	redis_kill tcp
+	eventually grep -q 'Connection refused' one.err
+	redis_spawn tcp
+	eventually watched 1 tcp
+	redis_at tcp del redlock:a
+	lost one
+	redis_stop tcp
+}
+
+@test "a server that restarts behind a proxy that accepts meanwhile is watched again" {
+	redis_start d --appendonly yes --appenddirname d
+	gate_start d
+	client_start one 'exec sleep 3600' -t 1h
+	eventually watched 1 d
+	redis_kill d
+	eventually connections_more 5
+	redis_spawn d
+	eventually watched 1 d
+	redis_at d del redlock:a
+	lost one
+	redis_stop d
+}
+
 # bats test_tags=quick
-@test "a server or proxy that closes the connection at HELLO gets no second HELLO" {
-	env -u TEST_MARK /usr/bin/python3 "$BATS_FILE_TMPDIR/gate.py" gate.sock \
-	    "$BATS_FILE_TMPDIR/redis.sock" >gate.err 2>&1 3>&- 4>&- &
-	gate_pid=$!
-	eventually test -S gate.sock
-	redis_use "unix://$PWD/gate.sock"
+@test "a server or proxy that closes the connection at HELLO twice gets no third HELLO" {
+	gate_start redis HELLO closes
 	client_start one 'until [ -e let-go ]; do sleep 0.05; done' -t 1s
-	eventually connections 2
+	eventually connections 3
 	# Of the connections after that, none is closed, even if this is.
 	redis client kill type normal
-	eventually scripts_more redis 6
-	[ "$(grep -cx hello gate.log)" -eq 1 ]
-	connections 3
+	eventually scripts_more redis 8
+	[ "$(grep -cx HELLO gate.log)" -eq 2 ]
+	connections 4
 	touch let-go
 	client_ends one 0
 	run -0 redlock --check
 	[[ $output == *'note: only a renewal notices that the lock is lost'*'ends at HELLO'* ]]
+}
+
+@test "a server or proxy that closes the connection at CLIENT TRACKING, or goes dead there, costs no lock" {
+	local how
+	for how in closes dead; do
+		gate_start redis TRACKING "$how"
+		client_start "$how" 'until [ -e let-go ]; do sleep 0.05; done' -t 3s
+		eventually connections 3
+		eventually scripts_more redis 8
+		[ "$(grep -cx TRACKING gate.log)" -eq 2 ]
+		connections 3
+		touch let-go
+		client_ends "$how" 0
+		kill "$gate_pid"
+		rm gate.log gate.sock let-go
+		redis config resetstat
+	done
 }
 
 @test "without the permission for pushes, renewals find the loss" {

@@ -83,6 +83,7 @@ master_dies() {
 	master_dies
 	overseen_renewed
 	key_at "$(sentinel_master)"
+	watch_begun "$(sentinel_master)"
 	overseen_ends 0
 	not key_at "$(sentinel_master)"
 }

@@ -254,16 +254,31 @@ refused() {
 	not held a
 }
 
+# is_back: a run has a connection.
+is_back() {
+	redis client list type normal | grep -q 'addr=127'
+}
+
 @test "TLS: a cut connection is opened again, and the lock is kept" {
 	local id
 
 	hold a -t 9s --kill-after 100ms --node-timeout 3s
 	id=$(redis client list type normal | sed -n 's/^id=\([0-9]*\) .*addr=127.*/\1/p')
 	redis client kill id "$id"
-	back() { redis client list type normal | grep -q 'addr=127'; }
-	eventually back
+	eventually is_back
 	let_go
 	not held a
+}
+
+@test "TLS: a server that restarts with its data is found again, and the lock is kept" {
+	hold a -t 9s --kill-after 100ms --node-timeout 3s
+	redis save
+	redis_kill
+	redis_spawn
+	eventually is_back
+	let_go
+	not held a
+	rm "$BATS_FILE_TMPDIR/redis.rdb"
 }
 
 @test "TLS: a server that restarts empty while COMMAND runs gives 79" {

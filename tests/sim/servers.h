@@ -88,7 +88,7 @@ struct made_up {
 	bool unresolved;      /* its name is not known */
 	int lookup_ms;        /* looking its name up takes that long */
 	bool looks_up;
-	const char *tracks; /* "no" or "closes"; NULL: it pushes */
+	const char *tracks; /* see conn_track(); NULL: it pushes */
 	int tracked;        /* how often it was asked for that */
 	int unsent;         /* so many requests find no memory */
 	int connection;     /* how many there have been */
@@ -1407,10 +1407,25 @@ bool
 conn_track_possible(const struct conn *n)
 {
 	return world.pushes && n->state == CONN_READY &&
-	    n->tracking.state == TRACKING_UNASKED && !n->tracking.cut;
+	    tracking_may_ask(&n->tracking, n->good);
 }
 
-/* "no": it refuses; "closes": the connection ends. */
+/* The server accepts CLIENT TRACKING, refuses it, or loses it. */
+static void
+track(struct conn *n, enum reply_kind kind)
+{
+	const char *const *argv;
+	int argc;
+	const struct reply reply = { .kind = kind,
+		.tag = tracking_request(TRACKING_REQUESTS - 1, &argv, &argc) };
+
+	tracking_reply(&n->tracking, &reply, n->established);
+}
+
+/*
+ * "no": it refuses; "closes": the connection ends, "once": only the first time;
+ * "silent": it goes dead, as the plan says of the request behind.
+ */
 void
 conn_track(struct conn *n)
 {
@@ -1420,11 +1435,17 @@ conn_track(struct conn *n)
 	    (long long)(world.now_ms - START), n->address.at[0].port,
 	    m->connection);
 	m->tracked++;
-	n->tracking.state =
-	    m->tracks == NULL ? TRACKING_WORKS : TRACKING_REFUSED;
-	if (m->tracks != NULL && strcmp(m->tracks, "closes") == 0) {
-		n->tracking.cut = true;
-		happens(world.now_ms, DROP, n->address.at[0].port);
+	tracking_asked(&n->tracking);
+	if (m->tracks == NULL) {
+		track(n, REPLY_OK);
+	} else if (strcmp(m->tracks, "no") == 0) {
+		track(n, REPLY_ERROR);
+	} else {
+		track(n, REPLY_LOST);
+		if (strcmp(m->tracks, "silent") != 0)
+			happens(world.now_ms, DROP, n->address.at[0].port);
+		if (strcmp(m->tracks, "once") == 0)
+			m->tracks = NULL;
 	}
 }
 

@@ -196,6 +196,7 @@ refused(void)
 	end();
 }
 
+/* The second time, a renewal on the same connection has kept the lease. */
 static void
 closed_at_hello(void)
 {
@@ -203,12 +204,49 @@ closed_at_hello(void)
 	world.servers[0].tracks = "closes";
 	SAME_INT(acquire(), LOCK_HELD);
 	hold(310);
+	SAME_INT(world.servers[0].tracked, 2);
+	SAME_TEXT(sent(0),
+	    "acquire@0/1 renew@300/1 renew@300/2 renew@300/2 renew@300/3");
+	SAME_TEXT(nth(0, 1)->watches, "p:n");
+	SAME_TEXT(nth(0, 2)->watches, "");
+	SAME_TEXT(nth(0, 3)->watches, "p:n");
+	SAME_TEXT(nth(0, 4)->watches, "");
 	cut(0, 500);
 	hold(900);
-	SAME_INT(world.servers[0].tracked, 1);
-	SAME_TEXT(sent(0),
-	    "acquire@0/1 renew@300/1 renew@300/2 renew@500/3 renew@833/3");
+	SAME_INT(world.servers[0].tracked, 2);
+	SAME_INT(count(0, RENEW), 6);
 	CHECK(deadline() > 1000);
+	end();
+}
+
+static void
+dead_at_tracking(void)
+{
+	begin_watched(1, 1000);
+	world.servers[0].tracks = "silent";
+	world.servers[0].plan = "yes silent yes silent yes";
+	SAME_INT(acquire(), LOCK_HELD);
+	hold(1200);
+	SAME_INT(world.servers[0].tracked, 2);
+	SAME_TEXT(sent(0),
+	    "acquire@0/1 renew@300/1 renew@400/2 renew@400/2 renew@500/3 "
+	    "renew@833/3 renew@1166/3");
+	CHECK(deadline() > 1800);
+	end();
+}
+
+static void
+closed_once(void)
+{
+	begin_watched(1, 60000);
+	world.servers[0].tracks = "once";
+	push(5000, OURS);
+	SAME_INT(acquire(), LOCK_HELD);
+	hold(11000);
+	SAME_INT(world.servers[0].tracked, 2);
+	SAME_TEXT(sent(0),
+	    "acquire@0/1 renew@300/1 renew@300/2 renew@300/2 renew@5000/2");
+	SAME_TEXT(nth(0, 3)->watches, "p:n");
 	end();
 }
 
@@ -357,8 +395,15 @@ static const struct tap_test tests[] = {
 	    moved },
 	{ "a server that refuses is asked again on the next connection only",
 	    refused },
-	{ "a server that closes the connection at HELLO is asked once",
+	{ "a server that closes the connection at HELLO is asked twice, the "
+	  "second time behind a renewal",
 	    closed_at_hello },
+	{ "a connection that goes dead at CLIENT TRACKING, twice, does not "
+	  "cost the lock",
+	    dead_at_tracking },
+	{ "after one connection that closes at HELLO, the next one is watched "
+	  "at once",
+	    closed_once },
 	{ "a renewal whose script was forgotten goes out again at once",
 	    forgotten_script },
 	{ "a reader watches nothing", readers },
