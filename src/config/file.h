@@ -12,15 +12,16 @@
 enum file_kind {
 	FILE_SETTINGS,
 	FILE_PASSWORDS,
-	FILE_KEY,      /* in PEM format */
-	FILE_AUTHORITY /* the same, and no secret */
+	FILE_KEY,        /* in PEM format */
+	FILE_CERTIFICATE /* the same, and no secret: ours, or authorities */
 };
 
 /*
  * Reads the file at path, which may be a pipe, and adds a NUL.  Exits with a
  * usage error, which begins with name unless that is NULL, if the file cannot
  * be read, if it is too large, if another user than root and ourselves can have
- * written it (the rule of ssh_config(5)), or if others can read its secret.
+ * written it (the rule of ssh_config(5)), or if others can read its secret; one
+ * with passwords also if they can have put it, or a link, in its place.
  * Such a secret in the settings is the caller's to judge, by *st.  Returns the
  * text, which the caller frees with file_free(), and its length; NULL if the
  * file is absent and name is NULL.

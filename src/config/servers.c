@@ -129,8 +129,11 @@ load_tls(const struct servers *servers, const struct settings *s)
 	if (!wanted)
 		return;
 	if (files.ca != NULL)
-		file_check(FILE_AUTHORITY,
+		file_check(FILE_CERTIFICATE,
 		    settings_find(s, SETTING_TLS_CA).name, files.ca);
+	if (files.cert != NULL)
+		file_check(FILE_CERTIFICATE,
+		    settings_find(s, SETTING_TLS_CERT).name, files.cert);
 	if (files.key != NULL)
 		file_check(FILE_KEY, settings_find(s, SETTING_TLS_KEY).name,
 		    files.key);

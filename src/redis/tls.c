@@ -7,7 +7,6 @@
  */
 #include <arpa/inet.h>
 #include <dirent.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -40,17 +39,6 @@ openssl_why(char why[TLS_WHY], const char *what, const char *file)
 	snprintf(why, TLS_WHY, "%s '%s' cannot be used: %s", what, file,
 	    reason != NULL ? reason : "unknown error");
 	ERR_clear_error();
-}
-
-/* Checks a file first, since OpenSSL's errors do not name a missing file. */
-static bool
-readable(const char *what, const char *file, char why[TLS_WHY])
-{
-	if (access(file, R_OK) == 0)
-		return true;
-	snprintf(why, TLS_WHY, "%s '%s' cannot be read: %s", what, file,
-	    strerror(errno));
-	return false;
 }
 
 /*
@@ -151,8 +139,6 @@ use_files(SSL_CTX *ctx, const struct tls_files *f, char why[TLS_WHY])
 	}
 	if (f->cert == NULL)
 		return true;
-	if (!readable("the certificate", f->cert, why))
-		return false;
 	if (SSL_CTX_use_certificate_chain_file(ctx, f->cert) != 1) {
 		openssl_why(why, "the certificate", f->cert);
 		return false;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The configuration file: its settings, their precedence, its mistakes.
-# shellcheck disable=SC2154,SC2016
+# shellcheck disable=SC2154,SC2016,SC2030,SC2031
 
 load ../lib/common
 load ../lib/host
@@ -283,6 +283,7 @@ conf_lease() {
 file_wrong() {
 	local url=redis://h
 	[[ $1 != --tls-* ]] || url=rediss://h
+	[[ $1 != --tls-cert ]] || set -- "$@" --tls-key /dev/null
 	conf_wrong "$1: 'file' $2" -r "$url" "$1" file
 }
 
@@ -323,6 +324,117 @@ file_wrong() {
 	chmod 644 file
 	run -64 redlock -r rediss://h --tls-ca file -k a -- true
 	[[ $output != *'readable by others'* ]]
+}
+
+# pipe_wrong OPTION TEXT: the same of a pipe, to which nobody writes.
+pipe_wrong() {
+	local REDLOCK_RUN=$BATS_TEST_TMPDIR/limited
+	file_wrong "$@"
+}
+
+@test "the owner and mode of a pipe in place of a file are checked before it is read" {
+	local option
+	conf ''
+	printf '#!/bin/sh
+exec timeout %s %s "$@"
+' "${WAIT:-60}" 	    "$REDLOCK_RUN" >limited
+	chmod 755 limited
+	mkfifo -m 622 file
+	for option in --config --password-file --tls-ca --tls-key --tls-cert; do
+		pipe_wrong "$option" 'is writable by others than its owner'
+	done
+	((EUID == 0)) || return 0
+	chown 65534 file
+	chmod 600 file
+	for option in --config --password-file --tls-ca --tls-key --tls-cert; do
+		pipe_wrong "$option" 'belongs neither to root nor to you'
+	done
+}
+
+# feed TEXT: writes it to "fifo", if somebody has opened that for reading.
+feed() {
+	dd of=fifo oflag=nonblock conv=nocreat,notrunc <<<"$1"
+}
+
+@test "the configuration file may be a named pipe that is written later or earlier" {
+	local pid
+	mkfifo -m 600 fifo
+	echo "redis $here" >fifo 3>&- 4>&- &
+	pid=$!
+	redlock -k a --config fifo -- true
+	wait "$pid"
+	redlock -k a --config fifo -- true &
+	pid=$!
+	eventually feed "redis $here"
+	wait "$pid"
+}
+
+@test "a password file that others can replace is refused" {
+	local link
+	mkdir -m 755 dir
+	conf "redis $here"
+	echo s3cret >dir/pw
+	chmod 600 dir/pw
+	redlock --show-config --password-file dir/pw
+	ln -s dir/pw link
+	ln -s "$PWD" up
+	for link in link up/dir/pw "$PWD/up/link"; do
+		redlock --show-config --password-file "$link"
+	done
+	for mode in 777 757 775; do
+		chmod "$mode" dir
+		for link in dir/pw link "$PWD/up/link"; do
+			conf_wrong "is reached through '" --password-file "$link"
+			says "dir', which users other than root and you can change; chmod go-w it"
+		done
+	done
+	(cd dir && conf_wrong "'pw' is reached through '.', which users" \
+	    --password-file pw)
+	# Kubernetes mounts secrets in a sticky directory of root's.
+	chmod 1777 dir
+	redlock --show-config --password-file link
+	((EUID == 0)) || return 0
+	chown 65534 dir
+	conf_wrong "reached through 'dir', which users" --password-file link
+	chown 0 dir
+	chown -h 65534 up
+	conf_wrong "'up/dir/pw' is reached through 'up', which users other than root and you can change" \
+	    --password-file up/dir/pw
+	chown -h 65534 link
+	conf_wrong "reached through 'link', which users" --password-file link
+}
+
+@test "a secret that others can read is refused, with the ways that work in a container" {
+	local ways="is readable by others; for a secret of Kubernetes set defaultMode 0440 and fsGroup, for others use REDISCLI_AUTH, or a pipe to --password-file /dev/stdin"
+	needs_root
+	conf "redis $here"
+	chmod 644 conf
+	export REDLOCK_CONFIG=conf
+	cp "$run_path" program
+	chmod 711 .
+	mkdir -m 1777 secrets
+	echo s3cret >secrets/pw
+	for mode in 444 644; do
+		chmod "$mode" secrets/pw
+		run -64 --separate-stderr setpriv --reuid 65534 --clear-groups \
+		    ./program -k a --password-file secrets/pw -- true
+		says "--password-file: 'secrets/pw' $ways"
+	done
+	# Who can change the mode is told to.
+	conf_wrong "'secrets/pw' is readable by others; chmod 600 it" \
+	    --password-file secrets/pw
+	chmod 440 secrets/pw
+	run -0 setpriv --reuid 65534 --regid 0 --clear-groups ./program \
+	    --show-config --password-file secrets/pw
+	run -0 setpriv --reuid 65534 --clear-groups sh -c \
+	    'echo s3cret | ./program --show-config --password-file /dev/stdin'
+	# Nor can root on a file system that is mounted read-only.
+	host_make
+	chmod 444 secrets/pw
+	run -64 --separate-stderr on_host sh -c '
+		mount --bind secrets secrets && mount -o remount,bind,ro secrets &&
+		exec "$@"' sh "$run_path" --show-config --password-file secrets/pw
+	says "--password-file: 'secrets/pw' $ways"
 }
 
 @test "the default of --config is /etc/redlock-run.conf" {
