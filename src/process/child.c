@@ -186,6 +186,7 @@ child_stop(struct child *c, int64_t kill_ms)
 {
 	if (!c->stopping) {
 		c->stopping = true;
+		c->lingers = false;
 		tree_freeze(&c->tree);
 		tree_signal(&c->tree, SIGTERM);
 		/*
@@ -201,10 +202,17 @@ child_stop(struct child *c, int64_t kill_ms)
 static void
 kill_step(struct child *c, int64_t now)
 {
+	bool killed;
+
 	if (now < c->kill_ms)
 		return;
-	c->kill_pause_ms =
-	    tree_kill(&c->tree) ? CHECK_MS : 2 * c->kill_pause_ms + CHECK_MS;
+	killed = tree_kill(&c->tree);
+	if (c->killed_ms == 0)
+		c->killed_ms = now;
+	else /* those that we may kill have had time to end the others */
+		c->lingers = c->lingers || tree_denies(&c->tree) ||
+		    (killed && now >= c->killed_ms + LINGER_MS);
+	c->kill_pause_ms = killed ? CHECK_MS : 2 * c->kill_pause_ms + CHECK_MS;
 	if (c->kill_pause_ms > KILL_MS)
 		c->kill_pause_ms = KILL_MS;
 	c->kill_ms = now + c->kill_pause_ms;
@@ -237,7 +245,8 @@ gone_step(struct child *c, int64_t now)
 	}
 	if (c->gone)
 		return CLOCK_NEVER;
-	c->lingers = now >= c->exited_ms + LINGER_MS;
+	if (!c->stopping)
+		c->lingers = now >= c->exited_ms + LINGER_MS;
 	return c->check_ms;
 }
 

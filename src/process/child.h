@@ -36,7 +36,9 @@ struct child {
 	bool stopping;   /* child_stop() was called */
 	int64_t kill_ms; /* when to send SIGKILL */
 	int64_t kill_pause_ms;
-	bool lingers; /* processes outlived COMMAND by 5 s */
+	int64_t killed_ms; /* the first SIGKILL; 0: none yet */
+	bool lingers; /* processes outlived COMMAND or SIGKILL by 5 s, or may
+			      not be signalled */
 };
 
 #define CHILD_PID_TEXT 16

@@ -266,6 +266,31 @@ proc_read_ours(pid_t pid, struct proc *p)
 	return 0;
 }
 
+char *
+proc_user(pid_t pid, char text[PROC_USER])
+{
+	static const char field[] = "\nUid:\t";
+	char buf[1024];
+	const char *uid;
+	int fd = proc_open(pid, "status");
+	ssize_t n = -1;
+
+	if (fd != -1) {
+		n = read(fd, buf, sizeof(buf) - 1);
+		close(fd);
+	}
+	buf[n > 0 ? n : 0] = '\0';
+	uid = strstr(buf, field);
+	if (uid == NULL)
+		return strcpy(text, "?");
+	uid += sizeof(field) - 1;
+	if (strncmp(uid, "0\t", 2) == 0)
+		return strcpy(text, "root");
+	snprintf(text, PROC_USER, "uid %.*s", (int)strspn(uid, "0123456789"),
+	    uid);
+	return text;
+}
+
 bool
 proc_has_env(pid_t pid, const char *assignment)
 {

@@ -87,6 +87,14 @@ int proc_read_ours(pid_t, struct proc *);
 /* Whether the kernel lists children. */
 bool procs_list_children(void);
 
+#define PROC_USER 16
+
+/*
+ * Writes "root" or "uid 1000": the real user, whom kill(2) compares with ours.
+ * Writes "?" if the process is gone or hidden.  Returns text.
+ */
+char *proc_user(pid_t, char text[PROC_USER]);
+
 /* Whether pid was started with this "NAME=value" in its environment. */
 bool proc_has_env(pid_t, const char *assignment);
 

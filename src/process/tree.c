@@ -357,34 +357,65 @@ tree_kill(struct tree *t)
 	return procs_kill(is_command_process, t, &t->found) > 0;
 }
 
-char *
-tree_survivors(struct tree *t, char *text, size_t size)
+static bool
+denies(pid_t pid)
+{
+	return kill(pid, 0) == -1 && errno == EPERM;
+}
+
+/* Whether it is COMMAND's but may not be signalled.  A procs_member_cb. */
+static bool
+is_denied(const struct proc *p, void *arg)
+{
+	return denies(p->pid) && is_command_process(p, arg);
+}
+
+bool
+tree_denies(struct tree *t)
+{
+	return t->proc ? procs_first(is_denied, t) != 0 :
+			 t->pid != 0 && denies(t->pid);
+}
+
+/* Writes one of the survivors.  Returns the length. */
+static size_t
+name_survivor(const struct proc *p, bool denied, char *text, size_t size)
+{
+	char user[PROC_USER];
+
+	if (denied)
+		return (size_t)snprintf(text, size, "'%s' (pid %d, %s)",
+		    p->name, (int)p->pid, proc_user(p->pid, user));
+	return (size_t)snprintf(text, size, "%s (pid %d%s)", p->name,
+	    (int)p->pid, denies(p->pid) ? ", which may not be signalled" : "");
+}
+
+int
+tree_survivors(struct tree *t, bool denied, char *text, size_t size)
 {
 	static const char and_more[] = " and 2147483647 more";
+	procs_member_cb *member = denied ? is_denied : is_command_process;
 	char one[80];
 	size_t used = 0, len;
-	int more = 0;
+	int named = 0, more = 0;
 	struct procs w;
 	struct proc p;
 
 	for (procs_open(&w); procs_next(&w, &p);) {
-		if (!p.running || !is_command_process(&p, t))
+		if (!p.running || !member(&p, t))
 			continue;
-		len = (size_t)snprintf(one, sizeof(one), "%s%s (pid %d%s)",
-		    used > 0 ? ", " : "", p.name, (int)p.pid,
-		    kill(p.pid, 0) == -1 && errno == EPERM ?
-			", which may not be signalled" :
-			"");
-		if (more > 0 || used + len + sizeof(and_more) > size) {
+		len = name_survivor(&p, denied, one, sizeof(one));
+		if (more > 0 ||
+		    used + len + sizeof(", ") + sizeof(and_more) > size) {
 			more++;
 			continue;
 		}
-		memcpy(text + used, one, len + 1);
-		used += len;
+		used += (size_t)snprintf(text + used, size - used, "%s%s",
+		    named++ > 0 ? ", " : "", one);
 	}
 	if (used == 0)
 		snprintf(text, size, "/proc does not show which");
 	else if (more > 0)
 		snprintf(text + used, size - used, " and %d more", more);
-	return text;
+	return named + more;
 }

@@ -122,7 +122,13 @@ bool tree_forward(struct tree *, const struct signalfd_siginfo *);
 /* Kills all processes.  Returns whether there was any that we may kill. */
 bool tree_kill(struct tree *);
 
-/* Names those of COMMAND's processes that are left.  Returns text. */
-char *tree_survivors(struct tree *, char *text, size_t size);
+/* Whether one of its processes may not be signalled. */
+bool tree_denies(struct tree *);
+
+/*
+ * Names those of COMMAND's processes that are left, or of these only those that
+ * may not be signalled, with their users.  Returns how many they are.
+ */
+int tree_survivors(struct tree *, bool denied, char *text, size_t size);
 
 #endif

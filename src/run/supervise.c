@@ -3,6 +3,7 @@
  * of the lock and from the clock what must happen to COMMAND.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -62,6 +63,14 @@ settle_ms(const struct run *run)
 	    lease_retry_ms(run->opt->settings.ttl_ms));
 }
 
+/* Stops COMMAND.  The processes that outlive that are worth another message. */
+static void
+stop(struct run *run, int64_t kill_ms)
+{
+	child_stop(&run->child, kill_ms);
+	run->survivors_reported = false;
+}
+
 static void
 lose(struct run *run, int64_t kill_ms)
 {
@@ -79,7 +88,7 @@ lose(struct run *run, int64_t kill_ms)
 	}
 	warn("%s: lock lost: %s; stopping '%s'", lock_name(l), text,
 	    run->owner.command);
-	child_stop(&run->child, kill_ms);
+	stop(run, kill_ms);
 }
 
 /* Stops COMMAND when the lease runs out.  Returns when to check again. */
@@ -179,7 +188,7 @@ max_run_step(struct run *run, int64_t now)
 		warn("%s: '%s' has run for %s (--max-run); stopping it",
 		    run->opt->names.joined, run->owner.command,
 		    duration_format(run->opt->max_run_ms, text));
-	child_stop(&run->child, now + run->opt->settings.kill_after_ms);
+	stop(run, now + run->opt->settings.kill_after_ms);
 	return now;
 }
 
@@ -232,12 +241,12 @@ guard_step(struct run *run, int64_t now)
 	return run->starts.next_ms;
 }
 
-/* Reports once how COMMAND ended, and which of its processes live on. */
+/* Reports once how COMMAND ended. */
 static void
 report_end(struct run *run)
 {
 	struct child *c = &run->child;
-	char ran[DURATION_TEXT], rest[512];
+	char ran[DURATION_TEXT];
 
 	if (c->exited && !run->exit_reported) {
 		run->exit_reported = true;
@@ -255,14 +264,57 @@ report_end(struct run *run)
 			    run->opt->names.joined, run->owner.command,
 			    c->how.number, strsignal(c->how.number), ran);
 	}
-	if (c->lingers && !run->survivors_reported) {
-		run->survivors_reported = true;
-		warn("%s: still held: '%s' has ended, but its processes live "
-		     "on: %s; the lock is released when they end (use -o "
-		     "not to wait for them)",
-		    run->opt->names.joined, run->owner.command,
-		    tree_survivors(&c->tree, rest, sizeof(rest)));
+}
+
+/* Reports which of COMMAND's processes a stop does not end, and why. */
+static void
+report_unkilled(struct run *run)
+{
+	struct tree *t = &run->child.tree;
+	const char *name = run->opt->names.joined;
+	const char *held = run->lost ? "lock lost, but" : "still held:";
+	char rest[512], until[64] = "";
+	int denied = tree_survivors(t, true, rest, sizeof(rest));
+	int n =
+	    denied > 0 ? denied : tree_survivors(t, false, rest, sizeof(rest));
+
+	if (n == 0 && t->proc)
+		return; /* they have ended meanwhile */
+	if (n == 0)
+		snprintf(rest, sizeof(rest), "processes of '%s'",
+		    run->owner.command);
+	run->survivors_reported = true;
+	if (!run->lost)
+		snprintf(until, sizeof(until), "; the lock is released when %s",
+		    n == 1 ? "it ends" : "they end");
+	if (denied > 0)
+		warn("%s: %s %s may not be signalled and run%s on%s", name,
+		    held, rest, n == 1 ? "s" : "", until);
+	else
+		warn("%s: %s SIGKILL does not end %s%s", name, held, rest,
+		    until);
+}
+
+/* Reports once, and again after a stop, which of COMMAND's processes live on. */
+static void
+report_survivors(struct run *run)
+{
+	struct child *c = &run->child;
+	char rest[512];
+
+	if (!c->lingers || run->survivors_reported)
+		return;
+	if (c->stopping) {
+		report_unkilled(run);
+		return;
 	}
+	run->survivors_reported = true;
+	tree_survivors(&c->tree, false, rest, sizeof(rest));
+	warn("%s: %s '%s' has ended, but its processes live on: %s%s (use -o "
+	     "not to wait for them)",
+	    run->opt->names.joined,
+	    run->lost ? "lock lost;" : "still held:", run->owner.command, rest,
+	    run->lost ? "" : "; the lock is released when they end");
 }
 
 /*
@@ -314,6 +366,7 @@ step(struct run *run)
 	wake = clock_min_ms(wake, max_run_step(run, now));
 	wake = clock_min_ms(wake, child_step(&run->child));
 	report_end(run);
+	report_survivors(run);
 	if (!run->child.gone)
 		wake = clock_min_ms(wake, guard_step(run, now));
 	return wake;

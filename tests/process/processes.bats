@@ -630,20 +630,92 @@ all_witnesses() {
 	free
 }
 
-@test "processes that redlock-run has no permission to kill are named, and keep the lock" {
+# rooted_with ARG...: a redlock-run of another user; $rooted is a process of root
+# that its COMMAND has started.
+rooted_with() {
 	needs_root
 	chmod u+s "$BATS_FILE_TMPDIR/bin/rooted"
-	begin setpriv --reuid=nobody --clear-groups \
-	    redlock-run --max-run 1 --kill-after 0.2 -k a -- sh -c '
-	    rooted sh -c "id -u; echo \$\$; exec sleep 1000" & wait'
+	begin setpriv --reuid=nobody --clear-groups redlock-run -k a "$@" -- \
+	    sh -c 'rooted sh -c "id -u; echo \$\$; exec sleep 1000" & wait'
 	eventually lines 2
 	[[ $(head -n 1 "$out") == 0 ]] || skip "needs programs with set-user-ID"
-	eventually grep -q "^redlock-run: .*\<$(tail -n 1 "$out")\>" "$err"
-	held
+	rooted=$(tail -n 1 "$out")
+}
+
+# runs_on STATUS: until it is killed; $err has no advice to let it be.
+runs_on() {
 	not gone "$pid"
-	kill -KILL "$(tail -n 1 "$out")"
-	ends_with 124
+	kill -KILL "$rooted"
+	ends_with "$1"
+	cat "$err"
+	not grep -e -o "$err"
 	free
+}
+
+@test "processes that redlock-run has no permission to kill are named, and keep the lock" {
+	rooted_with --max-run 1 --kill-after 0.2
+	eventually grep -qFx "redlock-run: a: still held: 'sleep' (pid $rooted, root) may not be signalled and runs on; the lock is released when it ends" "$err"
+	held
+	runs_on 124
+}
+
+@test "after a loss, processes that redlock-run has no permission to kill are named as soon as SIGKILL was tried" {
+	rooted_with --kill-after 2 -t 9s
+	redis flushall
+	eventually grep -q 'lock lost: ' "$err"
+	eventually grep -qFx "redlock-run: a: lock lost, but 'sleep' (pid $rooted, root) may not be signalled and runs on" "$err"
+	lines 2 "$err"
+	runs_on 79
+}
+
+@test "processes that redlock-run has no permission to kill are named again if the lock is lost later" {
+	local -a pids
+	needs_root
+	begin setpriv --bounding-set=-kill --inh-caps=-kill redlock-run -t 6s \
+	    --max-run 0.5 --kill-after 0.2 -k a -- sh -c '
+	    for n in 1 2; do
+		setpriv --reuid 65534 sleep 1000 & echo $!
+	    done; wait'
+	eventually grep -q 'still held: ' "$err"
+	mapfile -t pids <"$out"
+	grep -Fx "redlock-run: a: still held: 'sleep' (pid ${pids[0]}, uid 65534), 'sleep' (pid ${pids[1]}, uid 65534) may not be signalled and run on; the lock is released when they end" "$err"
+	redis flushall
+	eventually grep -qFx "redlock-run: a: lock lost, but 'sleep' (pid ${pids[0]}, uid 65534), 'sleep' (pid ${pids[1]}, uid 65534) may not be signalled and run on" "$err"
+	kill -KILL "${pids[@]}"
+	ends_with 79
+}
+
+@test "a stop does not report processes before SIGKILL, however long --kill-after is" {
+	begin redlock-run --max-run 0.5 --kill-after 6 -k a -- sh -c '
+	    (trap "" TERM; sleep 1000; :) & sleep 1000'
+	ends_with 124
+	cat "$err"
+	lines 1 "$err"
+}
+
+@test "a process that SIGKILL does not end is named after 5 s" {
+	local sleeping
+	strace -o /dev/null true 2>/dev/null || skip "needs ptrace"
+	begin strace -qq -o /dev/null -e trace=kill -e inject=kill:retval=0 \
+	    redlock-run --max-run 0.2 --kill-after 0.1 -k a -- \
+	    sh -c 'echo $$; exec sleep 1000'
+	eventually test -s "$out"
+	sleeping=$(<"$out")
+	eventually grep -qFx "redlock-run: a: still held: SIGKILL does not end sleep (pid $sleeping); the lock is released when it ends" "$err"
+	kill -KILL "$sleeping"
+	ends_with 124
+}
+
+@test "with --on-loss warn the line about processes that outlive COMMAND does not call a lost lock held" {
+	begin redlock-run --on-loss warn -t 3s -k a -- sh -c '
+	    sleep 1000 & echo $!; until [ -e lost ]; do sleep 0.02; done; exit 4'
+	eventually lines 1
+	redis flushall
+	eventually grep -q 'lock lost: ' "$err"
+	touch lost
+	eventually grep -qFx "redlock-run: a: lock lost; 'sh' has ended, but its processes live on: sleep (pid $(<"$out")) (use -o not to wait for them)" "$err"
+	kill -KILL "$(<"$out")"
+	ends_with 4
 }
 
 # ended_or COMMAND...: it succeeds, or redlock-run has ended.

@@ -132,6 +132,30 @@ names(void)
 }
 
 static void
+users(void)
+{
+	char user[PROC_USER], want[PROC_USER];
+	pid_t pid = sleeper(false);
+
+	snprintf(want, sizeof(want), "uid %u", (unsigned int)getuid());
+	SAME_TEXT(proc_user(pid, user), getuid() == 0 ? "root" : want);
+	end(pid);
+	SAME_TEXT(proc_user(pid, user), "?");
+	if (getuid() != 0)
+		return;
+	/* A name cannot pass for the line of the user. */
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_NAME, "a\nUid:\t7\t");
+		if (setresuid(4294967294U, 0, 0) == -1 ||
+		    strcmp(proc_user(getpid(), user), "uid 4294967294") != 0)
+			abort();
+		_exit(0);
+	}
+	SAME_INT(reap(pid), 0);
+}
+
+static void
 gone(void)
 {
 	struct proc p;
@@ -536,6 +560,7 @@ static const struct tap_test tests[] = {
 	{ "a child's group and session are its own", children },
 	{ "no name of a process confuses what is read", names },
 	{ "a zombie is seen, and one that is gone is not", gone },
+	{ "the user of a process is its real user", users },
 	{ "a process whose first thread has ended runs on", first_thread_gone },
 	{ "a walk meets each process once", walk },
 	{ "a variable that a process was started with is found", has_env },
