@@ -169,7 +169,7 @@ _redlock_run()
 
 	if [[ $value == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '-k --key -w --wait -n --nonblock
-		    --latest --max-waiting -s --shared --slots -E
+		    --latest --no-latest --max-waiting -s --shared --slots -E
 		    --conflict-exit-code -m --message
 		    -t --ttl --max-ttl --min-hold --once-per --replicas
 		    --max-run --kill-after --on-loss

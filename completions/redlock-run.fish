@@ -94,6 +94,7 @@ __redlock_run_option -s k -l key -x -a '(__redlock_run_names)' -d 'Lock to take;
 __redlock_run_option -s w -l wait -x -a inf -d 'Wait that long for our turn, or inf'
 __redlock_run_option -s n -l nonblock -d 'Same as -w 0'
 __redlock_run_option -l latest -d 'With -w: give up for a later run with --latest'
+__redlock_run_option -l no-latest -d 'Undo --latest of the environment or a file'
 __redlock_run_option -l max-waiting -x -d 'With -w: be busy at once if N runs wait already'
 __redlock_run_option -s s -l shared -d 'Share the lock with other --shared runs'
 __redlock_run_option -l slots -x -d 'Let up to N runs hold the lock'

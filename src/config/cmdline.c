@@ -72,6 +72,28 @@ print_and_exit(const struct option_row *o, bool by_letter)
 	exit(0);
 }
 
+/*
+ * Refuses a lock's name that is an option, or "=" and a name.  After "--key=" each
+ * is a name.
+ */
+static void
+check_key_value(const struct option_row *o, const char *value)
+{
+	if (o->letter != 'k')
+		return;
+	if (strcmp(value, "--") == 0)
+		die_usage("-k: '--' is not a lock; is a variable empty?");
+	if (value[0] == '-')
+		die_usage("-k: '%s' looks like an option; is a variable empty? "
+			  "For a lock of that name write --key=%s",
+		    quotable(value), quotable(value));
+	if (value[0] == '=')
+		die_usage("-k: '=%s' begins with '='; did you mean -k %s? For "
+			  "a lock of that name write --key==%s",
+		    quotable(value + 1), quotable(value + 1),
+		    quotable(value + 1));
+}
+
 static void
 take(struct options *opt, struct given *g, const struct option_row *o,
     char *value)
@@ -121,6 +143,7 @@ take_long(struct options *opt, struct given *g, char **words)
 			die_usage("option '%s' needs a value; see redlock-run "
 				  "--help",
 			    word);
+		check_key_value(o, value);
 		words++;
 	}
 	if (o->set == NULL)
@@ -158,6 +181,7 @@ take_letters(struct options *opt, struct given *g, char **words)
 			    *letters);
 		if (value == *words)
 			words++;
+		check_key_value(o, value);
 		take(opt, g, o, value);
 		break;
 	}
@@ -333,6 +357,15 @@ check_waits(const struct options *opt, const struct given *g,
 		die_usage("--%s works only with %s", option, "--wait");
 }
 
+/* Whether --max-waiting is more than 0, which only replaces another value. */
+static bool
+limits_waiters(const struct options *opt)
+{
+	const char *n = opt->settings.given[SETTING_MAX_WAITING].value;
+
+	return n != NULL && strcmp(n, "0") != 0;
+}
+
 static bool
 is_empty_span(const struct options *opt)
 {
@@ -375,7 +408,8 @@ check_options(struct options *opt, const struct given *g)
 	if (opt->mode == MODE_RUN) {
 		check_run(opt);
 		check_waits(opt, g, "latest");
-		check_waits(opt, g, "max-waiting");
+		if (limits_waiters(opt))
+			check_waits(opt, g, "max-waiting");
 	} else
 		check_query(opt);
 	check_together(g, "quiet", "verbose");
@@ -384,7 +418,8 @@ check_options(struct options *opt, const struct given *g)
 	check_together(g, "once-per", "slots");
 	check_together(g, "latest", "shared");
 	check_together(g, "latest", "slots");
-	check_together(g, "latest", "max-waiting");
+	if (limits_waiters(opt))
+		check_together(g, "latest", "max-waiting");
 	if (opt->capacity > 1)
 		opt->lock_mode = LOCK_SLOTTED;
 }
@@ -444,8 +479,9 @@ read_settings(struct options *opt)
 	/* One from the environment or the file is for all runs of a host. */
 	opt->latest = opt->settings.latest && opt->wait_ms != 0 &&
 	    opt->lock_mode == LOCK_EXCLUSIVE &&
-	    settings_find(&opt->settings, SETTING_MAX_WAITING).place !=
-		PLACE_COMMAND_LINE;
+	    (opt->settings.max_waiting == 0 ||
+		settings_find(&opt->settings, SETTING_MAX_WAITING).place !=
+		    PLACE_COMMAND_LINE);
 	if (opt->latest)
 		opt->settings.max_waiting = 0;
 	check_graces(opt);

@@ -58,6 +58,11 @@ conffile_parse(struct conffile *c, char *text, size_t len)
 	const char *wrong;
 
 	c->n = c->line = 0;
+	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+		c->line = 1;
+		return "begins with a byte order mark; save the file as UTF-8 "
+		       "without one (BOM)";
+	}
 	while ((line = line_next(&text, end, &len)) != NULL) {
 		c->line++;
 		if (len > CONFFILE_LINE)

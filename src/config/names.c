@@ -69,8 +69,6 @@ check_name(const char *name)
 	if (strstr(name, "://") != NULL || address_has_password(name, false))
 		die_usage("'%s' is a URL, not a lock; use -r for a server",
 		    quotable(name));
-	if (strcmp(name, "--") == 0)
-		die_usage("-k: '--' is not a lock; is a variable empty?");
 	wrong = names_wrong(name);
 	if (wrong != NULL)
 		die_usage("-k: '%s' %s", quotable(name), wrong);

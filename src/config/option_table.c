@@ -256,6 +256,14 @@ set_latest(struct options *opt, const struct option_row *o, char *value)
 }
 
 static void
+set_no_latest(struct options *opt, const struct option_row *o, char *value)
+{
+	(void)o, (void)value;
+	settings_set(&opt->settings, SETTING_LATEST, "no");
+	opt->settings.given[SETTING_LATEST].name = "--no-latest";
+}
+
+static void
 set_mode(struct options *opt, const struct option_row *o, char *value)
 {
 	enum mode mode = (enum mode)o->where;
@@ -290,8 +298,11 @@ const struct option_row option_table[] = {
 	    NULL },
 	{ "latest", 0, ALL, NULL, set_latest, 0,
 	    "with -w: give up for a later run with --latest", NULL },
+	{ "no-latest", 0, ALL, NULL, set_no_latest, 0,
+	    "undo --latest of the environment or a file", NULL },
 	{ "max-waiting", 0, ALL, "N", set_setting, SETTING_MAX_WAITING,
-	    "with -w: be busy at once if N runs wait already", NULL },
+	    "with -w: be busy at once if N runs wait already",
+	    NULL },
 	{ "shared", 's', IN(RUN), NULL, set_shared, 0,
 	    "share the lock with other --shared runs", NULL },
 	{ "slots", 0, IN(RUN), "N", set_slots, 0,

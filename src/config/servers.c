@@ -72,12 +72,33 @@ add_all(struct servers *servers, struct setting variable)
 }
 
 static void
+add_lines(struct servers *servers, const struct conffile *c)
+{
+	for (int i = 0; i < c->n; i++)
+		if (strcmp(c->settings[i].name, "redis") == 0)
+			servers_add(servers, c->settings[i].where,
+			    c->settings[i].value);
+}
+
+/* Checks the file's URLs although others replace them. */
+static void
+check_lines(const struct conffile *c)
+{
+	struct servers unused = { 0 };
+
+	add_lines(&unused, c);
+	free(unused.address);
+}
+
+static void
 find_servers(struct servers *servers, const struct settings *s)
 {
 	struct setting variable = settings_above_file(s, SETTING_REDIS);
 	const struct conffile *c = &s->file;
 
 	servers->place = PLACE_COMMAND_LINE;
+	if (servers->n > 0 || variable.value != NULL)
+		check_lines(c);
 	if (servers->n > 0)
 		return;
 	servers->place = PLACE_ENVIRONMENT;
@@ -86,10 +107,7 @@ find_servers(struct servers *servers, const struct settings *s)
 		return;
 	}
 	servers->place = PLACE_FILE;
-	for (int i = 0; i < c->n; i++)
-		if (strcmp(c->settings[i].name, "redis") == 0)
-			servers_add(servers, c->settings[i].where,
-			    c->settings[i].value);
+	add_lines(servers, c);
 	if (servers->n == 0)
 		add_default(servers, s);
 }

@@ -119,13 +119,20 @@ setting_duration(struct setting s, int64_t fallback_ms, int64_t least_ms)
 }
 
 static void
+check_log(struct setting s)
+{
+	if (s.value != NULL && strcmp(s.value, "syslog") != 0 &&
+	    strcmp(s.value, "stderr") != 0)
+		die_usage("%s: '%s' is not 'stderr' or 'syslog'", s.name,
+		    quotable(s.value));
+}
+
+static void
 use_log(struct setting s)
 {
 	bool syslog = s.value != NULL && strcmp(s.value, "syslog") == 0;
 
-	if (s.value != NULL && !syslog && strcmp(s.value, "stderr") != 0)
-		die_usage("%s: '%s' is not 'stderr' or 'syslog'", s.name,
-		    quotable(s.value));
+	check_log(s);
 	log_to(syslog ? LOG_TO_SYSLOG : LOG_TO_STDERR);
 }
 
@@ -151,8 +158,9 @@ read_switch(struct setting s)
 }
 
 #define WAITING_MOST 1000
+#define TTL_LEAST_MS 100
 
-/* Returns 0 if it is not given. */
+/* Returns 0, for no limit, if it is not given. */
 static int
 read_max_waiting(struct setting s)
 {
@@ -160,10 +168,9 @@ read_max_waiting(struct setting s)
 
 	if (s.value == NULL)
 		return 0;
-	if (number_parse(s.value, strlen(s.value), WAITING_MOST, &n) == -1 ||
-	    n < 1)
+	if (number_parse(s.value, strlen(s.value), WAITING_MOST, &n) == -1)
 		die_usage("%s: '%s' is not a number from %d to %d", s.name,
-		    quotable(s.value), 1, WAITING_MOST);
+		    quotable(s.value), 0, WAITING_MOST);
 	return (int)n;
 }
 
@@ -294,6 +301,48 @@ refuse_line(const struct conffile *c, int i, settings_is_option *is_option)
 	    c->path, c->settings[i].line);
 }
 
+/* Checks a value that another one may replace; servers.c checks URLs. */
+static void
+check_value(enum setting_key key, struct setting s)
+{
+	switch (key) {
+	case SETTING_TTL:
+		setting_duration(s, 0, TTL_LEAST_MS);
+		break;
+	case SETTING_NODE_TIMEOUT:
+		setting_duration(s, 0, 1);
+		break;
+	case SETTING_MAX_TTL:
+	case SETTING_KILL_AFTER:
+	case SETTING_RESTART_GRACE:
+		setting_duration(s, 0, 0);
+		break;
+	case SETTING_LATEST:
+		read_switch(s);
+		break;
+	case SETTING_MAX_WAITING:
+		read_max_waiting(s);
+		break;
+	case SETTING_PREFIX:
+		read_prefix(s);
+		break;
+	case SETTING_LOG:
+		check_log(s);
+		break;
+	case SETTING_PASSWORD_FILE:
+	case SETTING_TLS_CA:
+	case SETTING_TLS_CERT:
+	case SETTING_TLS_KEY:
+	case SETTING_TLS_SERVER_NAME:
+	case SETTING_CONFIG:
+	case SETTING_REDIS:
+	case SETTING_PASSWORD:
+	case SETTING_SENTINEL_PASSWORD:
+	case SETTING_KEYS:
+		break;
+	}
+}
+
 /* Checks each line of the file, even if it is not used. */
 static void
 check_lines(const struct conffile *c, settings_is_option *is_option)
@@ -312,6 +361,15 @@ check_lines(const struct conffile *c, settings_is_option *is_option)
 		if (seen[key] && key != SETTING_REDIS)
 			die_usage("%s is set twice", where);
 		seen[key] = true;
+		if (key == SETTING_REDIS &&
+		    strpbrk(c->settings[i].value, " \t") != NULL)
+			die_usage(
+			    "%s has more than one word; write each URL "
+			    "in a line of its own, and a comment above it",
+			    where);
+		check_value(key,
+		    (struct setting){
+			where, c->settings[i].value, PLACE_FILE });
 		if (c->others && is_secret(c, i))
 			die_usage("%s: the file has a password and is "
 				  "readable by others; chmod 600 it",
@@ -335,7 +393,8 @@ settings_load(struct settings *s, settings_is_option *is_option)
 void
 settings_read(struct settings *s, int nservers)
 {
-	s->ttl_ms = setting_duration(settings_find(s, SETTING_TTL), 60000, 100);
+	s->ttl_ms = setting_duration(settings_find(s, SETTING_TTL), 60000,
+	    TTL_LEAST_MS);
 	s->max_ttl_ms =
 	    setting_duration(settings_find(s, SETTING_MAX_TTL), 0, 0);
 	if (s->max_ttl_ms < s->ttl_ms)

@@ -104,6 +104,41 @@ conf_lease() {
 	redlock --status | grep -q '^nightly '
 }
 
+@test "a mistake in the file is a usage error, also where another value replaces it" {
+	local -a given=(-r "$here" -t 1m --kill-after 1s --restart-grace 0 -w 1s
+	    --node-timeout 1s --prefix redlock: --log stderr --max-waiting 3)
+	export REDLOCK_LATEST=no
+	while IFS='|' read -r line text; do
+		conf "$line"
+		conf_wrong "$PWD/conf:1: ${line%% *}: $text" "${given[@]}"
+	done <<-'END'
+		ttl x|'x' is not a duration
+		ttl 1ms|'1ms' is too short
+		max-ttl x|'x' is not a duration
+		kill-after x|'x' is not a duration
+		node-timeout 0|'0' is too short
+		restart-grace x|'x' is not a duration
+		latest maybe|'maybe' is not 'yes' or 'no'
+		max-waiting 1001|'1001' is not a number from 0 to 1000
+		prefix a:~b|'a:~b' contains ':~'
+		log file|'file' is not 'stderr' or 'syslog'
+		redis nonsense/://|'nonsense/://'
+	END
+	conf "redis $here" "redis $here"
+	conf_wrong "$PWD/conf:2: redis: '$here' is named twice" "${given[@]}"
+	REDLOCK_REDIS=$there conf_wrong "$PWD/conf:2: redis: '$here' is named twice"
+}
+
+@test "a redis line of several words has its own error, whoever may read the file" {
+	local line
+	for line in "redis redis://a redis://b" "redis redis://a:6379 # the first" \
+	    "redis redis://u:s3cret@a redis://b"; do
+		conf "$line"
+		chmod 644 conf
+		conf_wrong "$PWD/conf:1: redis has more than one word; write each URL in a line of its own, and a comment above it"
+	done
+}
+
 @test "an invalid line of the file is quoted with its place" {
 	conf "redis $here" "" "tll 5s"
 	conf_wrong "$PWD/conf:3: unknown setting 'tll' (did you mean 'ttl'?)"
@@ -121,6 +156,8 @@ conf_lease() {
 	conf_wrong "$PWD/conf:2: the line contains a control character"
 	printf 'prefix %05000d\n' 1 >conf
 	conf_wrong "$PWD/conf:1: the line is too long"
+	printf '\357\273\277ttl 5s\n' >conf
+	conf_wrong "$PWD/conf:1: the line begins with a byte order mark; save the file as UTF-8 without one (BOM)"
 	# A line without a setting may be a password.
 	for line in s3cret password=s3cret password:s3cret \
 	    "redis://u:s3cret@h 6379" "redis=redis://:s3cret@h"; do
@@ -132,7 +169,6 @@ conf_lease() {
 @test "an invalid value in the file is reported with its place" {
 	conf "redis $here" "ttl soon"
 	conf_wrong "$PWD/conf:2: ttl: 'soon' is not a duration"
-	redlock -k a -t 5s -- true
 	conf "ttl 5ms"
 	conf_wrong "$PWD/conf:1: ttl: '5ms' is too short"
 	conf "redis $here" "redis redis://:s3cret@h:x"

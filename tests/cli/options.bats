@@ -156,6 +156,15 @@ password() {
 	usage_error -k -- true
 	usage_error -k true
 	usage_error "-k: '--' is not a lock; is a variable empty?" -k -- true
+	usage_error "-k: '-q' looks like an option; is a variable empty? For a lock of that name write --key=-q" -k -q -- true
+	usage_error "-k: '-q' looks like an option;" --key -q -- true
+	usage_error "-k: '-q' looks like an option;" -k-q -- true
+	usage_error "-k: '--wait=3s' looks like an option;" -qk --wait=3s -- true
+	usage_error "-k: '=nightly' begins with '='; did you mean -k nightly? For a lock of that name write --key==nightly" -k=nightly -- true
+	redlock --key=-q -- true
+	redlock --key==q -- true
+	redlock --key=-- -- true
+	run -1 redlock --status -- -q
 	usage_error '' -k a
 	usage_error '' -k a --
 }
@@ -265,7 +274,7 @@ password() {
 @test "after a query option NAMEs and options mix, and -- ends the options" {
 	redlock -k a --min-hold 1h -- true
 	redlock -k b --min-hold 1h -- true
-	redlock -k --json --min-hold 1h -- true
+	redlock --key=--json --min-hold 1h -- true
 	redlock -k c --min-hold 1h -- true
 	run -0 redlock --status a --json b
 	[ "$(grep -o '{"name":"[^"]*"' <<<"$output" | cut -d '"' -f 4 | xargs)" = 'a b' ]
@@ -336,7 +345,7 @@ password() {
 
 	for name in ' ' 'a b' 'a:b' 'ü€😀' '{' 'a{b' '{tag}' 'a{tag}b' '{a}}' \
 	    'a~:b' '-' '*' '[x]?' "it's" '"' '\'; do
-		run -0 --separate-stderr redlock -k "$name" -- \
+		run -0 --separate-stderr redlock --key="$name" -- \
 		    sh -c 'printf %s "$REDLOCK_KEY"'
 		[ "$output" = "$name" ]
 	done
@@ -735,18 +744,30 @@ password() {
 	let_go
 }
 
+@test "--no-latest switches off what the environment or a file says" {
+	hold a
+	REDLOCK_LATEST=yes redlock -k a -w 1m --no-latest -- true 3>&- 4>&- &
+	eventually queue_is 1
+	[[ $(redis hvals '{redlock:a}:~beat') != *latest=* ]]
+	let_go
+	wait $!
+	REDLOCK_LATEST=yes redlock -k a --no-latest -s -- true
+	run -0 env REDLOCK_LATEST=yes "$REDLOCK_RUN" --show-config --no-latest
+	[[ $(tr -s ' ' <<<"$output") == *$'\nlatest no --no-latest\n'* ]]
+}
+
 # redis_has_beat TEXT: a waiter for "a" has it in its beat.
 redis_has_beat() {
 	[[ $(redis hvals '{redlock:a}:~beat') == *"$1"* ]]
 }
 
-@test "--max-waiting and REDLOCK_MAX_WAITING limit the waiters to 1 to 1000, for runs with -w" {
+@test "--max-waiting and REDLOCK_MAX_WAITING limit the waiters to at most 1000, for runs with -w" {
 	local n waiter
-	for n in 0 1001 -1 x '' 1.5 ' 3'; do
-		usage_error "--max-waiting: '$n' is not a number from 1 to 1000" \
+	for n in 1001 -1 x '' 1.5 ' 3'; do
+		usage_error "--max-waiting: '$n' is not a number from 0 to 1000" \
 		    -k a -w 1m --max-waiting "$n" -- true
 		REDLOCK_MAX_WAITING=$n usage_error \
-		    "REDLOCK_MAX_WAITING: '$n' is not a number from 1 to 1000" -k a -- true
+		    "REDLOCK_MAX_WAITING: '$n' is not a number from 0 to 1000" -k a -- true
 	done
 	for n in '' '-w 0' '-w 1m -n'; do
 		# shellcheck disable=SC2086
@@ -770,7 +791,14 @@ redis_has_beat() {
 	says 'a: 1 run waits already (--max-waiting 1)'
 	REDLOCK_MAX_WAITING=1 run -75 --separate-stderr redlock -k a -w 10ms --latest -- true
 	says 'a: held by '
+	# 0 switches off what the environment or a file says.
+	REDLOCK_MAX_WAITING=1 run -75 --separate-stderr redlock -k a -w 10ms --max-waiting 0 -- true
+	says 'a: held by '
+	REDLOCK_MAX_WAITING=0 run -75 --separate-stderr redlock -k a -w 10ms -- true
+	says 'a: held by '
 	let_go
+	REDLOCK_MAX_WAITING=1 redlock -k b --max-waiting 0 -- true
+	redlock -k b -w 1m --latest --max-waiting 0 -- true
 	wait "$waiter"
 	run -0 env REDLOCK_MAX_WAITING=7 "$REDLOCK_RUN" --show-config
 	[[ $(tr -s ' ' <<<"$output") == *$'\nmax-waiting 7 REDLOCK_MAX_WAITING\n'* ]]
