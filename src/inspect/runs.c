@@ -70,6 +70,14 @@ event_of(const char *word)
 					    EVENT_NONE;
 }
 
+static void
+forget_start(struct past_run *run, unsigned char *event)
+{
+	*event = EVENT_NONE;
+	run->since_ms = run->waited_ms = -1;
+	run->slot = 0;
+}
+
 void
 runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
     const char *text, size_t len)
@@ -96,9 +104,12 @@ runs_add(struct runs *runs, int server, int64_t at_ms, const char *word,
 		return;
 	run = find_or_add_run(runs, &owner);
 	before = &run->event[server];
-	/* Entries before the start belong to an earlier attempt of the run. */
-	if (*before == EVENT_START)
+	/* Of two starts the later attempt's counts. */
+	if (*before == EVENT_START && event == EVENT_START)
 		return;
+	/* An end is that of all attempts: the start is of a request that ran late. */
+	if (*before == EVENT_START)
+		forget_start(run, before);
 	/* A repeated release is recorded as "lost"; the first one counts. */
 	if (*before == EVENT_NONE ||
 	    (*before == EVENT_LOST && event == EVENT_END))

@@ -201,15 +201,27 @@ other_endings(void)
 	}
 }
 
+/* The release ends all attempts, so it is not the next one that began. */
 static void
-tries(void)
+late_start(void)
 {
+	static const char *const words[] = { "end", "lost" };
+
+	for (int i = 0; i < 2; i++) {
+		add(0, "start", " waited=900");
+		add(0, words[i], " waited=100 ran=300 ended=exited status=0");
+		add(0, "start", " waited=100");
+		SAME_INT(runs.n, 1);
+		SAME_INT(runs.run[0].waited_ms, 100);
+		SAME_INT(runs.run[0].ran_ms, 300);
+		runs_holds(&runs, 0, "A");
+		SAME_TEXT(ended(1, 0), i == 0 ? "exited" : "lost");
+	}
+	/* Of two starts the later attempt's counts. */
 	add(0, "start", " waited=900");
-	add(0, "end", " waited=100 ended=not-run");
 	add(0, "start", " waited=100");
 	SAME_INT(runs.run[0].waited_ms, 900);
-	runs_holds(&runs, 0, "A");
-	SAME_TEXT(ended(1, 0), "running");
+	SAME_TEXT(ended(1, 0), "died");
 }
 
 static void
@@ -389,7 +401,7 @@ static const struct tap_test tests[] = {
 	{ "a lock that was broken after the end of its run was released",
 	    released },
 	{ "lost is what a majority has not any more", losses },
-	{ "what a try has left is not the end of the next", tries },
+	{ "a start behind the end is of a request that ran late", late_start },
 	{ "an end with a word of a later version is an end", other_endings },
 	{ "the newest comes first", order },
 	{ "what is no entry of ours is passed over", strangers },
