@@ -93,6 +93,17 @@ is_skipped(const struct server *s)
 	    (s->vote == VOTE_REFUSED || l->ending.later != NULL);
 }
 
+/* Writes how the run ended, and how much of its details a success records. */
+static void
+write_end(const struct intent *l, char end[RECORD_TEXT], char success[24])
+{
+	if (l->ending.end == NULL)
+		return;
+	record_end(end, l->ending.end);
+	if (record_is_success(l->ending.end))
+		snprintf(success, 24, "%zu", owner_head(l->details));
+}
+
 /*
  * Counts the attempt up, because a value is never used again once its release
  * is sent: the release may be executed late, on a connection that we gave up.
@@ -108,7 +119,7 @@ server_send_release(struct server *s, bool leave)
 	    s->first == NULL; /* a short run ends before its first renewal */
 	char rest[24], fence[24], proposal[24], waited[RECORD_TEXT] = "";
 	char end[RECORD_TEXT] = "", success[24] = "0";
-	char skip[RECORD_TEXT], holder[LOCK_VALUE + 1] = "";
+	char skip[RECORD_TEXT], holder[LOCK_VALUE + 1] = "", held[12];
 	const char *const args[RELEASE_ARGS] = { [RELEASE_COOLDOWN] = rest,
 		[RELEASE_LEAVING] = leave ? "1" : "0",
 		[RELEASE_ONLY] = only_server(s),
@@ -120,19 +131,16 @@ server_send_release(struct server *s, bool leave)
 		[RELEASE_HOLDER] = holder,
 		[RELEASE_DETAILS] = l->started || skipped ? l->details : "",
 		[RELEASE_FENCE] = fence,
-		[RELEASE_PROPOSAL] = proposal };
+		[RELEASE_PROPOSAL] = proposal,
+		[RELEASE_HELD] = held };
 
 	snprintf(rest, sizeof(rest), "%" PRId64, cooldown_ms(l));
 	snprintf(fence, sizeof(fence), "%" PRId64, l->fence);
 	snprintf(proposal, sizeof(proposal), "%" PRId64, clock_wall_us());
+	snprintf(held, sizeof(held), "%u", s->try);
 	if (l->ending.end != NULL || skipped)
 		write_waited(l, waited);
-	if (l->ending.end != NULL) {
-		record_end(end, l->ending.end);
-		if (record_is_success(l->ending.end))
-			snprintf(success, sizeof(success), "%zu",
-			    owner_head(l->details));
-	}
+	write_end(l, end, success);
 	record_skip(skip, skipped ? l->ending.skip : SKIP_NONE);
 	if (skipped && v->taken)
 		snprintf(holder, sizeof(holder), "%.*s", (int)v->len, v->value);

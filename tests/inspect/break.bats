@@ -251,7 +251,7 @@ break_script() {
 @test "--break does not give the lock back to a dead waiter that was granted it" {
 	break_script acquire me '1 ' 'pid=1 host=h user=u command=c' 60000 1 0 0 1 '' '' 0 0 '' ''
 	break_script acquire you '1 ' 'pid=1 host=h user=u command=c' 60000 1 0 60000 1 '' '' 0 0 '' ''
-	break_script release me '' 0 1 1 '' '' '' 0 '' '' '' 0 0
+	break_script release me '' 0 1 1 '' '' '' 0 '' '' '' 0 0 0
 	[[ $(redis get redlock:a) == *' token=you '* ]]
 	[ "$(break_script break you '' 1 by=x@y)" = 1 ]
 	free_now

@@ -50,20 +50,23 @@ confirm() {
 	    "${length:-60000}" "$3" "${4:-}" \
 	    "${5:-0}"
 }
+# The release of an attempt, or of all of them.  Of a run that has ended it is the
+# latter, and names the attempt that was held.
 release() {
-	local waited ending success=''
+	local waited ending success='' try=$2
 	[[ ${5:-} =~ ^(\ waited=[0-9]+)?(.*)$ ]]
 	waited=${BASH_REMATCH[1]} ending=${BASH_REMATCH[2]}
 	[[ ! $ending =~ ^\ ran=([0-9]+)\ ended=exited\ status=0$ ]] ||
 		success=${#details}
-	script_run release "redlock-run/2 token=$1 try=$2" "$1" "${3:-0}" 1 \
+	[[ ! $ending ]] || try=''
+	script_run release "redlock-run/2 token=$1 try=$try" "$1" "${3:-0}" 1 \
 	    "${4:-0}" "$waited" "$ending" "${success:-0}" "${starts:-0}" '' '' \
-	    "${6:-${success:+$details}}" "${7:-0}" "${8:-0}"
+	    "${6:-${success:+$details}}" "${7:-0}" "${8:-0}" "${2% }"
 }
 
 # A waiter gives an attempt back, but not its place.
 yield() {
-	script_run release "redlock-run/2 token=$1 try=$2 " "$1" 0 0 1 '' '' 0 0 '' '' '' 0 0
+	script_run release "redlock-run/2 token=$1 try=$2 " "$1" 0 0 1 '' '' 0 0 '' '' '' 0 0 0
 }
 
 value() { redis get "$lock"; }
@@ -591,7 +594,7 @@ asks() {
 	acquire you 1 1000 0 0 1 ' waited=0'
 	release you '1 ' 0 1
 	[ "$(written)" = "start,$one waited=7" ]
-	release me '' 0 1 ' waited=7 ran=3 ended=exited status=0' "$details"
+	release me 1 0 1 ' waited=7 ran=3 ended=exited status=0' "$details"
 	[ "$(written)" = "start,$one waited=7
 end,$one waited=7 ran=3 ended=exited status=0" ]
 	(($(redis pttl "$runs") > 29 * 86400000))
@@ -599,7 +602,7 @@ end,$one waited=7 ran=3 ended=exited status=0" ]
 
 @test "history: an attempt that is given up leaves nothing, and the entries of others stay" {
 	acquire you 1 1000 0 0 1 ' waited=1'
-	release you '' 0 1 ' ended=exited' "$details"
+	release you 1 0 1 ' ended=exited' "$details"
 	acquire me 1 1000 0 0 1 ' waited=7'
 	release me '1 ' 0 1
 	[ "$(redis exists "$lock")" = 0 ]
@@ -637,7 +640,7 @@ end,$one waited=7 ran=3 ended=exited status=0" ]
 	acquire me 1 1000 0 0 1 ' waited=7'
 	redis del "$lock"
 	acquire you 1
-	[ "$(release me '' 0 1 ' ran=3 ended=lost signal=9' "$details" | first)" = 0 ]
+	[ "$(release me 1 0 1 ' ran=3 ended=lost signal=9' "$details" | first)" = 0 ]
 	[[ $(value) == *token=you* ]]
 	[ "$(written)" = "start,$one waited=7
 lost,${one/try=1/try=0} ran=3 ended=lost signal=9" ]
@@ -649,9 +652,9 @@ lost,${one/try=1/try=0} ran=3 ended=lost signal=9" ]
 	for limit in 1 0 2; do
 		redis flushall
 		acquire me 1 1000 0 0 1 ' waited=7'
-		[ "$(release me '' 0 1 "$ending" "$details" | first)" = 1 ]
+		[ "$(release me 1 0 1 "$ending" "$details" | first)" = 1 ]
 		acquire you 1
-		[ "$(release me '' 0 1 "$ending" "$details" | first)" = 1 ]
+		[ "$(release me 1 0 1 "$ending" "$details" | first)" = 1 ]
 		[ "$(written | grep -c ended=)" = 1 ]
 		[ "$(renew you 1 1000 | first)" = 1 ]
 	done
@@ -659,8 +662,8 @@ lost,${one/try=1/try=0} ran=3 ended=lost signal=9" ]
 	# in a cooldown, which the second release does not prolong
 	redis flushall
 	acquire me 1 1000 0 0 1 ' waited=7'
-	release me '' 5000 1 "$ending" "$details"
-	[ "$(release me '' 60000 1 "$ending" "$details" | first)" = 1 ]
+	release me 1 5000 1 "$ending" "$details"
+	[ "$(release me 1 60000 1 "$ending" "$details" | first)" = 1 ]
 	[ "$(written | grep -c ended=)" = 1 ]
 	(($(redis pttl "$lock") <= 5000))
 }
@@ -669,23 +672,96 @@ lost,${one/try=1/try=0} ran=3 ended=lost signal=9" ]
 	acquire me 1 1000 0 0 1 ' waited=7'
 	redis del "$lock"
 	for _ in 1 2; do
-		[ "$(release me '' 0 1 ' ran=3 ended=exited status=0' "$details" | first)" = 0 ]
+		[ "$(release me 1 0 1 ' ran=3 ended=exited status=0' "$details" | first)" = 0 ]
 	done
 	[ "$(written)" = "start,$one waited=7
 lost,${one/try=1/try=0} ran=3 ended=exited status=0" ]
 	[ "$(redis exists '{redlock:a}:~success')" = 0 ]
 }
 
+# ended STATUS: what the history has of a run that ended so.
+ended() { echo " waited=7 ran=3 ended=exited status=$1"; }
+
+@test "history: a run that gave up leaves no start, although its lease has ended" {
+	local limit
+	for limit in 1 0 2; do
+		redis flushall
+		acquire me 1 1000 0 0 1 ' waited=7'
+		redis del "$lock" "$readers"
+		acquire you 1 1000 0 0 1 ' waited=1'
+		[ "$(release me '' 0 1 | first)" = 0 ]
+		[ "$(written | grep -c '^start,')" = 1 ]
+		[[ $(written) == 'start,redlock-run/2 token=you '* ]]
+	done
+	# An attempt that is given back loses its own start only.
+	limit=1
+	redis flushall
+	acquire me 1 1000 0 0 1 ' waited=7'
+	redis del "$lock"
+	acquire me 2 1000 0 0 1 ' waited=8'
+	yield me 1
+	[ "$(written)" = "start,${one/try=1/try=2} waited=8" ]
+}
+
+@test "history: a run that has lost its lock has no success, although a late request of an older attempt took it" {
+	local limit
+	for limit in 1 0 2; do
+		redis flushall
+		acquire me 2 1000 0 0 1 ' waited=7'
+		redis del "$lock" "$readers"
+		acquire you 1
+		release you ''
+		acquire me 1 1000 0 0 1 ' waited=5'
+		[ "$(release me 2 60000 1 "$(ended 0)" | first)" = 0 ]
+		[ "$(redis exists "$lock" "$readers" '{redlock:a}:~success')" = 0 ]
+		[ "$(written | grep -c ended=)" = 1 ]
+		[[ $(written | tail -n 1) == 'lost,redlock-run/2 token=me try=0 '*"$(ended 0)"* ]]
+		[ "$(written | grep -c 'start,.* try=1 ')" = 0 ]
+	done
+}
+
+@test "history: the second release takes no key of a late attempt for the one that the run held" {
+	local limit n
+	for limit in 1 0 2; do
+		for n in lost end; do
+			redis flushall
+			acquire me 2 1000 0 0 1 ' waited=7'
+			[[ $n == end ]] || redis del "$lock" "$readers"
+			release me 2 0 1 "$(ended 0)"
+			acquire me 1 1000 0 0 1 ' waited=5'
+			acquire next 1 1000 100 60000 1
+			release me 2 60000 1 "$(ended 0)" >reply
+			if [[ $n == end ]]; then
+				[ "$(first <reply)" = 1 ]
+			else
+				[ "$(first <reply)" = 0 ]
+				[ "$(redis exists '{redlock:a}:~success')" = 0 ]
+			fi
+			[[ $(written | tail -n 1) == "$n,redlock-run/2 token=me "* ]]
+			[ "$(written | grep -c ended=)" = 1 ]
+			# It is passed on, as after any release.
+			[ "$(acquire next 1 1000 100 60000 1 | first)" = 1 ]
+		done
+	done
+}
+
+@test "history: a release of the whole run deletes a late attempt's key on a server where the run held nothing" {
+	acquire me 1
+	starts=1 release me 2 0 0 "$(ended 0)"
+	[ "$(redis exists "$lock")" = 0 ]
+	[[ $(written) == 'lost,redlock-run/2 token=me try=0 '* ]]
+}
+
 @test "history: shared locks, hand-overs and cooldowns are recorded as well" {
 	limit=0 acquire me 1 1000 0 0 1 ' waited=1'
-	limit=0 release me '' 0 1 ' ended=exited' "$details"
+	limit=0 release me 1 0 1 ' ended=exited' "$details"
 	acquire you 1
 	acquire me 1 1000 0 60000 1 ' waited=2'
 	[ "$(written | wc -l)" = 2 ]
 	release you '' 0 1
 	acquire me 1 1000 0 60000 1 ' waited=3'
 	acquire me 1 1000 0 60000 1 ' waited=4'
-	release me '' 30000 1 ' ended=killed' "$details"
+	release me 1 30000 1 ' ended=killed' "$details"
 	[ "$(written)" = "start,$one waited=1
 end,$one ended=exited
 start,$one waited=3
@@ -702,7 +778,7 @@ end,$one ended=killed" ]
 	redis del "$runs"
 	redis set "$runs" foreign
 	[ "$(acquire me 1 1000 0 0 1 ' waited=7' | first)" = 1 ]
-	[ "$(release me '' 0 1 ' ended=exited' "$details")" = 1 ]
+	[ "$(release me 1 0 1 ' ended=exited' "$details")" = 1 ]
 	[ "$(redis get "$runs")" = foreign ]
 	[ "$(redis pttl "$runs")" = -1 ]
 }
@@ -1542,13 +1618,13 @@ queued() { [ -n "$(redis zscore "$queue" "$1")" ]; }
 	for mode in 1 0 2; do
 		redis flushall
 		limit=$mode acquire me 1
-		limit=$mode release me '' 0 1 ' waited=0 ran=4000 ended=exited status=0'
+		limit=$mode release me 1 0 1 ' waited=0 ran=4000 ended=exited status=0'
 		[[ $(redis get "$success") == *'token=me '*' ran=4000' ]]
 		limit=$mode acquire you 1
-		limit=$mode release you '' 0 1 ' waited=0 ran=900000 ended=exited status=0'
+		limit=$mode release you 1 0 1 ' waited=0 ran=900000 ended=exited status=0'
 		[[ $(redis get "$success") == *'token=me '*' ran=4000' ]]
 		limit=$mode acquire you 2
-		limit=$mode release you '' 0 1 ' waited=0 ran=0 ended=exited status=0'
+		limit=$mode release you 2 0 1 ' waited=0 ran=0 ended=exited status=0'
 		[[ $(redis get "$success") == *'token=you '*' ran=0' ]]
 	done
 }

@@ -116,6 +116,8 @@ typedef Client {
 #ifdef TWICE
 	bit twice;		/* its release is executed again */
 	bit closed;		/* the history has the end of its run */
+	bit begun;		/* and a start, but COMMAND has not begun */
+	bit robbed;		/* another one has had the lock since it began */
 #endif
 	bit before		/* said by the server before it restarted */
 };
@@ -141,7 +143,7 @@ bit fails;			/* there is no memory for a value */
 unsigned restarts : 2;		/* may restart empty as often */
 unsigned young : 2;		/* ticks for which it has no vote */
 #endif
-bit yes, ours, over, handed, keeps, takes, barred; /* inside a step */
+bit yes, ours, held, over, handed, keeps, takes, barred; /* inside a step */
 bit one_holder, in_turn, served, nothing_left, growing, recorded, kept;
 bit rare, agreed, newest, told;
 
@@ -411,6 +413,7 @@ inline tidy(c)
 #ifdef TWICE
 	C.twice = C.twice && C.request != NONE;
 	C.closed = C.closed && C.twice;
+	C.robbed = C.robbed && (C.phase == HOLDING || C.twice);
 #endif
 	C.before = C.before && (C.answer != NONE || C.blocked && C.wake);
 	C.ticket = C.ticket && (C.phase == WAITING || C.beat > 0 ||
@@ -435,6 +438,14 @@ inline tidy(c)
 			client[c].request != NONE || \
 			client[c].key == 0 && client[c].beat == 0)
 
+/* A client that gives up leaves no start in the history. */
+#ifdef TWICE
+#define UNBEGUN(c)	(client[c].phase != IDLE || client[c].request != NONE || \
+			!client[c].begun)
+#else
+#define UNBEGUN(c)	true
+#endif
+
 /* A grant ends no later than its client's place. */
 #define PLACED(c)	(!client[c].mark || client[c].beat >= left)
 
@@ -442,7 +453,7 @@ inline done()
 {
 	tidy(0); tidy(1); tidy(2);
 	idle = (HELD(0) || HELD(1) || HELD(2) || YOUNG -> 0 : idle);
-	yes = 0; ours = 0; over = 0; handed = 0; keeps = 0; takes = 0;
+	yes = 0; ours = 0; held = 0; over = 0; handed = 0; keeps = 0; takes = 0;
 	barred = 0;
 	c_code { sort(); };
 	one_holder = HELD(0) + HELD(1) + HELD(2) <= 1;
@@ -450,6 +461,7 @@ inline done()
 	nothing_left = CLEAN(0) && CLEAN(1) && CLEAN(2);
 	agreed = !(HERE(0) && MISMATCH(0)) && !(HERE(1) && MISMATCH(1));
 	kept = kept && PLACED(0) && PLACED(1) && PLACED(2);
+	recorded = recorded && UNBEGUN(0) && UNBEGUN(1) && UNBEGUN(2);
 	assert(one_holder);
 	assert(growing);
 	assert(rare);

@@ -39,6 +39,9 @@ inline start(c, ticks, its_fence)
 	rare = rare && !TOO_SOON(c);
 	C.phase = HOLDING;
 	C.vote = ticks;
+#ifdef TWICE
+	C.begun = 0; C.robbed = 0;
+#endif
 	if
 	:: ticks > 0 ->
 		growing = growing && its_fence > last;
@@ -333,7 +336,7 @@ inline end(c, due, good)
 #ifdef ONCE_PER
 		success = (good && C.key > 0 -> PERIOD : success);
 #endif
-		serve(c, RELEASE, 0, NONE, C.unconfirmed);
+		serve(c, RELEASE, C.attempt, NONE, C.unconfirmed);
 		stop(c);
 		done()
 	}
@@ -374,7 +377,7 @@ inline end_twice(c)
 		    C.request == NONE && delayed < DELAYED :
 		    C.request == RENEW && C.answer == NONE) ->
 		printf("client %d: sends release twice\n", NAME(c));
-		serve(c, RELEASE, 0, NONE, C.unconfirmed);
+		serve(c, RELEASE, C.attempt, NONE, C.unconfirmed);
 		if
 		:: C.request == NONE ->
 			delayed++;
@@ -434,6 +437,9 @@ inline crash(c)
 		spend(c);
 		C.age = 0;
 		C.dirty = 1;
+#ifdef TWICE
+		C.begun = 0;
+#endif
 		stop(c);
 		fault();
 		done()
@@ -459,6 +465,9 @@ inline lose(c)
 		C.request != NONE ->
 		printf("client %d: loses what was under way\n", NAME(c));
 		C.dirty = 1;
+#ifdef TWICE
+		C.begun = C.begun && C.phase != IDLE;
+#endif
 		forget(c);
 		fault();
 		done()

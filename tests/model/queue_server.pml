@@ -56,10 +56,25 @@ inline call(j)
 #define OWED(c)		(c > 0 && client[0].owed > 0 || \
 			c > 1 && client[1].owed > 0)
 
+/*
+ * Another one has had the lock of this holder.  An acquire that was cut off has the
+ * same value as its repetition, so a late one of those is not told apart.
+ */
+#ifdef TWICE
+inline rob(j, c, try)
+{
+	client[j].robbed = client[j].phase == HOLDING && (j != c ||
+	    client[j].robbed && try != client[j].attempt)
+}
+#endif
+
 inline take(c, try, ticks)
 {
 	in_turn = in_turn && !EARLIER(c) && !OWED(c);
 	newest = newest && !SUPERSEDED(c);
+#ifdef TWICE
+	rob(0, c, try); rob(1, c, try); rob(2, c, try);
+#endif
 	C.key = try + 1;
 	C.mark = 0; C.logged = 0;
 	left = ticks
@@ -237,6 +252,9 @@ inline answer_acquire(c, try, its_nonce)
 #endif
 		recorded = recorded && !((!ours || handed) && C.logged);
 		C.logged = C.logged || !ours || handed;
+#ifdef TWICE
+		C.begun = C.begun || C.phase == WAITING;
+#endif
 		recorded = recorded && C.logged;
 		C.mark = 0; C.owed = 0;
 		leave(c);
@@ -286,13 +304,21 @@ inline serve_acquire(c, try, its_nonce)
 	fi
 }
 
-/* A release that does not find the key looks for the end in the history. */
+/*
+ * A release that does not find the key of the attempt that was held looks for the end
+ * in the history.
+ */
 #ifdef END_UNSEEN
 #define KNOWN_END(c)	false
 #else
-#define KNOWN_END(c)	(!ours && C.closed)
+#define KNOWN_END(c)	C.closed
 #endif
 #define ENDED(c, what)	(what == RELEASE && (C.phase == HOLDING || C.twice))
+#ifdef ANY_ATTEMPT_ENDS
+#define HELD_KEY(c, try) ours
+#else
+#define HELD_KEY(c, try) (C.key == try + 1)
+#endif
 
 /*
  * A give-back of one attempt keeps the lock for its client for the time of a
@@ -311,8 +337,15 @@ inline serve_release(c, what, try, starts)
 #endif
 	recorded = recorded && !(ours && starts && !C.logged);
 #ifdef TWICE
-	recorded = recorded && !(ENDED(c, what) && C.closed && !KNOWN_END(c));
+	held = HELD_KEY(c, try);
+	recorded = recorded && !(ENDED(c, what) &&
+	    (held -> C.closed || C.robbed : C.closed && !KNOWN_END(c)));
 	C.closed = C.closed || ENDED(c, what);
+#ifdef START_STAYS
+	C.begun = C.begun && !(what == RELEASE && ours);
+#else
+	C.begun = C.begun && what != RELEASE;
+#endif
 #endif
 	C.owed = (ours && what == GIVE_BACK && C.ticket && C.phase == WAITING ->
 	    (left < GRANT -> left : GRANT) : 0);

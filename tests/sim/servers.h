@@ -718,14 +718,40 @@ value_at(struct made_up *m, struct holding *key)
 	return held(key) ? key->value : NULL;
 }
 
-static void
-execute_release(const struct request *r, struct holding *key)
+static int
+try_of(const char *id)
+{
+	const char *number = strstr(id, "try=");
+
+	return number != NULL ? atoi(number + 4) : 0;
+}
+
+/*
+ * A run that has ended without the attempt that it held has lost the lock, and what
+ * a late request took for it is freed.  Returns whether the reply is a grant.
+ */
+static bool
+execute_release(struct made_up *m, const struct request *r, struct holding *key,
+    bool ours)
 {
 	int64_t cooldown_ms = atoll(r->args[RELEASE_COOLDOWN]);
 	bool leaving = r->args[RELEASE_LEAVING][0] == '1';
 	bool only = r->args[RELEASE_ONLY][0] == '1';
+	bool ended = r->args[RELEASE_ENDING][0] != '\0';
+	bool lost = ended &&
+	    !(ours && try_of(key->value) == atoi(r->args[RELEASE_HELD]));
 
-	if (only && !leaving) {
+	if (leaving)
+		m->us.ticket_us = 0;
+	if (lost) {
+		if (ours)
+			key->until_ms = 0;
+		return m->ended;
+	}
+	if (!ours)
+		return false;
+	m->ended = ended;
+	if (only && !leaving && !ended) {
 		if (key->until_ms > world.now_ms + GRANT_MS)
 			key->until_ms = world.now_ms + GRANT_MS;
 	} else if (cooldown_ms > 0) {
@@ -733,14 +759,7 @@ execute_release(const struct request *r, struct holding *key)
 		key->until_ms = world.now_ms + cooldown_ms;
 	} else
 		key->until_ms = 0;
-}
-
-static int
-try_of(const char *id)
-{
-	const char *number = strstr(id, "try=");
-
-	return number != NULL ? atoi(number + 4) : 0;
+	return true;
 }
 
 /*
@@ -816,15 +835,9 @@ execute(struct made_up *m, const struct request *r)
 	case REQUEST_RELEASE:
 	case REQUEST_LEAVE:
 	case REQUEST_NONE:
-		if (r->args[RELEASE_LEAVING][0] == '1')
-			m->us.ticket_us = 0;
-		if (!ours && m->ended && r->args[RELEASE_ENDING][0] != '\0')
+		if (execute_release(m, r, key, ours))
 			return granted(m, r->kind, 0, false);
-		if (!ours)
-			break;
-		m->ended = r->args[RELEASE_ENDING][0] != '\0';
-		execute_release(r, key);
-		return granted(m, r->kind, 0, false);
+		break;
 	}
 	return refusal(m, key, value);
 }
@@ -1560,6 +1573,9 @@ trace_send(const struct request *r, const char *const args[])
 		    args[RELEASE_WAITED], args[RELEASE_ENDING],
 		    args[RELEASE_SKIP], args[RELEASE_DETAILS],
 		    r->starts ? " starts" : "");
+		if (args[RELEASE_ENDING][0] != '\0' &&
+		    strcmp(args[RELEASE_HELD], "1") != 0)
+			trace_request("%s held=%s", head, args[RELEASE_HELD]);
 		break;
 	}
 }

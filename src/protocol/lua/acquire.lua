@@ -244,10 +244,6 @@ local function skipped(reply, why)
 	return reply
 end
 
-local function try_of(its)
-	return tonumber(its:match(' try=(%d+) '))
-end
-
 -- An earlier attempt of ours may still have the key, and is replaced; a late
 -- request of an attempt that is over gets nothing.
 local function replace_attempt()

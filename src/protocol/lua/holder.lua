@@ -23,6 +23,11 @@ local function token_of(its)
 	return its and its:match(OURS)
 end
 
+-- Returns the attempt in a value of our token.
+local function try_of(its)
+	return tonumber(its:match(' try=(%d+) '))
+end
+
 -- Returns a value without the state in front of it, and that state.
 local function without_state(its)
 	local state, rest = its:match('^(%l+) (.*)$')

@@ -14,9 +14,13 @@
 --	details		the rest of the value
 --	fence		ours
 --	proposal	ours for the next fence, in us
+--	held		the attempt that the run held, if it has ended
 local cooldown, leaving, only = tonumber(ARG.cooldown), ARG.leaving == '1', ARG.only == '1'
 local waited, ending = ARG.waited, ARG.ending
 local ended = ending ~= ''
+-- Whether the run has ended without the lock that it held.  A late request of an
+-- older attempt may have taken it since; that is undone.
+local lost = ended and not (ours and try_of(mine) == tonumber(ARG.held))
 
 -- A waiter that gives back an attempt keeps its turn and asks again.
 local function shorten()
@@ -44,9 +48,9 @@ local function cool_down()
 end
 
 local function give_back()
-	if only and not leaving then
+	if only and not leaving and not ended then
 		shorten()
-	elseif cooldown > 0 then
+	elseif cooldown > 0 and not lost then
 		cool_down()
 	elseif shared then
 		call('HDEL', readers, token)
@@ -58,13 +62,14 @@ local function give_back()
 	end
 end
 
--- The acquire of an attempt that was given up may have recorded a start.  That is
--- rare; to send each start behind its grant would cost every run a third request.
-local function forget_start()
+-- The acquire of an attempt that was given up may have recorded a start, whether or
+-- not its lease has ended since.  That is rare; to send each start behind its grant
+-- would cost every run a third request.
+local function forget_start(its_id)
 	local runs = KEYS[2] .. 'runs'
 	for _, entry in ipairs(redis.pcall('XREVRANGE', runs, '+', '-', 'COUNT', 20)) do
 		local fields = entry[2]
-		if fields[1] == 'start' and fields[2]:sub(1, #id) == id then
+		if fields[1] == 'start' and fields[2]:sub(1, #its_id) == its_id then
 			redis.pcall('XDEL', runs, entry[1])
 		end
 	end
@@ -94,18 +99,19 @@ if ours then
 else
 	serve_others()
 end
-local known = ended and not ours and known_end()
-if ours and ended then
+local known = lost and known_end()
+if ended and not lost then
 	if unconfirmed or ARG.starts == '1' then
 		record('start', mine, waited)
 	end
 	record_end(mine, waited, ending, ARG.details:sub(1, ARG.success))
-elseif ended and not known then
+elseif only and (ours or not ended) then
+	forget_start(ended and id .. try_of(mine) .. ' ' or id)
+end
+if lost and not known then
 	record('lost', value_of(id .. '0 ', ARG.details), waited .. ending)
-elseif ours and only then
-	forget_start()
 end
 if ARG.skip ~= '' then
 	record_skip(id .. '0 ', ARG.details, waited .. ARG.skip, ARG.holder)
 end
-return (ours or known == 'end') and {1} or loss()
+return (ours and not lost or known == 'end') and {1} or loss()
