@@ -159,6 +159,13 @@ asks_to_end(int signo)
 	    signo == SIGHUP;
 }
 
+/* Whether we end with COMMAND and leave its other processes. */
+static bool
+is_alone(const struct child *c)
+{
+	return c->only_command && !c->stopping;
+}
+
 bool
 child_signal(struct child *c, const struct signalfd_siginfo *si)
 {
@@ -166,7 +173,7 @@ child_signal(struct child *c, const struct signalfd_siginfo *si)
 	pid_t pid = c->tree.pid, group;
 
 	if (pid == 0)
-		return tree_forward(&c->tree, si);
+		return !is_alone(c) && tree_forward(&c->tree, si);
 	if (si->ssi_code <= 0 && (pid_t)si->ssi_pid == pid)
 		return false; /* from COMMAND itself */
 	group = tree_own_group(&c->tree);
@@ -175,6 +182,9 @@ child_signal(struct child *c, const struct signalfd_siginfo *si)
 		c->signalled_ms = clock_now_ms();
 		c->terminating = c->terminating || asks_to_end(signo);
 	}
+	/* The kernel sends it to processes that we leave, when we end. */
+	if (signals_from_hangup(si) && c->tree.proc && !is_alone(c))
+		return tree_forward(&c->tree, si);
 	if (group != 0)
 		return kill(-group, signo) == 0;
 	return (getpgid(pid) != getpgrp() || !signals_from_keyboard(si)) &&
@@ -239,8 +249,7 @@ gone_step(struct child *c, int64_t now)
 	if (!c->exited)
 		return CLOCK_NEVER;
 	if (now >= c->check_ms) {
-		c->gone =
-		    (c->only_command && !c->stopping) || tree_gone(&c->tree);
+		c->gone = is_alone(c) || tree_gone(&c->tree);
 		c->check_ms = now + CHECK_MS;
 	}
 	if (c->gone)

@@ -232,16 +232,18 @@ proc_read(pid_t pid, struct proc *p)
 	p->pid = pid;
 	snprintf(p->name, sizeof(p->name), "%.15s", name + 1);
 	/*
-	 * state ppid pgrp session, num_threads and, two fields later,
-	 * starttime.
+	 * state ppid pgrp session, a field later the foreground group,
+	 * num_threads and, two fields later, starttime.
 	 */
 	if (sscanf(rest + 1,
-		" %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
+		" %c %d %d %d %*d %d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
 		"%*d %ld %*d %llu",
-		&state, &p->ppid, &p->pgid, &p->sid, &threads, &p->start) != 6)
+		&state, &p->ppid, &p->pgid, &p->sid, &p->foreground, &threads,
+		&p->start) != 7)
 		return -1;
 	/* A first thread that has ended looks like a zombie. */
 	p->running = state != 'Z' || threads > 1;
+	p->stopped = state == 'T';
 	p->busy = state == 'R' || state == 'D';
 	return 0;
 }
@@ -260,6 +262,7 @@ proc_read_ours(pid_t pid, struct proc *p)
 		.ppid = getpid(),
 		.pgid = getpgid(pid),
 		.sid = getsid(pid),
+		.foreground = -1,
 		.running = si.si_pid == 0,
 		.start = ULLONG_MAX,
 		.name = "?" };

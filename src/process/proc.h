@@ -13,7 +13,9 @@ struct proc {
 	pid_t ppid;
 	pid_t pgid;
 	pid_t sid;
+	pid_t foreground;         /* its terminal's group; -1: no terminal */
 	bool running;             /* has a thread that is no zombie */
+	bool stopped;             /* by a signal */
 	bool busy;                /* its first thread does not sleep */
 	unsigned long long start; /* clock ticks since boot */
 	char name[16];

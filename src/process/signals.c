@@ -108,10 +108,19 @@ signals_from_keyboard(const struct signalfd_siginfo *si)
 		return true;
 	case SIGHUP:
 	case SIGCONT:
-		return getsid(0) != getpid();
+		return !signals_from_hangup(si);
 	default:
 		return false;
 	}
+}
+
+bool
+signals_from_hangup(const struct signalfd_siginfo *si)
+{
+	int signo = (int)si->ssi_signo;
+
+	return si->ssi_code == SI_KERNEL && getsid(0) == getpid() &&
+	    (signo == SIGHUP || signo == SIGCONT);
 }
 
 void

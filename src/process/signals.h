@@ -45,6 +45,12 @@ bool signals_terminates(int signo);
 /* Whether a terminal or its hang-up sent the signal to our whole group. */
 bool signals_from_keyboard(const struct signalfd_siginfo *);
 
+/*
+ * Whether the kernel sent the signal to us alone, as the leader of a session
+ * whose terminal is gone: SIGHUP and then SIGCONT.
+ */
+bool signals_from_hangup(const struct signalfd_siginfo *);
+
 /* Takes the default action of a stop signal.  Returns after SIGCONT. */
 void signals_stop_ourselves(int signo);
 

@@ -15,6 +15,8 @@
 #include "process/signals.h"
 #include "process/tree.h"
 
+#define JOB_MS 1000 /* a shell has moved a job to the foreground by then */
+
 static bool
 has_children(void)
 {
@@ -319,25 +321,52 @@ tree_signal(struct tree *t, int signo)
 		kill(t->pid, signo);
 }
 
+/*
+ * Whether p belongs to a background job that runs.  The kernel's hangup reaches
+ * the leader and, when that ends, the foreground group and stopped groups.
+ * After it no system call returns the foreground group.  So a job counts only
+ * if the guard has seen it in the background, older than JOB_MS: a shell may
+ * have been about to move a younger one to the foreground.
+ */
+static bool
+in_background(const struct tree *t, const struct proc *p)
+{
+	int64_t then_ms = t->shared->foreground_ms - JOB_MS;
+	int64_t then = then_ms * sysconf(_SC_CLK_TCK) / 1000;
+
+	return !p->stopped && p->pid != t->command && p->pgid != t->command &&
+	    p->pgid != getpgrp() && p->pgid != t->shared->foreground &&
+	    then > 0 && p->start < (unsigned long long)then;
+}
+
+/* Whether p, one of COMMAND's processes, gets a forwarded signal from us. */
+static bool
+is_addressed(const struct tree *t, const struct proc *p,
+    const struct signalfd_siginfo *si)
+{
+	if (signals_from_hangup(si))
+		return p->sid == t->session && !in_background(t, p);
+	return p->pgid != getpgrp() || !signals_from_keyboard(si);
+}
+
 bool
 tree_forward(struct tree *t, const struct signalfd_siginfo *si)
 {
 	int signo = (int)si->ssi_signo;
-	pid_t ours = getpgrp();
 	bool sent = false;
 	struct procs w;
 	struct proc p;
 
 	if (!t->proc)
 		return t->group != 0 && kill(-t->group, signo) == 0;
-	if (signals_terminates(signo)) {
+	if (signals_terminates(signo) && t->pid == 0) {
 		if (signals_from_keyboard(si))
 			snapshot_late(t, &t->shared->others);
 		snapshot_processes(t, &t->shared->others);
 	}
 	for (procs_open(&w); procs_next(&w, &p);)
 		if (p.running && is_command_process(&p, t) &&
-		    (p.pgid != ours || !signals_from_keyboard(si)))
+		    is_addressed(t, &p, si))
 			sent = kill(p.pid, signo) == 0 || sent;
 	return sent;
 }

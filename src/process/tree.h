@@ -40,6 +40,8 @@ struct tree_shared {
 	struct sessions others;    /* of COMMAND's processes; we write it */
 	_Atomic unsigned int turn; /* the guard's last snapshot */
 	/* Written by the guard. */
+	_Atomic pid_t foreground;      /* the terminal's foreground group */
+	_Atomic int64_t foreground_ms; /* when it was that; written last */
 	struct tree_snapshot snapshots[TREE_SNAPSHOTS];
 	struct session lists[1 + 2 * TREE_SNAPSHOTS][SESSIONS_MAX];
 };
@@ -115,7 +117,9 @@ void tree_signal(struct tree *, int signo);
 
 /*
  * Passes a signal on to processes that outlived COMMAND, unless the terminal
- * sent it to them as well.  Returns whether any got it from us.
+ * sent it to them as well; or a hangup, which may come before COMMAND's end, to
+ * COMMAND's processes in our session, apart from background jobs.  Returns
+ * whether any got it from us.
  */
 bool tree_forward(struct tree *, const struct signalfd_siginfo *);
 

@@ -40,7 +40,7 @@ concerns_job(struct run *run, const struct signalfd_siginfo *si)
 		child_reap(&run->child);
 		return false;
 	case SIGCONT:
-		return !late_continue(run);
+		return !late_continue(run) || signals_from_hangup(si);
 	case SIGTSTP:
 	case SIGTTIN:
 	case SIGTTOU:

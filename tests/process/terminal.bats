@@ -572,6 +572,142 @@ pager() {
 	eventually free
 }
 
+# job: makes a program that writes its pid and its parent's, and then sleeps.
+job() {
+	cat >job <<-'END'
+		#!/bin/sh
+		echo $PPID >parent
+		echo $$ >pid
+		exec sleep 1000
+	END
+	chmod +x job
+}
+
+@test "a hangup of the session that redlock-run leads ends COMMAND's processes, and the lock is free" {
+	local command
+	job
+	for command in "sh -c './job; :'" "sh -c './job & exit'" \
+	    "bash -c 'set -m; ./job; :'" \
+	    "bash -c 'trap : HUP; ./job; :'"; do
+		dialogue <<-END
+			type exec redlock-run -k a -- $command
+			until test -s pid
+			hangup
+		END
+		gone "$(<pid)"
+		free
+		rm pid
+	done
+}
+
+@test "a hangup of the session that redlock-run leads reaches each of COMMAND's processes there once" {
+	dialogue <<-'END'
+		type exec redlock-run -k a -- bash -c 'witness near 15 0 & set -m; witness log 15 0; :'
+		until witness_ready near && witness_ready log
+		cut
+		until witness_has_got near CONT && witness_has_got log CONT
+		check held
+		check kill $(witness_pid near) $(witness_pid log)
+	END
+	eventually free
+	[[ $(witness_got near) == "HUP CONT TERM" ]]
+	[[ $(witness_got log) == "HUP CONT TERM" ]]
+}
+
+@test "a hangup of the session that redlock-run leads ends stopped jobs" {
+	job
+	dialogue <<-'END'
+		type exec redlock-run -k a -- bash -c 'set -m; ./job; mkfifo end; read end <end'
+		until test -s pid
+		press ^Z
+		until test -p end
+		hangup
+	END
+	gone "$(<pid)"
+	free
+}
+
+@test "a hangup continues stopped jobs of a COMMAND that another process continued" {
+	job
+	dialogue <<-'END'
+		type exec redlock-run -k a -- bash -c 'set -m; ./job & until test -s pid; do :; done; kill -STOP $!; kill -STOP $$; mkfifo end; read end <end'
+		until test -s parent && process_in_state $(process_parent $(cat parent)) T
+		check kill -CONT $(cat parent)
+		until test -p end
+		hangup
+	END
+	gone "$(<pid)"
+	free
+}
+
+@test "a hangup reaches no session that COMMAND's processes made, even when COMMAND is gone" {
+	local command
+	for command in "setsid -w witness log 15 0; :" \
+	    "sh -c \"setsid -w witness log 15 0; :\" & exit"; do
+		dialogue <<-END
+			type exec redlock-run -k a -- sh -c '$command'
+			until witness_ready log
+			check process_parent \$(witness_pid log) >parent
+			cut
+			until gone \$(cat parent)
+			check kill -s USR1 \$(redlock_pid log)
+			until witness_has_got log USR1
+			check held
+			check kill \$(witness_pid log)
+		END
+		eventually free
+		[[ $(witness_got log) == "USR1 TERM" ]]
+		rm log
+	done
+}
+
+@test "a hangup reaches no background job older than five seconds, which keeps the lock" {
+	dialogue <<-'END'
+		type exec redlock-run -k a -- bash --norc --noprofile -i
+		see @@
+		type witness disowned 15 0 & disown
+		type (set -m; witness log 15 0 & wait)
+		until witness_ready disowned && witness_ready log
+		check sleep 7
+		cut
+		until process_parent $(witness_pid log) | grep -qx "$(redlock_pid disowned)"
+		check kill -s USR1 $(redlock_pid log)
+		until witness_has_got disowned USR1 && witness_has_got log USR1
+		check held
+		check kill $(witness_pid disowned) $(witness_pid log)
+	END
+	eventually free
+	[[ $(witness_got disowned) == "USR1 TERM" ]]
+	[[ $(witness_got log) == "USR1 TERM" ]]
+}
+
+@test "a process under nohup survives the hangup of the session that redlock-run leads, and keeps the lock" {
+	job
+	dialogue <<-'END'
+		type exec redlock-run -k a -- sh -c 'nohup ./job; :'
+		until test -s pid
+		cut
+		until gone $(cat parent)
+		check held
+		check not gone $(cat pid)
+		check kill $(cat pid)
+	END
+	eventually free
+}
+
+@test "with -o a hangup ends COMMAND, and reaches its children once, when redlock-run ends" {
+	dialogue <<-'END'
+		type exec redlock-run -o -k a -- sh -c 'witness log 15 0; :'
+		until witness_ready log
+		cut
+		until witness_has_got log CONT
+		check free
+		check kill $(witness_pid log)
+	END
+	eventually gone "$(witness_pid log)"
+	[[ $(witness_got log) == "HUP CONT TERM" ]]
+}
+
 @test "under nohup COMMAND survives the hangup of its terminal" {
 	dialogue <<-'END'
 		type nohup redlock-run -k a -- sh -c 'echo $$ >pid; until test -e end; do sleep 0.02; done; exit 7' &
