@@ -297,6 +297,7 @@ start(struct run *run, struct exit_how *how)
 		    opt->names.joined, run->owner.command, strerror(errno));
 		return false;
 	}
+	terminal_record(&run->terminal);
 	switch (child_spawn(&run->child, opt->command,
 	    environment_command_pid(), &run->signals)) {
 	case CHILD_STARTED:
@@ -413,7 +414,10 @@ run_locked(struct run *run)
 	} while (!ready(run));
 	if (start(run, &how))
 		how = supervise(run);
-	return release(run, how);
+	how = release(run, how);
+	if (run->child.stopping)
+		terminal_restore(&run->terminal);
+	return how;
 }
 
 struct exit_how

@@ -11,6 +11,7 @@
 #include "process/child.h"
 #include "process/guard.h"
 #include "process/signals.h"
+#include "process/terminal.h"
 #include "protocol/owner.h"
 #include "run/degraded.h"
 #include "run/waiting.h"
@@ -33,6 +34,7 @@ struct run {
 	struct owner owner;
 	struct waiting waiting;
 	struct child child;
+	struct terminal terminal;
 	struct guard guard;
 	struct guard_starts starts;
 	struct degraded degraded;

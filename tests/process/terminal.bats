@@ -428,6 +428,123 @@ pager() {
 	[[ $(<word) == "se cret" ]]
 }
 
+## After a stop
+
+# shy: makes a program that hides what is typed, and that only SIGKILL ends.
+shy() {
+	cat >shy <<-'END'
+		#!/bin/sh
+		trap '' TERM
+		stty raw -echo </dev/tty
+		sleep 1000
+	END
+	chmod +x shy
+}
+
+@test "after a stop the terminal has the modes and the foreground group that it had before COMMAND" {
+	local end program
+	shy
+	cat >script <<-'END'
+		redlock-run -t 3s --node-timeout 1s $options --kill-after 0.2 -k a -- $program
+		echo "status $?"
+		stty -a >after
+		read -r x
+		echo "got $x"
+	END
+	for end in 124 79; do
+		for program in ./shy "bash --norc --noprofile -i" \
+		    "bash -mc ./shy"; do
+			options=
+			((end == 79)) || options="--max-run 1.5"
+			export options program
+			dialogue <<-END
+				type stty -a >before; sh script
+				until held
+				$( ((end == 124)) || echo "check redis flushall")
+				see status $end
+				type some words
+				see got some words
+				see @@
+			END
+			diff before after
+		done
+	done
+}
+
+# editor: makes a program that, once COMMAND has written redlock-run's pid to the file
+# runner, hides what is typed until redlock-run is gone, and then writes the modes.
+editor() {
+	cat >editor <<-'END'
+		#!/bin/sh
+		exec </dev/tty
+		until test -s runner; do sleep 0.02; done
+		stty -icanon -echo
+		stty -a >raw
+		while ps -o stat= -p "$(cat runner)" | grep -q '^[^Z]'; do
+			sleep 0.02
+		done
+		stty -a >after
+		stty sane
+	END
+	chmod +x editor
+}
+
+@test "a stop leaves the terminal to a pager at the end of the pipeline" {
+	editor
+	dialogue <<-'END'
+		type redlock-run --max-run 1.5 -k a -- sh -c 'echo $PPID >runner; exec sleep 1000' | ./editor; echo "status ${PIPESTATUS[*]}"
+		see status 124 0
+		see @@
+	END
+	diff raw after
+}
+
+@test "a stop leaves the terminal to an editor while redlock-run is in the background" {
+	editor
+	dialogue <<-'END'
+		type redlock-run -t 10s -k a -- sh -c 'echo $PPID >runner; exec sleep 1000'
+		until test -s runner
+		press ^Z
+		see Stopped
+		see @@
+		type bg
+		see @@
+		type ./editor
+		until test -s raw
+		check redis flushall
+		until test -s after
+		see @@
+	END
+	diff raw after
+	rm runner raw after
+	dialogue <<-'END'
+		type sh -c 'redlock-run --max-run 1.5 -k a -- sh -c "echo \$PPID >runner; exec sleep 1000" & ./editor'
+		until test -s after
+		see @@
+	END
+	diff raw after
+}
+
+@test "a stop leaves the terminal as it is if redlock-run was in the background at the start" {
+	cat >script <<-'END'
+		redlock-run -t 10s -k a -- sh -c 'touch there; until test -e go; do sleep 0.02; done; stty -echo; touch off; exec sleep 1000'
+		stty -a >after
+	END
+	dialogue <<-'END'
+		type sh script &
+		see @@
+		until test -e there
+		type fg
+		check touch go
+		until test -e off
+		check redis flushall
+		see lock lost
+		see @@
+	END
+	grep -q ' icanon' after
+	grep -q ' -echo ' after
+}
+
 ## Others on the terminal
 
 @test "redlock-run signals neither the calling shell nor its pipeline" {
