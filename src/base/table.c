@@ -124,19 +124,35 @@ text_of(const struct row *row, int column)
 	return row->text[column] == NULL ? "" : row->text[column];
 }
 
-void
-table_narrow(struct table *t, int column, int least)
+/* A narrower cell tells nothing. */
+#define CELL_LEAST 4
+
+/* Returns by how much a whole row is too long for the terminal. */
+static int
+excess_of(const struct table *t)
 {
 	int excess = -2 - t->limit;
 
 	for (int c = 0; c < t->columns; c++)
 		excess += t->width[c] > 0 ? t->width[c] + 2 : 0;
+	return t->limit > 0 && excess > 0 ? excess : 0;
+}
+
+void
+table_narrow(struct table *t, const struct table_step *steps, int n)
+{
 	t->fixed = true;
-	if (t->limit == 0 || excess <= 0 || t->width[column] <= least)
-		return;
-	t->width[column] -= excess;
-	if (t->width[column] < least)
-		t->width[column] = least;
+	for (int i = 0; i < n; i++) {
+		int c = steps[i].column, least = steps[i].least, width;
+
+		if (c >= t->columns || excess_of(t) == 0)
+			continue;
+		width = t->width[c] - excess_of(t);
+		if (width < (least > 0 ? least : CELL_LEAST))
+			width = least;
+		if (width < t->width[c])
+			t->width[c] = width;
+	}
 }
 
 /* Prints a cell, cut to so many columns.  Returns how many it takes. */
@@ -199,7 +215,8 @@ print_row(FILE *out, const struct table *t, const struct row *row)
 	int last = t->columns - 1, room = INT_MAX, used = 0, end;
 	bool cut;
 
-	while (last > 0 && text_of(row, last)[0] == '\0')
+	while (last > 0 &&
+	    (text_of(row, last)[0] == '\0' || t->width[last] == 0))
 		last--;
 	cut = t->limit > 0 && row_width(t, row, last) > t->limit;
 	if (cut)

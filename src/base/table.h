@@ -52,11 +52,16 @@ void table_text(struct table *, size_t row, int column, const char *text);
 void table_style(struct table *, size_t row, int column, enum style);
 
 /*
- * Where rows are too long for the terminal, makes a column as much narrower as
- * that needs, down to `least`; its cells are cut and then end in ">".  Call it
- * when all rows are in place: columns no longer become wider.
+ * Where rows are too long for the terminal, makes these columns narrower, one after
+ * the other, as much as that needs and down to `least`; cells that are cut end in
+ * ">", and a column of 0 is not shown.  A column may come twice, and one that the
+ * table does not have is passed over.  Call it when all rows are in place: columns
+ * no longer become wider.
  */
-void table_narrow(struct table *, int column, int least);
+struct table_step {
+	int column, least;
+};
+void table_narrow(struct table *, const struct table_step *, int n);
 
 /*
  * Prints the rows from `from` (0 is the titles) up to but not including `to`.

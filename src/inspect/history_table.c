@@ -17,6 +17,8 @@
 #define PAGE          100 /* rows in memory at a time */
 #define WIDEST        20  /* columns of the bar of the longest run, at most */
 #define COMMAND_LEAST 12  /* columns of it, with the message of -m */
+#define DAY_LEAST     11  /* columns of WHEN: the day, and ">" */
+#define LOCK_LEAST    8   /* columns of the first one */
 
 /* The columns; LOCK comes before them if there may be several locks. */
 enum { WHEN, HOST, PID, COMMAND, WAITED, RAN, BAR, ENDED, COLUMNS };
@@ -226,12 +228,21 @@ turn_page(struct page *p, const struct run_list *list, size_t first,
 	}
 }
 
-/* On a narrow terminal a message and the bars give way, for how runs ended. */
+/*
+ * On a narrow terminal a message and the bars give way first, and how runs ended
+ * last of all.
+ */
 static void
 fit(struct page *p)
 {
-	table_narrow(&p->table, p->first + COMMAND, COMMAND_LEAST);
-	table_narrow(&p->table, p->first + BAR, 0);
+	const int at = p->first;
+	const struct table_step steps[] = { { at + COMMAND, COMMAND_LEAST },
+		{ at + BAR, 0 }, { at + WAITED, 0 }, { at + PID, 0 },
+		{ at + COMMAND, 0 }, { at + HOST, 0 }, { at + RAN, 0 },
+		{ at + WHEN, DAY_LEAST },
+		{ 0, at > 0 ? LOCK_LEAST : DAY_LEAST } };
+
+	table_narrow(&p->table, steps, sizeof(steps) / sizeof(steps[0]));
 	p->widest = p->table.width[p->first + BAR];
 }
 

@@ -11,6 +11,7 @@
 #include "inspect/status_table.h"
 
 #define COMMAND_LEAST 12 /* columns of it, with the message of -m */
+#define LOCK_LEAST    8
 
 enum { LOCK, STATE, HOLDER, COMMAND, HELD, LEASE, WAITING, FENCE, COLUMNS };
 
@@ -207,9 +208,13 @@ status_table_add(struct status_table *t, const struct status *st)
 void
 status_table_print(FILE *out, struct status_table *t)
 {
+	/* A message gives way first, and the holder last of all. */
+	static const struct table_step steps[] = { { COMMAND, COMMAND_LEAST },
+		{ FENCE, 0 }, { LEASE, 0 }, { HELD, 0 }, { COMMAND, 0 },
+		{ WAITING, 0 }, { STATE, 0 }, { LOCK, LOCK_LEAST } };
 	size_t row = 0;
 
-	table_narrow(&t->table, COMMAND, COMMAND_LEAST);
+	table_narrow(&t->table, steps, sizeof(steps) / sizeof(steps[0]));
 	for (size_t i = 0; i < t->nbelow; i++) {
 		table_print(out, &t->table, row, t->below[i].end);
 		fputs(t->below[i].text, out);

@@ -653,6 +653,24 @@ nagios() {
 	[[ ${lines[1]} =~ '  sh: xxxxxxxxxxxxxxxxx>  '.*'  3'$ ]]
 }
 
+@test "--history on a terminal of 60 columns cuts how runs ended last" {
+	local end='broken by somebody@a-host-with-a-long-name (--break)'
+	entry end "${owner/host=h/host=a-host-with-a-long-name} waited=10 ran=9 ended=exited status=7"
+	entry start "${owner/token=x/token=y} waited=60000"
+	entry broken "${owner/token=x/token=y} by=somebody%40a-host-with-a-long-name"
+	run narrow 80 -k a
+	[[ ${lines[1]} == 20* && ${lines[1]} == *'  9ms  7' ]]
+	[[ ${lines[2]} == 19* && ${lines[2]} == *"  $end" ]]
+	# The day and the end are left.
+	run narrow 66 -k a
+	[[ ${lines[0]} =~ ^'WHEN'' '+ENDED$ ]]
+	[[ ${lines[2]} =~ ^19[0-9-]{8}.*"  $end"$ ]]
+	run narrow 60
+	[[ ${lines[0]} =~ ^'LOCK  WHEN'' '+ENDED$ ]]
+	[[ ${lines[1]} =~ ^'a     20'[0-9-]{8}'>  7'$ ]]
+	[[ ${lines[2]} =~ ^'a     19'[0-9-]{8}'>  broken by somebody@a-host-with-a-'.*'>'$ ]]
+}
+
 @test "--history shows ends in colours at a terminal, unless NO_COLOR is set" {
 	redlock -k a -- sh -c 'exit 3' || true
 	redlock -k a -- true
@@ -695,7 +713,7 @@ for line in lines:
     if line[-1] == ">":
         assert width(line) > 59, line
     elif line[-1] == "0": # a cut cell in front keeps the columns in line
-        assert width(line[:-1]) == lines[0].index("WAITING"), lines
+        assert width(line[:-1]) == lines[0].rindex(lines[0].split()[-1]), lines
 ' "$REDLOCK_RUN" "$mode" 3>&- 4>&-
 	done
 }

@@ -798,6 +798,21 @@ print(json.dumps(j))
 	let_go
 }
 
+@test "--status on a terminal of 20 columns shows the lock and its holder" {
+	local who
+	hold nightly
+	who="$(id -un)@$(uname -n) pid $bg_pid"
+	TERM=xterm NO_COLOR=1 script -qec "stty cols 20
+	    '$REDLOCK_RUN' --status" /dev/null </dev/null >out 3>&- 4>&-
+	tr -d '\r' <out >lines
+	[ "$(sed -n 1p lines | tr -s ' ')" = 'LOCK HOLDER' ]
+	[ "$(sed -n 2p lines)" = "nightly  ${who:0:10}>" ]
+	TERM=xterm NO_COLOR=1 script -qec "stty cols $((9 + ${#who}))
+	    '$REDLOCK_RUN' --status" /dev/null </dev/null >out 3>&- 4>&-
+	[ "$(sed -n 2p out | tr -d '\r')" = "nightly  $who" ]
+	let_go
+}
+
 ## Exit status
 
 @test "--status -k exits with 0 if the lock is held or in cooldown, 1 if it is free" {
