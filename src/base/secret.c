@@ -38,6 +38,20 @@ secret_keep(const char *text, size_t len)
 }
 
 void
+secret_drop(const char *text)
+{
+	struct secret **at = &secrets, *s;
+
+	while ((s = *at) != NULL && s->text != text)
+		at = &s->next;
+	if (s == NULL)
+		return;
+	*at = s->next;
+	explicit_bzero(s->text, s->len);
+	free(s);
+}
+
+void
 secret_adopt(const char *text)
 {
 	add((char *)(uintptr_t)text, strlen(text));

@@ -14,6 +14,9 @@
  */
 const char *secret_keep(const char *text, size_t len);
 
+/* Overwrites and frees a copy, which may be NULL, that is not needed. */
+void secret_drop(const char *text);
+
 /*
  * Adds a text that others own and still need, such as a variable of the
  * environment; only secret_wipe() overwrites it.

@@ -11,6 +11,7 @@
 
 #include "base/die.h"
 #include "base/secret.h"
+#include "base/xalloc.h"
 #include "config/credentials.h"
 #include "config/file.h"
 #include "config/quotable.h"
@@ -76,30 +77,63 @@ read_passwords(struct passwords *p, struct setting file)
 		die_usage("%s:%d: the line %s", path, p->line, wrong);
 }
 
+/* Whether the connection to the server is readable on the way. */
+static bool
+in_clear(const struct address *a)
+{
+	return !a->tls && a->path[0] == '\0';
+}
+
 /* The servers of a place: how many are TLS, and how many are in clear. */
 struct tally {
 	int tls, clear;
 };
 
 static void
-count(struct tally *t, const char *url)
+count(struct tally *t, const struct address *a)
 {
-	if (strncmp(url, "rediss", 6) == 0)
+	t->tls += a->tls;
+	t->clear += in_clear(a);
+}
+
+/* Reads a URL that may not be in use.  Returns false if it has a mistake. */
+static bool
+parse_unused(struct address *a, const char *url)
+{
+	bool good = address_parse(a, url) == NULL;
+
+	secret_drop(a->password);
+	return good;
+}
+
+/* Counts a URL.  One with a mistake may be meant as one with TLS. */
+static void
+count_url(struct tally *t, const char *url)
+{
+	struct address a;
+
+	if (parse_unused(&a, url))
+		count(t, &a);
+	else
 		t->tls++;
-	else if (url[0] != '/' && strncmp(url, "unix:", 5) != 0)
-		t->clear++;
 }
 
 /* Counts those of the environment, which may differ from those in use. */
 static void
 count_variable(struct tally *t)
 {
+	static const char blanks[] = " \t\n";
 	const char *url = settings_variable(SETTING_REDIS);
+	size_t len;
+	char *word;
 
-	for (; url != NULL && *url != '\0'; url += strcspn(url, " \t\n")) {
-		url += strspn(url, " \t\n");
-		if (*url != '\0')
-			count(t, url);
+	for (; url != NULL && *url != '\0'; url += len) {
+		url += strspn(url, blanks);
+		len = strcspn(url, blanks);
+		word = xstrndup(url, len);
+		if (len > 0)
+			count_url(t, word);
+		file_free(word, len);
 	}
 }
 
@@ -115,7 +149,7 @@ tls_only(const struct servers *servers, const struct settings *s,
 	case PLACE_COMMAND_LINE:
 		for (int i = 0; i < servers->n; i++)
 			if (servers->place == PLACE_COMMAND_LINE)
-				count(&t, servers->address[i].text);
+				count(&t, &servers->address[i]);
 		break;
 	case PLACE_ENVIRONMENT:
 		count_variable(&t);
@@ -123,7 +157,7 @@ tls_only(const struct servers *servers, const struct settings *s,
 	case PLACE_FILE:
 		for (int i = 0; i < c->n; i++)
 			if (strcmp(c->settings[i].name, "redis") == 0)
-				count(&t, c->settings[i].value);
+				count_url(&t, c->settings[i].value);
 		break;
 	}
 	return t.tls > 0 && t.clear == 0;
@@ -153,7 +187,7 @@ in_file(const struct servers *servers, const struct settings *s,
 		return true;
 	for (int i = 0; i < c->n; i++)
 		if (strcmp(c->settings[i].name, "redis") == 0 &&
-		    address_parse(&named, c->settings[i].value) == NULL &&
+		    parse_unused(&named, c->settings[i].value) &&
 		    address_same(&named, a) && (a->tls || !named.tls))
 			return true;
 	return false;
@@ -188,13 +222,6 @@ find_line(const struct passwords *p, const struct address *a)
 		return passwords_find(p, a->at[0].host, a->at[0].port);
 	snprintf(master, sizeof(master), "/%s", a->master);
 	return passwords_find(p, master, 0);
-}
-
-/* Whether the connection to the server is readable on the way. */
-static bool
-in_clear(const struct address *a)
-{
-	return !a->tls && a->path[0] == '\0';
 }
 
 /*

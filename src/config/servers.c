@@ -87,6 +87,8 @@ check_lines(const struct conffile *c)
 	struct servers unused = { 0 };
 
 	add_lines(&unused, c);
+	for (int i = 0; i < unused.n; i++)
+		secret_drop(unused.address[i].password);
 	free(unused.address);
 }
 

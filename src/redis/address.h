@@ -62,7 +62,8 @@ struct address {
  *
  * The first three may begin with rediss, for TLS.  User, password and master
  * are percent-decoded; IPv6 addresses stand in brackets.  Returns NULL, or the
- * mistake as the end of a sentence ("has no host"); *a is then undefined.
+ * mistake as the end of a sentence ("has no host"); *a is then undefined, but
+ * for its password.
  */
 const char *address_parse(struct address *a, const char *url);
 

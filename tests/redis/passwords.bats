@@ -229,6 +229,19 @@ file_wrong() {
 	    redlock -k a -r "$tcp" -- true
 }
 
+@test "a host whose name begins with rediss is not one with TLS" {
+	local host=redissrv.example.com
+
+	secret_file lines "$tcp s3cret-a"
+	REDLOCK_REDIS=$host REDISCLI_AUTH=s3cret-a redlock -k a -r "$tcp" -- true
+	secret_file conf "redis $host" 'password-file lines'
+	redlock -k a -r "$tcp" -- true
+	# A URL with a mistake may be meant as one with TLS.
+	secret_file conf ''
+	REDLOCK_REDIS=rediss://$host:port REDISCLI_AUTH=s3cret-a refused_for \
+	    'that of REDISCLI_AUTH is for rediss:// only' -r "$tcp"
+}
+
 @test "the advice about a missing password is given where none was set" {
 	refused_for '; set it by REDISCLI_AUTH, --password-file or' -r "$tcp"
 	secret_file pw "h s3cret"
@@ -351,9 +364,12 @@ guard_there() {
 	secret_file lines "$tcp s3cret-a" "$other s3cret-b"
 	for how in "-r $url" "-r $tcp --password-file alone" \
 	    "-r $tcp -r $other --password-file lines" "--config conf-url" \
-	    "--config conf-word" REDISCLI_AUTH REDLOCK_REDIS; do
+	    "--config conf-word" "-r $tcp --config conf-both" REDISCLI_AUTH \
+	    REDLOCK_REDIS; do
 		secret_file conf-url "redis $url" 'sentinel-password s3cret-s'
 		secret_file conf-word "redis $tcp" 'password s3cret-a'
+		secret_file conf-both "redis redis://:s3cret-u@$other" \
+		    "redis $tcp" 'password s3cret-a'
 		variable=()
 		count=1
 		case $how in
