@@ -17,6 +17,7 @@
 #include "inspect/report.h"
 #include "inspect/status.h"
 #include "protocol/key.h"
+#include "redis/error.h"
 
 #define SIGNAL_STATUS 128 /* added to a signal's number, as shells do */
 #define TEXT          (ADDRESS_TEXT + LOCK_NAME) /* for either */
@@ -309,7 +310,10 @@ time_replied(struct query_server *s, size_t i, const struct reply *a)
 	int server = (int)(s - s->query->servers);
 
 	(void)i;
-	if (!query_server_error(s, a))
+	/* The scripts show whether TIME alone is refused, or the user. */
+	if (a->kind == REPLY_DENIED && !error_denies(a->text))
+		query_server_fail(s, a->kind, a->text);
+	else
 		m->rtt_us[server] = clock_now_us() - m->sent_us[server];
 	return false;
 }

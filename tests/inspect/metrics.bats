@@ -318,6 +318,19 @@ locks() {
 	[ "$(gauge server_locks_listed "$url")" = 0 ]
 }
 
+@test "--metrics: a server whose user may not ask for the time is up, and names that" {
+	local url=unix://$BATS_FILE_TMPDIR/redis.sock
+
+	redis set redlock:a x
+	redis acl setuser default -time
+	metrics
+	redis acl setuser default +time
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"$url: allow it with: ACL SETUSER default +time" ]]
+	[ "$(gauge server_up "$url")" = 1 ]
+	[ "$(gauge server_locks_listed "$url")" = 0 ]
+}
+
 @test "--metrics: a server that lists its locks but runs no scripts is up, and says so" {
 	local url=unix://$BATS_FILE_TMPDIR/mute.sock
 
