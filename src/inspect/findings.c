@@ -230,7 +230,7 @@ judge_uptime(struct findings *v, const struct probe *p,
 	if (p->uptime_ms < 0)
 		add(v, LEVEL_BAD,
 		    "the server does not report its uptime, so it has no "
-		    "vote (--restart-grace)");
+		    "vote; needs --restart-grace 0");
 	else
 		add(v, LEVEL_BAD,
 		    "it started %s ago and has no vote until it has been "
@@ -432,6 +432,18 @@ same_server(const struct probe *a, const struct probe *b)
 	    strcmp(a->run_id, b->run_id) == 0;
 }
 
+/* Notes a server of several that has no name of its own. */
+static void
+judge_identity(struct findings *v, const struct probe *p, int n)
+{
+	if (n > 1 && p->informed && p->run_id[0] == '\0')
+		add(v, LEVEL_NOTE,
+		    "its INFO has no run_id, so it cannot be told from the "
+		    "other servers, and a second URL of it would have a vote "
+		    "of its own; make sure that each URL leads to another "
+		    "server");
+}
+
 /*
  * Notes a server that gets the password of an earlier one.  The owner of one of
  * them could use it to delete locks on the other.
@@ -500,6 +512,7 @@ findings_judge(struct findings *v, const struct probe *all, int n,
 	memset(v, 0, (size_t)n * sizeof(*v));
 	for (int i = 0; i < n; i++) {
 		judge_server(&v[i], all, n, i, opt);
+		judge_identity(&v[i], &all[i], n);
 		judge_password(&v[i], all, i);
 		for (int j = 0; j < n; j++)
 			if (same_server(&all[i], &all[j])) {

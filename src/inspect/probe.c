@@ -33,7 +33,7 @@ probe_read_info(struct probe *p, const char *info)
 	info_field(info, "role", p->role, sizeof(p->role));
 	info_field(info, "master_host", p->master, sizeof(p->master));
 	p->master_port = info_number(info, "master_port", 0);
-	info_field(info, "run_id", p->run_id, sizeof(p->run_id));
+	info_run_id(info, p->run_id);
 	info_field(info, "maxmemory_policy", p->policy, sizeof(p->policy));
 	p->limit_bytes = info_number(info, "maxmemory", 0);
 	p->used_bytes = info_number(info, "used_memory", 0);

@@ -189,7 +189,7 @@ info_reply(struct server_info *info, const struct reply *reply, int64_t now_ms)
 		    "the server does not report its uptime");
 	} else {
 		info->born_ms = now_ms - uptime_s * 1000;
-		info_field(text, "run_id", info->run_id, sizeof(info->run_id));
+		info_run_id(text, info->run_id);
 	}
 }
 

@@ -26,6 +26,14 @@ info_field(const char *info, const char *name, char *buf, size_t size)
 	return false;
 }
 
+void
+info_run_id(const char *info, char run_id[INFO_RUN_ID])
+{
+	if (!info_field(info, "run_id", run_id, INFO_RUN_ID) ||
+	    run_id[strspn(run_id, "0")] == '\0')
+		run_id[0] = '\0';
+}
+
 static bool
 info_integer(const char *info, const char *name, int64_t *number)
 {

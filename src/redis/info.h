@@ -22,6 +22,12 @@ struct server_info {
  */
 bool info_field(const char *info, const char *name, char *buf, size_t size);
 
+/*
+ * Copies the run_id, which tells a server from all others.  Empty if it is absent
+ * or only zeros, as that of some servers that are no Redis.
+ */
+void info_run_id(const char *info, char run_id[INFO_RUN_ID]);
+
 /* Returns the value as a number, 0 to INFO_MAX, or fallback if it is none. */
 int64_t info_number(const char *info, const char *name, int64_t fallback);
 

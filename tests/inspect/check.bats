@@ -50,22 +50,24 @@ setup() {
 	b=unix://$BATS_FILE_TMPDIR/b.sock
 	c=unix://$BATS_FILE_TMPDIR/c.sock
 	rude_pid=
+	other_pid=
 }
 
 teardown() {
 	rude_stop
+	[ -z "$other_pid" ] || kill -KILL "$other_pid"
 	redis_thaw
 	nothing_left
 }
 
 teardown_file() { redis_stop_all; }
 
-# check_liar SHIFT [OLD NEW]...: start it before the server "redis"; its URL is
-# in $liar.
+# check_liar SHIFT [OLD NEW]...: start it before the server "redis", or $liar_of;
+# its URL is in $liar.
 check_liar() {
 	liar=unix://$PWD/liar.sock
 	env -u TEST_MARK /usr/bin/python3 "$BATS_FILE_TMPDIR/liar.py" liar.sock \
-	    "$BATS_FILE_TMPDIR/redis.sock" "$@" >liar.log 2>&1 3>&- 4>&- &
+	    "$BATS_FILE_TMPDIR/${liar_of:-redis}.sock" "$@" >liar.log 2>&1 3>&- 4>&- &
 	rude_pid=$!
 	eventually test -S liar.sock
 }
@@ -248,6 +250,25 @@ allow_as_told() {
 	finds 'NOT OK' "$tcp: NOT OK: it is the same server as $REDLOCK_REDIS"
 	[ "$(grep -c 'NOT OK:' <<<"$output")" -eq 2 ]
 	[[ $(row "$b") == *' OK '* ]]
+}
+
+# run_id SERVER: its name for itself.
+run_id() {
+	redis_at "$1" info server | sed -n 's/^run_id:\([0-9a-f]*\).*/\1/p'
+}
+
+@test "a run_id of only zeros proves nothing: two such servers are not the same, and --check notes that" {
+	local first zeros=0000000000000000000000000000000000000000
+
+	check_liar 0 "$(run_id redis)" "$zeros"
+	first=unix://$PWD/first.sock
+	mv liar.sock first.sock
+	other_pid=$rude_pid
+	liar_of=b check_liar 0 "$(run_id b)" "$zeros"
+	check 0 -r "$first" -r "$liar" --restart-grace 0
+	finds note 'its INFO has no run_id, so it cannot be told from the other'
+	[ "$(grep -c 'has no run_id' <<<"$output")" -eq 2 ]
+	run -0 redlock -k a -r "$first" -r "$liar" --restart-grace 0 -- true
 }
 
 @test "--check: a clock off by more than the lease is not fit" {

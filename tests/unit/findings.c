@@ -41,7 +41,7 @@ fit(int n)
 		    "redis_mode:standalone\r\nuptime_in_seconds:900\r\n"
 		    "maxmemory_policy:noeviction\r\naof_enabled:1\r\n"
 		    "role:master\r\n",
-		    i);
+		    i + 1);
 		CHECK(probe_read_info(&all[i], info));
 	}
 }
@@ -386,6 +386,12 @@ choice(void)
 	fit(3);
 	for (int i = 0; i < 3; i++)
 		all[i].run_id[0] = '\0';
+	judge();
+	ONLY(0, LEVEL_NOTE, "its INFO has no run_id, so it cannot be told ");
+	ONLY(2, LEVEL_NOTE, "its INFO has no run_id, so it cannot be told ");
+
+	fit(1);
+	all[0].run_id[0] = '\0';
 	judge();
 	NOTHING(0);
 

@@ -264,6 +264,13 @@ info(void)
 
 	begin_at("redis://h", false, true);
 	next();
+	SAME_INT(take_text("uptime_in_seconds:60\r\nrun_id:0000\r\n"),
+	    HANDSHAKE_DONE);
+	SAME_INT(world.info.born_ms, 1000000 - 60000);
+	SAME_TEXT(world.info.run_id, "");
+
+	begin_at("redis://h", false, true);
+	next();
 	SAME_INT(take_text("run_id:abc\r\n"), HANDSHAKE_DONE);
 	SAME_INT(world.info.born_ms, 0);
 	SAME_TEXT(world.info.run_id, "");
