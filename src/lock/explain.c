@@ -180,7 +180,8 @@ lock_may_be_left(const struct lock *l)
 {
 	for (const struct server *s = l->servers; s < l->end; s++)
 		if (s->key.state != KEY_NONE &&
-		    (s->in_flight.acquire != 0 || s->conn.state != CONN_READY))
+		    (s->in_flight.acquire != 0 ||
+			(s->conn.state != CONN_READY && *s->conn.answered)))
 			return true;
 	return false;
 }

@@ -41,6 +41,23 @@ server_refused(struct server *s, const struct reply *a)
 }
 
 /*
+ * The server does not report its age, for ever or for now, so that the restart
+ * grace leaves it no vote.
+ */
+static void
+reject_ageless_vote(struct server *s)
+{
+	const char *info = s->conn.info.error;
+	bool denied = error_denies(info);
+	char error[CONN_WHY - 40], why[CONN_WHY];
+
+	snprintf(why, sizeof(why), "INFO: %s%s",
+	    error_copy(error, sizeof(error), info),
+	    denied || error_may_pass(info) ? "" : "; needs --restart-grace 0");
+	server_key_failed(s, denied ? VOTE_FORBIDDEN : VOTE_UNAVAILABLE, why);
+}
+
+/*
  * The server is younger than the restart grace: it granted the lock, but may
  * have forgotten another holder.
  */
@@ -48,12 +65,10 @@ static void
 reject_young_vote(struct server *s)
 {
 	int64_t age_ms = clock_now_ms() - s->conn.info.born_ms;
-	char age[DURATION_TEXT], left[DURATION_TEXT], why[CONN_WHY] = "INFO: ";
+	char age[DURATION_TEXT], left[DURATION_TEXT], why[CONN_WHY];
 
 	if (s->conn.info.born_ms == 0) {
-		error_copy(why + strlen(why), sizeof(why) - strlen(why),
-		    s->conn.info.error);
-		server_key_failed(s, VOTE_FORBIDDEN, why);
+		reject_ageless_vote(s);
 		return;
 	}
 	snprintf(why, sizeof(why),
@@ -265,10 +280,13 @@ void
 server_reply_error(struct server *s, enum request_kind kind,
     const struct reply *a)
 {
+	server_next_failed(s, a->sent_ms);
+	/* An error of BLPOP is no vote: the next acquire shows what it means. */
+	if (kind == REQUEST_WAIT && a->kind != REPLY_DENIED)
+		return;
 	server_key_failed(s,
 	    a->kind == REPLY_DENIED ? VOTE_FORBIDDEN : VOTE_UNAVAILABLE,
 	    a->text);
-	server_next_failed(s, a->sent_ms);
 	/* A script may fail after its first write. */
 	if (kind == REQUEST_ACQUIRE && !error_may_pass(a->text))
 		server_key_may_hold(s);

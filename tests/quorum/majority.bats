@@ -473,6 +473,21 @@ prolonged_at() {
 	eventually servers_only_fences 1 2 3
 }
 
+@test "servers that do not know INFO have no vote, the status is 69, and they work without the restart grace" {
+	local i urls=()
+
+	for i in 1 2 3; do
+		redis_start "mute$i" --rename-command INFO ''
+		urls+=(-r "unix://$BATS_FILE_TMPDIR/mute$i.sock")
+	done
+	refused_with 69 -t 2s --restart-grace 2s "${urls[@]}"
+	says "INFO: ERR unknown command" '; needs --restart-grace 0'
+	run -0 redlock -k a --restart-grace 0 "${urls[@]}" -- true
+	for i in 1 2 3; do
+		redis_kill "mute$i"
+	done
+}
+
 @test "the commands and key patterns that the message names are enough permission" {
 	local i rights
 

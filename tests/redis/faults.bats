@@ -948,6 +948,42 @@ print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' \
 	[[ $stderr != *'may be left'* ]]
 }
 
+@test "a server that ends each connection without any reply has no lock of ours, and the message names none" {
+	local closer
+
+	env -u TEST_MARK /usr/bin/python3 -c '
+import os, socket
+s = socket.socket(socket.AF_UNIX)
+s.bind("brief.new")
+s.listen()
+os.rename("brief.new", "brief")
+c = s.accept()[0]
+os.unlink("brief")
+c.recv(1)
+' 3>&- 4>&- &
+	closer=$!
+	eventually test -S brief
+	refused_with 69 -r "unix://$PWD/brief"
+	says 'not run: '
+	[[ $stderr != *'may be left'* ]]
+	wait "$closer"
+}
+
+@test "a waiter whose server does not know BLPOP waits for the holder, says so, and gets the lock" {
+	local waiter err=$PWD/waiter.err
+	local url=unix://$BATS_FILE_TMPDIR/blocks.sock
+
+	redis_start blocks --rename-command BLPOP ''
+	hold a -r "$url"
+	"$REDLOCK_RUN" -k a -w 1h -r "$url" -- true 2>"$err" 3>&- 4>&- &
+	waiter=$!
+	eventually grep -q 'a: waiting for ' "$err"
+	grep -q "a: waiting for $(id -un)@" "$err"
+	let_go
+	ended "$waiter" 0 "$err"
+	redis_kill blocks
+}
+
 @test "a server that replies with an error has no lock of ours, and the message names none" {
 	redis replicaof 127.0.0.1 1
 	refused_with 69

@@ -2425,6 +2425,11 @@ graces(void)
 		    "locks; no vote for another 11s (--restart-grace)" },
 		{ 1, 10000, 20000, "NOPERM info", LOCK_DENIED,
 		    "server0: INFO: NOPERM info" },
+		{ 1, 10000, 20000, "ERR unknown command", LOCK_UNREACHABLE,
+		    "server0: INFO: ERR unknown command; needs "
+		    "--restart-grace 0" },
+		{ 1, 10000, 20000, "BUSY it runs a script", LOCK_UNREACHABLE,
+		    "server0: INFO: BUSY it runs a script" },
 		{ 1, 1, 20000, NULL, LOCK_HELD, NULL },
 		{ 1, 0, 0, NULL, LOCK_HELD, NULL },
 		{ 1, 0, 0, "NOPERM info", LOCK_HELD, NULL },
