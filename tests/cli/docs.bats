@@ -197,6 +197,10 @@ words_of_help() {
 	grep -v '^\.It .*stopping it$' "$man" >short.1
 	run -1 "$top/tests/messages" -m short.1 "${sources[@]}"
 	[[ $output == 'not described: '*'(--max-run); stopping it' ]]
+	# Neither does a reason that becomes a value of a message.
+	grep -v '^\.It its key is gone' "$man" >short.1
+	run -1 "$top/tests/messages" -m short.1 "${sources[@]}"
+	[[ $output == 'not described: its key is gone from '* ]]
 	sed 's/^\.It .*stopping it$/&\n.It it stopped/' "$man" >long.1
 	run -1 "$top/tests/messages" -m long.1 "${sources[@]}"
 	[[ $output == 'not a message: it stopped' ]]
