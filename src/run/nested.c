@@ -23,9 +23,6 @@
 #include "run/exec_error.h"
 #include "run/nested.h"
 
-#define PARENT_CHECK_MS 5
-#define PARENT_MAX_MS   2000
-
 /* Whether name is among names, which are separated by newlines. */
 static bool
 listed(const char *names, const char *name)
@@ -53,6 +50,17 @@ inherited_command(void)
 	return (pid_t)pid;
 }
 
+/* Whether pid was started as COMMAND, according to its environment. */
+static bool
+is_command(pid_t pid)
+{
+	char variable[40];
+
+	snprintf(variable, sizeof(variable), "REDLOCK_COMMAND_PID=%d",
+	    (int)pid);
+	return proc_has_env(pid, variable);
+}
+
 /*
  * Returns whether the line of our parents leads to the run.  Applies the rule of
  * is_command_process() in tree.c from below: the line must pass COMMAND, COMMAND's
@@ -78,7 +86,7 @@ leads_to(const struct owner *run, bool *busy)
 		    (command != 0 && (pid == command || sid == command)))
 			foreign = false;
 		if (parent == run->pid)
-			return !foreign;
+			return !foreign || is_command(pid);
 		if (parent <= 1 || !procs_visible() ||
 		    proc_read(parent, &up) == -1)
 			return false;
@@ -88,12 +96,19 @@ leads_to(const struct owner *run, bool *busy)
 	}
 }
 
+bool
+nested_below(const struct owner *owner, bool *busy)
+{
+	/* Without a start another process may have the owner's pid. */
+	return owner->start_ticks != 0 && leads_to(owner, busy);
+}
+
 /* Returns whether the run waits for this process. */
 static bool
 waits_for_us(const struct owner *run)
 {
-	struct timespec pause = { .tv_nsec = PARENT_CHECK_MS * 1000000L };
-	int64_t until_ms = clock_now_ms() + PARENT_MAX_MS;
+	struct timespec pause = { .tv_nsec = NESTED_CHECK_MS * 1000000L };
+	int64_t until_ms = clock_now_ms() + NESTED_BUSY_MS;
 	bool busy;
 
 	while (leads_to(run, &busy)) {
@@ -157,6 +172,15 @@ become_command(const struct options *opt, const struct signals *s)
 	exit(exec_report(opt, errno));
 }
 
+void
+nested_report(const char *name)
+{
+	notice("%s: held by the run that started us, as far as we can see; if "
+	       "so, this wait ends only with it: see \"Runs inside runs\" in "
+	       "redlock-run(7)",
+	    name);
+}
+
 /*
  * Reports that the lock is held by the outer run, which does not seem to wait
  * for us.  In a pid namespace of our own we cannot tell, and may be about to
@@ -170,10 +194,7 @@ report_outer(const struct options *opt, const struct owner *run)
 		       "for this daemon; acquiring the lock normally",
 		    opt->names.joined, (int)run->pid);
 	else
-		notice("%s: held by the run that started us, as far as we "
-		       "can see; if so, this wait ends only with it: see "
-		       "\"Runs inside runs\" in redlock-run(7)",
-		    opt->names.joined);
+		nested_report(opt->names.joined);
 }
 
 void

@@ -17,6 +17,7 @@
 #include "protocol/owner.h"
 #include "protocol/lock_state.h"
 #include "redis/error.h"
+#include "run/nested.h"
 #include "run/report.h"
 
 #define QUESTION_MS 1000 /* what a user lacks */
@@ -123,13 +124,19 @@ busy_hint(const struct lock *l, const struct lock_state *v)
 {
 	const char *behind = "; readers queue behind a writer; -w waits too";
 	const char *gave_up = "; readers queue behind a writer";
+	bool busy;
 
 	if (lock_mode(l) == LOCK_SHARED && v->readers > 0 && v->ahead)
 		return lock_waits(l) ? gave_up : behind;
 	if (v->ttl_ms < 0)
 		return "; it has no expiry; if its owner is dead, delete the "
 		       "key with redis-cli";
-	return lock_waits(l) ? "" : "; -w waits for it";
+	if (lock_waits(l))
+		return "";
+	return nested_below(&v->owner, &busy) && !busy ?
+	    "; it is the run that started us, as far as we can see: see \"Runs "
+	    "inside runs\" in redlock-run(7)" :
+	    "; -w waits for it";
 }
 
 /* Reports the holder, or the cooldown after it; waited begins the message. */

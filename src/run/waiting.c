@@ -1,9 +1,11 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "run/nested.h"
 #include "run/report.h"
 #include "run/waiting.h"
 
@@ -98,12 +100,33 @@ report(struct waiting *w, const struct lock *l, int64_t now)
 	w->announced = true;
 }
 
-int64_t
-waiting_cb(void *waiting, const struct lock *l)
+/*
+ * Reports at once if the holder is a run that waits for us.  nested_run() sees
+ * only what the environment names.
+ */
+static int64_t
+nested_step(struct waiting *w, const struct lock *l, int64_t now)
 {
-	struct waiting *w = waiting;
-	int64_t now = clock_now_ms(), due_ms = w->report_ms;
+	const struct lock_state *v = lock_state(l);
+	bool busy;
+
+	if (v == NULL || !v->taken || strcmp(w->judged, v->owner.token) == 0)
+		return CLOCK_NEVER;
+	if (nested_below(&v->owner, &busy)) {
+		if (busy && now < w->begin_ms + NESTED_BUSY_MS)
+			return now + NESTED_CHECK_MS;
+		nested_report(lock_name(l));
+	}
+	memcpy(w->judged, v->owner.token, sizeof(w->judged));
+	return CLOCK_NEVER;
+}
+
+/* Reports or draws what is due.  Returns when to do so again. */
+static int64_t
+report_step(struct waiting *w, const struct lock *l, int64_t now)
+{
 	bool foreground = w->terminal && progress_foreground();
+	int64_t due_ms = w->report_ms;
 
 	state_age_ms(w, l, now);
 	if (now >= due_ms) {
@@ -117,6 +140,14 @@ waiting_cb(void *waiting, const struct lock *l)
 	/* The shell may bring us to the foreground. */
 	return w->terminal && now + SECOND_MS < w->report_ms ? now + SECOND_MS :
 							       w->report_ms;
+}
+
+int64_t
+waiting_cb(void *waiting, const struct lock *l)
+{
+	int64_t now = clock_now_ms(), again_ms = nested_step(waiting, l, now);
+
+	return clock_min_ms(again_ms, report_step(waiting, l, now));
 }
 
 void

@@ -7,6 +7,7 @@
 
 #include "config/options.h"
 #include "lock/lock.h"
+#include "protocol/owner.h"
 
 struct waiting {
 	bool terminal;  /* we can draw a line there */
@@ -17,6 +18,8 @@ struct waiting {
 	int64_t draw_ms;   /* when to draw the line again */
 	int64_t state_us;  /* server's clock at the last state */
 	int64_t state_ms;  /* when that state arrived */
+	/* The holder that was last looked for among our ancestors. */
+	char judged[OWNER_TOKEN];
 };
 
 /* Call before the first lock is requested. */

@@ -240,6 +240,53 @@ waiting() {
 	eventually not held a
 }
 
+# bare ARG...: redlock-run for the same lock, as a command line without variables.
+bare() {
+	printf '%q ' "$REDLOCK_RUN" --config /dev/null -r "$REDLOCK_REDIS" -k a "$@"
+}
+
+# Ways to start a process whose environment is new, and to wait for it.
+declare -gA renewed=(
+	["env -i"]='env -i %s; :'
+	["env -i in its place"]='exec env -i %s'
+	["setsid -w"]='setsid -w env -i %s; :'
+	["an orphan"]='(sleep 0.2; env -i %s) & '
+)
+((EUID != 0)) ||
+	renewed["su -"]='su - -c "%s"'
+! sudo -n true 2>/dev/null ||
+	renewed["sudo"]='sudo -n %s; :'
+
+@test "a run inside a run that lost its variables reports at once that it waits for its outer run" {
+	local way script
+	for way in "${!renewed[@]}"; do
+		echo "$way"
+		# shellcheck disable=SC2059
+		printf -v script "${renewed[$way]}" "$(bare -w inf -- true)"
+		redlock_bg -k a -- sh -c "$script"
+		eventually waiting
+		eventually test -s "$bg_err"
+		[ "$(head -n 1 "$bg_err")" = "redlock-run: a: held by the run that started us, as far as we can see; if so, this wait ends only with it: see \"Runs inside runs\" in redlock-run(7)" ]
+		redis del redlock:a
+		eventually gone "$bg_pid"
+	done
+	# Without -w it does not advise to wait.
+	run -75 --separate-stderr redlock -k a -- env -i sh -c "$(bare -- true)"
+	says '; it is the run that started us, as far as we can see: see "Runs inside runs" in redlock-run(7)'
+	[[ $stderr != *'-w waits'* ]]
+}
+
+@test "a daemon without variables does not take the holder for the run that started it" {
+	redlock_bg -k a -- sh -c "setsid -f env -i $(bare -w 60 -- true) 2>said
+	    until [ -e go ]; do sleep 0.02; done"
+	eventually test -s said
+	grep -q '^redlock-run: a: waiting for ' said
+	touch go
+	redlock_ended 0
+	eventually not held a
+	not grep 'started us' said
+}
+
 @test "variables that reach a process elsewhere do not open the lock" {
 	local inherited there
 
