@@ -9,6 +9,8 @@
 
 #include "process/terminal.h"
 
+#define JOB_MS 1000 /* a shell has moved a job to the foreground by then */
+
 void
 terminal_record(struct terminal *t)
 {
@@ -46,4 +48,24 @@ terminal_restore(const struct terminal *t)
 	if (in_foreground(tty))
 		tcsetattr(tty, TCSANOW, &t->modes);
 	close(tty);
+}
+
+void
+terminal_watch_jobs(struct terminal_jobs *j, pid_t pid, int64_t now_ms)
+{
+	struct proc p;
+
+	if (proc_read(pid, &p) == -1 || p.foreground <= 0)
+		return;
+	j->foreground = p.foreground;
+	j->seen_ms = now_ms;
+}
+
+bool
+terminal_in_background(const struct terminal_jobs *j, const struct proc *p)
+{
+	int64_t ticks = (j->seen_ms - JOB_MS) * sysconf(_SC_CLK_TCK) / 1000;
+
+	return ticks > 0 && p->start < (unsigned long long)ticks &&
+	    p->pgid != j->foreground && p->pgid != getpgrp();
 }

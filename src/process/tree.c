@@ -15,8 +15,6 @@
 #include "process/signals.h"
 #include "process/tree.h"
 
-#define JOB_MS 1000 /* a shell has moved a job to the foreground by then */
-
 static bool
 has_children(void)
 {
@@ -321,22 +319,13 @@ tree_signal(struct tree *t, int signo)
 		kill(t->pid, signo);
 }
 
-/*
- * Whether p belongs to a background job that runs.  The kernel's hangup reaches
- * the leader and, when that ends, the foreground group and stopped groups.
- * After it no system call returns the foreground group.  So a job counts only
- * if the guard has seen it in the background, older than JOB_MS: a shell may
- * have been about to move a younger one to the foreground.
- */
+/* Whether the kernel alone would send p no hangup, even when COMMAND ends. */
 static bool
-in_background(const struct tree *t, const struct proc *p)
+is_spared(const struct tree *t, const struct proc *p)
 {
-	int64_t then_ms = t->shared->foreground_ms - JOB_MS;
-	int64_t then = then_ms * sysconf(_SC_CLK_TCK) / 1000;
-
-	return !p->stopped && p->pid != t->command && p->pgid != t->command &&
-	    p->pgid != getpgrp() && p->pgid != t->shared->foreground &&
-	    then > 0 && p->start < (unsigned long long)then;
+	return p->sid != t->session ||
+	    (!p->stopped && p->pid != t->command && p->pgid != t->command &&
+		terminal_in_background(&t->shared->jobs, p));
 }
 
 /* Whether p, one of COMMAND's processes, gets a forwarded signal from us. */
@@ -345,7 +334,7 @@ is_addressed(const struct tree *t, const struct proc *p,
     const struct signalfd_siginfo *si)
 {
 	if (signals_from_hangup(si))
-		return p->sid == t->session && !in_background(t, p);
+		return !is_spared(t, p);
 	return p->pgid != getpgrp() || !signals_from_keyboard(si);
 }
 

@@ -21,6 +21,7 @@
 
 #include "process/proc.h"
 #include "process/sessions.h"
+#include "process/terminal.h"
 
 #define TREE_ENV       64
 #define TREE_SNAPSHOTS 4
@@ -40,8 +41,7 @@ struct tree_shared {
 	struct sessions others;    /* of COMMAND's processes; we write it */
 	_Atomic unsigned int turn; /* the guard's last snapshot */
 	/* Written by the guard. */
-	_Atomic pid_t foreground;      /* the terminal's foreground group */
-	_Atomic int64_t foreground_ms; /* when it was that; written last */
+	struct terminal_jobs jobs;
 	struct tree_snapshot snapshots[TREE_SNAPSHOTS];
 	struct session lists[1 + 2 * TREE_SNAPSHOTS][SESSIONS_MAX];
 };

@@ -152,18 +152,6 @@ snapshot_changed(struct watchdog *w)
 	return w->sum != last;
 }
 
-/* Notes the terminal's foreground group.  After a hangup the last one stays. */
-static void
-note_foreground(const struct tree *t, int64_t now)
-{
-	struct proc us;
-
-	if (proc_read(t->self, &us) == -1 || us.foreground <= 0)
-		return;
-	t->shared->foreground = us.foreground;
-	t->shared->foreground_ms = now;
-}
-
 /*
  * Takes a snapshot and chooses the time of the next one.  While processes come
  * and go it is soon, but not so soon that two snapshots could fall between the
@@ -174,7 +162,8 @@ take_snapshot(struct watchdog *w)
 {
 	int64_t began_us = clock_now_us(), least_ms;
 
-	note_foreground(w->tree, began_us / 1000);
+	terminal_watch_jobs(&w->tree->shared->jobs, w->tree->self,
+	    began_us / 1000);
 	if (snapshot_changed(w) && w->pause_ms > SNAPSHOT_CHANGED_MS)
 		w->pause_ms = SNAPSHOT_CHANGED_MS;
 	least_ms = (clock_now_us() - began_us) / 10;
