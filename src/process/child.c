@@ -81,6 +81,35 @@ child_spawn(struct child *c, char *const argv[], char pid_text[CHILD_PID_TEXT],
 	return CHILD_STARTED;
 }
 
+/* Whether we end with COMMAND and leave its other processes. */
+static bool
+is_alone(const struct child *c)
+{
+	return c->only_command && !c->stopping;
+}
+
+/*
+ * Sends SIGHUP and SIGCONT to stopped jobs that COMMAND left in our session.
+ * The kernel does that if no parent there is left that could continue a job,
+ * but we have adopted it.
+ */
+static void
+hang_up_jobs(const struct tree *t)
+{
+	struct children orphans;
+	struct proc p;
+	pid_t pid;
+
+	for (proc_children_open(&orphans, t->self);
+	     (pid = proc_children_next(&orphans)) != 0;)
+		if (proc_read(pid, &p) == 0 && p.stopped &&
+		    p.sid == t->session && p.pgid != t->command &&
+		    p.pgid != getpgrp() && tree_marks(t, pid)) {
+			kill(-p.pgid, SIGHUP);
+			kill(-p.pgid, SIGCONT);
+		}
+}
+
 static void
 command_exited(struct child *c, struct exit_how how)
 {
@@ -92,6 +121,8 @@ command_exited(struct child *c, struct exit_how how)
 	c->exited = true;
 	c->exited_ms = clock_now_ms();
 	tree_command_exited(&c->tree, killed, c->terminating);
+	if (c->tree.proc && !is_alone(c))
+		hang_up_jobs(&c->tree);
 }
 
 /*
@@ -157,13 +188,6 @@ asks_to_end(int signo)
 {
 	return signo == SIGTERM || signo == SIGINT || signo == SIGQUIT ||
 	    signo == SIGHUP;
-}
-
-/* Whether we end with COMMAND and leave its other processes. */
-static bool
-is_alone(const struct child *c)
-{
-	return c->only_command && !c->stopping;
 }
 
 bool

@@ -744,6 +744,31 @@ job() {
 	free
 }
 
+@test "a hangup of a shell around redlock-run ends stopped jobs" {
+	job
+	dialogue <<-'END'
+		type sh -c 'redlock-run -k a -- sh -c "set -m; ./job; mkfifo end; read end <end"; :'
+		until test -s pid
+		press ^Z
+		until test -p end
+		hangup
+	END
+	eventually gone "$(<pid)"
+	eventually free
+}
+
+@test "a stopped job ends with COMMAND, as without redlock-run" {
+	job
+	dialogue <<-'END'
+		type redlock-run -k a -- sh -c 'set -m; ./job; :'
+		until test -s pid
+		press ^Z
+		see @@
+	END
+	gone "$(<pid)"
+	free
+}
+
 @test "a hangup continues stopped jobs of a COMMAND that another process continued" {
 	job
 	dialogue <<-'END'
