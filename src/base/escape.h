@@ -9,12 +9,13 @@
 /*
  * Copies len bytes of src to dst, at most size - 1 of them, and ends dst with a
  * NUL.  Printable UTF-8 stays; control characters (C0, DEL, C1), invisible ones
- * such as bidi overrides, and invalid UTF-8 become \xNN; a backslash stays.
+ * such as bidi overrides, blanks other than the space, and invalid UTF-8 become
+ * \xNN; a backslash stays.
  * Text that does not fit is cut between characters.  Returns dst.
  */
 char *escape_text(char *dst, size_t size, const char *src, size_t len);
 
-/* Whether text has a control character or an invisible one. */
+/* Whether text has a character that escape_text() would not leave as it is. */
 bool escape_invisible(const char *text);
 
 /*

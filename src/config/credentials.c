@@ -71,9 +71,7 @@ read_passwords(struct passwords *p, struct setting file)
 
 	wrong = passwords_parse(p, text, len);
 	file_free(text, len);
-	if (wrong != NULL && p->shown[0] != '\0')
-		die_usage("%s:%d: '%s' %s", path, p->line, p->shown, wrong);
-	else if (wrong != NULL)
+	if (wrong != NULL)
 		die_usage("%s:%d: the line %s", path, p->line, wrong);
 }
 

@@ -188,7 +188,7 @@ address_endpoint(struct endpoint *at, const char *word)
 		    NULL :
 		    "has a path that is too long or badly encoded";
 	if (strstr(word, "://") != NULL)
-		return "is a URL; write only its HOST[:PORT]";
+		return "has a URL in place of HOST[:PORT]";
 	wrong = host_parse(&a, word, strlen(word), 0);
 	*at = a.at[0];
 	return wrong;

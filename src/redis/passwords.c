@@ -1,6 +1,6 @@
 /*
  * The first line decides: without a blank it is the only password.  A mistake
- * is reported without the rest of its line, which may be a password.
+ * is reported without its line: what looks like a host may begin a password.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -73,7 +73,7 @@ add_line(struct passwords *p, const char *word, const char *password)
 static const char *
 parse_line(struct passwords *p, char *line)
 {
-	char *word = line + strspn(line, blanks), *password, masked[256];
+	char *word = line + strspn(line, blanks), *password;
 
 	if (p->line == 1 && strpbrk(line, blanks) == NULL)
 		return line[0] == '\0' ? "is empty; it must be a password, or "
@@ -89,8 +89,6 @@ parse_line(struct passwords *p, char *line)
 	if (*password == '\0')
 		return "has no blank with a password behind it";
 	*password++ = '\0';
-	snprintf(p->shown, sizeof(p->shown), "%s ***",
-	    address_mask_server(masked, sizeof(masked), word));
 	return add_line(p, word, password + strspn(password, blanks));
 }
 
@@ -107,7 +105,6 @@ passwords_parse(struct passwords *p, char *text, size_t len)
 	}
 	while (wrong == NULL && (line = line_next(&text, end, &len)) != NULL) {
 		p->line++;
-		p->shown[0] = '\0';
 		wrong = strlen(line) < len ? "contains a NUL byte" :
 					     parse_line(p, line);
 	}

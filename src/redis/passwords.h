@@ -18,8 +18,7 @@ struct passwords {
 	const char *single; /* the only password; NULL: the file has lines */
 	struct password *of;
 	int n;
-	int line;        /* the last line read; after a mistake, its line */
-	char shown[320]; /* that line without its password, or "" */
+	int line; /* the last line read; after a mistake, its line */
 };
 
 /*

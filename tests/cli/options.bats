@@ -363,10 +363,11 @@ password() {
 @test "NAME and --prefix have no invisible characters, which messages escape" {
 	local c
 
-	# category Cf, and the fillers
+	# category Cf, the fillers, a joiner, a variation selector, and blanks
 	for c in $'\xc2\xad' $'\xe2\x80\x8b' $'\xe2\x80\x8d' $'\xe2\x81\xa0' \
 	    $'\xef\xbb\xbf' $'\xe1\x85\x9f' $'\xe1\x85\xa0' $'\xe3\x85\xa4' \
-	    $'\xf3\xa0\x80\xa1' $'\xe2\x80\xae'; do
+	    $'\xf3\xa0\x80\xa1' $'\xe2\x80\xae' $'\xcd\x8f' $'\xef\xbe\xa0' \
+	    $'\xef\xb8\x8f' $'\xc2\xa0' $'\xe2\x80\x83' $'\xe3\x80\x80'; do
 		usage_error 'contains an invisible character' -k "a${c}b" -- true
 		[[ $stderr != *"$c"* ]]
 		usage_error '--prefix' -k a --prefix "a$c" -- true

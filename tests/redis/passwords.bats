@@ -261,20 +261,28 @@ file_wrong() {
 	says "--password-file: 'dir' cannot be read: Is a directory"
 }
 
-@test "a malformed line of the password file is quoted without its password" {
-	file_wrong "pw:2: 'h:*** ***' has a port that is not 1 to 65535" '# x' 'h:x s3cret'
+@test "a malformed line of the password file is named, and no word of it is shown" {
+	local first
+	file_wrong "pw:2: the line has a port that is not 1 to 65535" '# x' 'h:x s3cret'
 	file_wrong "pw:1: the line is empty" ''
 	file_wrong "pw:1: the line is empty" '' 's3cret'
 	file_wrong "pw:3: the line follows a password that stands alone" \
 	    s3cret '' s3cret
 	file_wrong "pw:2: the line has no blank" 'h s3cret' 's3cret'
 	file_wrong "pw:1: the line has no blank" 's3cret '
-	file_wrong "pw:1: '[:*** ***' has a '[' without its ']'" '[::1 s3cret'
-	file_wrong "pw:1: 'redis://h ***' is a URL" 'redis://h s3cret'
-	file_wrong "pw:2: 'H:1 ***' is for a host and port that have a line" \
+	file_wrong "pw:1: the line has a '[' without its ']'" '[::1 s3cret'
+	file_wrong "pw:1: the line has a URL in place of HOST[:PORT]" \
+	    'redis://h s3cret'
+	file_wrong "pw:2: the line is for a host and port that have a line" \
 	    'h:1 s3cret' 'H:1 s3cret'
 	file_wrong "has a password that is too long" \
 	    "h $(printf '%0600d' 0)s3cret"
+	# A password with blanks, whose first word is taken for a host.
+	for first in 's3cret#' 's3cret%' 's3cret"' 's3cret:' 's3cret:x' \
+	    's3cret?' '/s3cret%zz' '[s3cret' ':s3cret' 's3cret://'; do
+		file_wrong 'pw:1: the line has ' "$first and s3cret words"
+		file_wrong 'pw:2: the line has ' 'h x' "$first and s3cret words"
+	done
 	printf 'h s3\0cret\n' >pw
 	run -64 --separate-stderr redlock -k a -r h --password-file pw -- true
 	says 'pw:1: the line contains a NUL byte'

@@ -96,25 +96,25 @@ bad(void)
 		const char *text;
 		size_t len;
 		int line;
-		const char *wrong, *shown;
+		const char *wrong;
 	} rows[] = {
-		{ "", 0, 1, "empty", "" },
-		{ "\n", 1, 1, "empty", "" },
-		{ "\nsecret\n", 8, 1, "empty", "" },
-		{ "secret\nsecret\n", 14, 2, "stands alone", "" },
-		{ "secret\n# x\n", 11, 2, "stands alone", "" },
-		{ "secret \n", 8, 1, "no blank", "" },
-		{ "h secret\nsecret\n", 16, 2, "no blank", "" },
-		{ "sec\0ret\n", 8, 1, "NUL", "" },
-		{ "h secret\ni s\0\n", 14, 2, "NUL", "" },
-		{ "h:x secret\n", 11, 1, "port", "h:*** ***" },
-		{ "h:0 secret\n", 11, 1, "port", "h:*** ***" },
-		{ ": secret\n", 9, 1, "no host", ": ***" },
-		{ "[::1 secret\n", 12, 1, "']'", "[:*** ***" },
-		{ "u@h secret\n", 11, 1, "character", "*** ***" },
-		{ "/a%zz secret\n", 13, 1, "encoded", "/a%zz ***" },
-		{ "h secret\nh other\n", 17, 2, "already", "h ***" },
-		{ "h:1 secret\nH:1 x\n", 17, 2, "already", "H:1 ***" },
+		{ "", 0, 1, "empty" },
+		{ "\n", 1, 1, "empty" },
+		{ "\nsecret\n", 8, 1, "empty" },
+		{ "secret\nsecret\n", 14, 2, "stands alone" },
+		{ "secret\n# x\n", 11, 2, "stands alone" },
+		{ "secret \n", 8, 1, "no blank" },
+		{ "h secret\nsecret\n", 16, 2, "no blank" },
+		{ "sec\0ret\n", 8, 1, "NUL" },
+		{ "h secret\ni s\0\n", 14, 2, "NUL" },
+		{ "h:x secret\n", 11, 1, "port" },
+		{ "h:0 secret\n", 11, 1, "port" },
+		{ ": secret\n", 9, 1, "no host" },
+		{ "[::1 secret\n", 12, 1, "']'" },
+		{ "u@h secret\n", 11, 1, "character" },
+		{ "/a%zz secret\n", 13, 1, "encoded" },
+		{ "h secret\nh other\n", 17, 2, "already" },
+		{ "h:1 secret\nH:1 x\n", 17, 2, "already" },
 	};
 	const char *wrong;
 
@@ -123,10 +123,7 @@ bad(void)
 		if (wrong == NULL || strstr(wrong, rows[i].wrong) == NULL)
 			tap_fail("row %zu %s", i, wrong);
 		SAME_INT(file.line, rows[i].line);
-		if (strstr(rows[i].shown, "u@") == NULL &&
-		    rows[i].shown[0] != '*')
-			SAME_TEXT(file.shown, rows[i].shown);
-		CHECK(strstr(file.shown, "secret") == NULL);
+		CHECK(strstr(wrong, "secret") == NULL);
 	}
 }
 
@@ -148,7 +145,7 @@ static const struct tap_test tests[] = {
 	{ "a line has a host and its password, which may have blanks",
 	    of_hosts },
 	{ "of two lines that fit, that with the port wins", specific },
-	{ "a mistake is shown without anything that may be a password", bad },
+	{ "a mistake is named without a word of its line", bad },
 	{ "a password has up to 511 bytes", lengths },
 };
 
