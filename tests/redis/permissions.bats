@@ -170,9 +170,9 @@ denied() {
 		echo "without $word: ${statuses[*]}"
 		cat said
 		[ "$(denied)" = "${word#+}" ]
-		# A run goes on without a history, with whole scripts, without the
-		# type of a key, and if a run that gives up cannot leave the queue.
-		[[ $word == +type || $word == +xadd || $word == +xdel || $word == +evalsha || $word == +zrem ]] || grep -q 'ACL SETUSER \|cannot release' said
+		# A run goes on without a history, with whole scripts, and without the
+		# type of a key.
+		[[ $word == +type || $word == +xadd || $word == +xdel || $word == +evalsha ]] || grep -q 'ACL SETUSER \|cannot release' said
 	done
 }
 
@@ -215,13 +215,14 @@ nobody_kept_out() {
 	[ ! -e started ]
 }
 
-@test "a waiter without permission to release ends with 77 at once, and no release grants it the lock" {
+@test "a waiter without permission to release or to leave ends with 77 at once, and keeps nobody out" {
 	local how word
 
 	redis acl setuser other on nopass "${permitted[@]}"
 	for how in '' -s '--slots 2'; do
-		for word in del pexpire hdel; do
-			[[ $word != hdel || $how == -s ]] || continue
+		for word in del pexpire hdel zrem; do
+			# It takes the other slot, and does not wait.
+			[[ $how != --slots* || $word != @(hdel|zrem) ]] || continue
 			redis acl setuser other "-$word"
 			# shellcheck disable=SC2086
 			hold a ${how/#-s/}
@@ -230,10 +231,32 @@ nobody_kept_out() {
 			    -r "redis://other@$tcp" -k a -w 1m $how -- touch started
 			says "allow it with: ACL SETUSER other +$word"
 			let_go
+			# shellcheck disable=SC2086
+			run -0 redlock -k a $how -- true
 			redis acl setuser other "+$word"
 		done
 	done
 	redis acl deluser other
+	[ ! -e started ]
+}
+
+@test "several servers: a run that may not leave the queue ends with 77, and keeps nobody out" {
+	local name word both=(--restart-grace 0
+	    -r "unix://$BATS_FILE_TMPDIR/redis.sock"
+	    -r "unix://$BATS_FILE_TMPDIR/other.sock")
+
+	for word in zrem hdel; do
+		for name in redis other; do
+			redis_at "$name" acl setuser default on nopass \
+			    "${permitted[@]}" "-$word"
+		done
+		run -77 --separate-stderr redlock "${both[@]}" -k a -- touch started
+		says "allow it with: ACL SETUSER default +$word"
+		for name in redis other; do
+			redis_at "$name" acl setuser default "+$word"
+		done
+		run -0 redlock "${both[@]}" -k a -- true
+	done
 	[ ! -e started ]
 }
 

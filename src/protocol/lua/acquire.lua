@@ -56,27 +56,35 @@ local function wake_superseded()
 end
 
 -- Joins the queue or stays in it; without a ticket in the order of arrival.  If
--- memory is short the run is refused all the same, without a place.
+-- memory is short the run is refused all the same, without a place.  Returns an
+-- error if the user may not leave again; nobody grants to the place then.
 local function join()
+	local new
 	if ticket > 0 then
-		attempt('ZADD', queue, string.format('%.0f', ticket), token)
+		new = attempt('ZADD', queue, string.format('%.0f', ticket), token) == 1
 	else
-		attempt('ZADD', queue, 'NX', string.format('%.0f', next_ticket()), token)
+		new = attempt('ZADD', queue, 'NX', string.format('%.0f', next_ticket()), token) == 1
 	end
 	-- One server gives the ticket that the run will choose.
 	local chosen = latest and (only or ticket > 0)
 	local before = chosen and beat_of(token)
 	local fields = 'beat=' .. ARG.heartbeat .. (chosen and ' latest=1 ' or ' ') .. nonce ..
 		(heartbeat == HEARTBEAT_MS and '' or 'waits=0 ')
-	attempt('HSET', beat, token, lasting(heartbeat, mode .. ' ' .. capacity .. ' ' .. fields .. id .. details))
+	local said = mode .. ' ' .. capacity .. ' ' .. fields .. id .. details
+	attempt('HSET', beat, token, lasting(heartbeat, said))
 	if call('PTTL', queue) < 1.5 * heartbeat then
 		redis.pcall('PEXPIRE', queue, 2 * heartbeat)
 		redis.pcall('PEXPIRE', beat, 2 * heartbeat)
 	end
-	length = length + 1
-	if chosen and not (before and is_latest(before)) then
+	length, queues = length + 1, true
+	local failed = new and lacks_right()
+	if failed then
+		call('HSET', beat, token, lasting(-1, said))
+		pcall(leave, token)
+	elseif chosen and not (before and is_latest(before)) then
 		wake_superseded()
 	end
+	return failed
 end
 
 -- Returns the waiter that has to get the lock before us: it has an earlier
@@ -296,17 +304,6 @@ local function take()
 	return held
 end
 
--- Gives a newcomer its place.  Returns an error if the user may not release the
--- lock.
-local function join_first()
-	join()
-	local failed = lacks_right()
-	if failed then
-		pcall(leave, token)
-	end
-	return failed
-end
-
 -- Returns the reply of a refusal for the holder or the first waiter.
 local function busy(newcomer)
 	local waiting, place = sweep()
@@ -354,7 +351,7 @@ local function refuse()
 	end
 	local full = newcomer and full_queue()
 	newcomer = newcomer and not full
-	local failed = newcomer and join_first()
+	local failed = newcomer and join()
 	if failed then
 		return failed
 	end
@@ -395,8 +392,12 @@ if ours then
 	prolong(ttl)
 end
 if heartbeat > 0 and ticket > 0 and not (ours and only or over) then
-	join()
+	local failed = join()
+	if failed then
+		return failed
+	end
 end
+queues = queues or heartbeat > 0 and not only
 first, later = in_our_way(), superseded_by()
 local held = take()
 if held ~= true then

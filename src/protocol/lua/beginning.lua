@@ -9,16 +9,20 @@ local function fence_raise(from, to)
 	return to
 end
 
--- Returns an error if the user may not release the lock: tries each command of
--- the release on a key that never exists.  Call it only after the first write of
--- the script: Redis checks its memory only until a script has written, and DEL
--- would count as that write.
+-- Whether the run may get a place in the queue, and has to leave it.
+local queues = length > 0
+
+-- Returns an error if the user may not release the lock, or not leave the queue:
+-- tries each command of the release on a key that never exists.  Call it only
+-- after the first write of the script: Redis checks its memory only until a script
+-- has written, and DEL would count as that write.
 local function lacks_right()
 	local function denied(command, ...)
 		local done = redis.pcall(command, KEYS[2] .. 'none', ...)
 		return type(done) == 'table' and done.err and done
 	end
 	return denied('DEL') or denied('PEXPIRE', 1) or
+		queues and (denied('ZREM', '') or denied('HDEL', '')) or
 		shared and (denied('HGET', '') or denied('HGETALL') or denied('HDEL', '') or denied('ZSCORE', ''))
 end
 

@@ -3,12 +3,13 @@
 local drops = DROPS -- how many dead waiters this script may still remove
 
 -- Calls a command that may fail when memory is short; any other error ends the
--- script.
+-- script.  Returns what the command does; an error as a table.
 local function attempt(...)
 	local done = redis.pcall(...)
 	if type(done) == 'table' and done.err and not done.err:find('OOM', 1, true) then
 		return call(...)
 	end
+	return done
 end
 
 -- Wakes a waiter: to send an acquire, or with a grant.
