@@ -34,14 +34,12 @@ open_pipe(struct guard *g)
 }
 
 int
-guard_init(struct guard *g, struct loop *loop, int64_t ahead_ms,
-    char *const argv[])
+guard_init(struct guard *g, struct loop *loop, char *const argv[])
 {
 	char *last = argv[0];
 
 	memset(g, 0, sizeof(*g));
 	g->loop = loop;
-	g->ahead_ms = ahead_ms;
 	g->pipe_fd = g->watch.fd = -1;
 	g->title = argv[0];
 	for (int i = 1; argv[i] != NULL; i++)
@@ -105,10 +103,9 @@ guard_lost_cb(void *arg, short revents)
 int
 guard_start(struct guard *g, const struct tree *t, int64_t kill_ms)
 {
-	struct watchdog w = { .tree = t,
-		.kill_ms = kill_ms,
-		.ahead_ms = g->ahead_ms,
-		.timer_fd = g->timer_fd };
+	struct watchdog w = {
+		.tree = t, .kill_ms = kill_ms, .timer_fd = g->timer_fd
+	};
 	pid_t pid;
 
 	if (open_pipe(g) == -1)

@@ -26,18 +26,15 @@ struct guard {
 	int timer_fd;            /* the guard's */
 	bool lost;               /* the last guard died */
 	const char *call;        /* the system call that failed last */
-	int64_t ahead_ms;
-	char *title; /* argv's memory, for its name in ps(1) */
+	char *title;             /* argv's memory, for its name in ps(1) */
 	size_t title_len;
 };
 
 /*
  * Opens the descriptors before the lock is taken, since none may be free later.
- * argv is main's.  The guard begins to search for the processes ahead_ms before
- * it kills them.  Returns 0, or -1 with errno and g->call.
+ * argv is main's.  Returns 0, or -1 with errno and g->call.
  */
-int
-guard_init(struct guard *, struct loop *, int64_t ahead_ms, char *const argv[]);
+int guard_init(struct guard *, struct loop *, char *const argv[]);
 
 /*
  * Starts a guard for COMMAND's process tree.  The guard kills that tree at

@@ -375,6 +375,27 @@ procs_find(procs_member_cb *member, void *arg, struct procs_found *found)
 			found->list[found->n++] = p.pid;
 }
 
+void
+procs_stop_below(pid_t pid, procs_member_cb *member, void *arg,
+    struct procs_found *found)
+{
+	const int room = sizeof(found->list) / sizeof(found->list[0]);
+	struct children below;
+	struct proc p;
+	int next = 0;
+
+	for (found->n = 0;; pid = found->list[next++]) {
+		proc_children_open(&below, pid);
+		while ((pid = proc_children_next(&below)) != 0)
+			if (found->n < room && proc_read(pid, &p) == 0 &&
+			    p.running && member(&p, arg) &&
+			    kill(pid, SIGSTOP) == 0)
+				found->list[found->n++] = pid;
+		if (next == found->n)
+			return;
+	}
+}
+
 int
 procs_kill(procs_member_cb *member, void *arg, const struct procs_found *found)
 {

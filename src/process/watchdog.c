@@ -93,17 +93,22 @@ kill_processes(struct watchdog *w)
 {
 	const struct timespec pause = { .tv_nsec = AGAIN_MS * 1000000 };
 	const struct tree *t = w->tree;
+	struct procs_found found;
 	struct proc p;
 
 	if (!t->proc) {
 		kill(t->group != 0 ? -t->group : t->command, SIGKILL);
 		return;
 	}
-	/* Stop COMMAND and its group while we search for the rest. */
+	/*
+	 * Stop COMMAND's group at once and, if redlock-run lives, what descends
+	 * from it: on a busy machine the search for the rest takes long.
+	 */
 	if (proc_read(t->command, &p) == 0 && p.start == w->start)
 		kill(p.pgid == t->command ? -t->command : t->command, SIGSTOP);
+	procs_stop_below(t->self, is_command_process, w, &found);
 	for (int i = 0; i < ROUNDS; i++) {
-		if (procs_kill(is_command_process, w, &w->found) == 0)
+		if (procs_kill(is_command_process, w, &found) == 0)
 			return;
 		nanosleep(&pause, NULL);
 	}
@@ -127,10 +132,8 @@ read_deadline(struct watchdog *w)
 	ssize_t n;
 
 	while ((n = read(w->pipe_fd, &kill_ms, sizeof(kill_ms))) ==
-	    sizeof(kill_ms)) {
-		w->found.n = 0;
+	    sizeof(kill_ms))
 		w->kill_ms = kill_ms;
-	}
 	return n != 0;
 }
 
@@ -181,21 +184,13 @@ take_snapshot(struct watchdog *w)
 static void
 guard_step(struct watchdog *w, int64_t now)
 {
-	int64_t wake_ms;
-
 	if (now >= w->kill_ms) {
 		kill_processes(w);
 		w->kill_ms = CLOCK_NEVER;
 	}
-	if (now >= w->kill_ms - w->ahead_ms && w->found.n == 0)
-		procs_find(is_command_process, w, &w->found);
 	if (now >= w->snapshot_ms)
 		take_snapshot(w);
-	wake_ms = w->kill_ms - w->ahead_ms;
-	if (now >= wake_ms)
-		wake_ms = w->kill_ms;
-	timer_set(w->timer_fd,
-	    wake_ms < w->snapshot_ms ? wake_ms : w->snapshot_ms);
+	timer_set(w->timer_fd, clock_min_ms(w->kill_ms, w->snapshot_ms));
 }
 
 static _Noreturn void

@@ -15,11 +15,9 @@ struct watchdog {
 	int pipe_fd;
 	int timer_fd;
 	int64_t kill_ms;     /* as last received */
-	int64_t ahead_ms;    /* when to search for the processes before */
 	int64_t snapshot_ms; /* when to take the next snapshot */
 	int64_t pause_ms;    /* until the one after that */
 	uint64_t sum;        /* the checksum of the last one */
-	struct procs_found found;
 };
 
 /*

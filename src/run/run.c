@@ -80,8 +80,7 @@ init(struct run *run, const struct options *opt, const struct signals *signals)
 		.ready_cb = forward_cb,
 		.arg = run };
 	loop_add(&run->loop, &run->signal_watch);
-	if (guard_init(&run->guard, &run->loop,
-		lease_renewal_ms(opt->settings.ttl_ms), opt->argv) == -1)
+	if (guard_init(&run->guard, &run->loop, opt->argv) == -1)
 		die(EXIT_OS, "%s: not run: cannot set up the guard: %s: %s",
 		    opt->names.joined, run->guard.call, strerror(errno));
 }

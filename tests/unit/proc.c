@@ -454,6 +454,29 @@ tree_sessions(void)
 	end(pid);
 }
 
+static void
+stops_below(void)
+{
+	pid_t deep, pid = nested_session(&deep), groups[2] = { pid, deep };
+	pid_t other = sleeper(false);
+	struct procs_found found;
+	siginfo_t info;
+
+	setpgid(pid, pid);
+	procs_stop_below(getpid(), in_group_cb, groups, &found);
+	if (procs_list_children()) {
+		SAME_INT(found.n, 2);
+		SAME_INT(found.list[0], pid);
+		SAME_INT(found.list[1], deep);
+		CHECK(waitid(P_PID, (id_t)pid, &info, WSTOPPED) == 0);
+		SAME_INT(procs_kill(in_group_cb, groups, &found), 2);
+	} else
+		SAME_INT(found.n, 0);
+	SAME_INT(waitpid(other, NULL, WNOHANG | WUNTRACED), 0);
+	end(other);
+	end(pid);
+}
+
 #define MANY 100 /* their numbers do not fit into one read */
 
 static void *
@@ -573,6 +596,7 @@ static const struct tap_test tests[] = {
 	{ "a living member is found, and a zombie is not", first },
 	{ "a signal reaches all living members and nobody else", signals },
 	{ "a kill reaches stopped members too, and nobody else", kills },
+	{ "members below a process are stopped, parents first", stops_below },
 	{ "sessions are told apart by their leader's start", session_sets },
 	{ "the sessions of a process's children are found, but for one",
 	    child_sessions },
