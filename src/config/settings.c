@@ -158,7 +158,7 @@ read_switch(struct setting s)
 }
 
 #define WAITING_MOST 1000
-#define TTL_LEAST_MS 100
+#define TTL_LEAST_MS 200
 
 /* Returns 0, for no limit, if it is not given. */
 static int

@@ -40,10 +40,16 @@ lease_start_ms(int64_t ttl_ms)
 	return ttl_ms / 2;
 }
 
+/* A host with too much to do runs the guard late. */
+#define MARGIN_MIN_MS 30
+#define MARGIN_MAX_MS 100
+
 int64_t
 lease_margin_ms(int64_t ttl_ms)
 {
-	return at_most(ttl_ms / 50 + 5, 100);
+	int64_t ms = at_most(ttl_ms / 50 + 5, MARGIN_MAX_MS);
+
+	return ms > MARGIN_MIN_MS ? ms : MARGIN_MIN_MS;
 }
 
 int64_t

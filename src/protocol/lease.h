@@ -5,7 +5,7 @@
  *	renewal	every TTL/3
  *	retry	TTL/10, after an error and while a vote is not trusted
  *	start	COMMAND starts if at least TTL/2 are left until D
- *	SIGKILL	margin before D: TTL/50 + 5 ms, at most 100 ms
+ *	SIGKILL	margin before D: TTL/50 + 5 ms, from 30 to 100 ms
  *	SIGTERM	before that: --kill-after, at most TTL/3
  *
  * With --max-ttl the renewals since COMMAND's start ask for a tenth of the time

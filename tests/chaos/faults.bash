@@ -396,7 +396,7 @@ outage() {
 	done
 	((left >= 3 * ttl && !over)) || return 0
 	read -r run _ <"$CHAOS_DIR/holder"
-	ms=$((left - left / 100 - 2 - (ttl / 50 + 5) - 50 - 800))
+	ms=$((left - left / 100 - 2 - (ttl < 1250 ? 30 : ttl / 50 + 5) - 50 - 800))
 	if [[ $how == above ]]; then
 		ms=$((max_ttl + RANDOM % 1000))
 	else

@@ -453,12 +453,12 @@ password() {
 	usage_error slots -k a --slots 1x -- true
 }
 
-@test "the lease is at least 100 ms" {
+@test "the lease is at least 200 ms" {
 	# whether that is enough for a run, on a busy machine, is not asked here
 	redis set redlock:a somebody px 60000
-	run -75 redlock -k a -t 100ms --node-timeout 3s -- true
-	run -75 redlock -k a -t 0.1 --node-timeout 3s -- true
-	usage_error 99ms -k a -t 99ms -- true
+	run -75 redlock -k a -t 200ms --node-timeout 3s -- true
+	run -75 redlock -k a -t 0.2 --node-timeout 3s -- true
+	usage_error 199ms -k a -t 199ms -- true
 	usage_error 0 -k a -t 0 -- true
 	usage_error 0.05 -k a -t 0.05 -- true
 }
@@ -562,7 +562,7 @@ password() {
 	((took >= 800 && took < 2500))
 
 	start=$(now_us)
-	run -69 redlock -k a -t 100ms -- true
+	run -69 redlock -k a -t 200ms -- true
 	took=$((($(now_us) - start) / 1000))
 	((took >= 50 && took < 2500))
 }

@@ -179,7 +179,7 @@ judge_options(const struct options *opt)
 	    (opt->capacity > 1) != (opt->lock_mode == LOCK_SLOTTED) ||
 	    opt->conflict_status < 0 || opt->conflict_status > 255)
 		abort();
-	if (opt->settings.ttl_ms < 100 ||
+	if (opt->settings.ttl_ms < 200 ||
 	    opt->settings.ttl_ms > DURATION_MAX_MS ||
 	    opt->settings.grace_ms < 0 || opt->settings.node_timeout_ms < 1 ||
 	    opt->wait_ms < 0 || opt->min_hold_ms < 0 || opt->once_per_ms < 0 ||

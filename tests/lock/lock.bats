@@ -340,7 +340,7 @@ untouched() {
 	ttl=$(redis pttl "redlock:$1")
 	run -75 --separate-stderr redlock -k "$1" -- touch started
 	says "$1"
-	run -75 redlock -k "$1" -t 100ms --min-hold 1h -- touch started
+	run -75 redlock -k "$1" -t 200ms --min-hold 1h -- touch started
 	run -9 --separate-stderr redlock -q -E 9 -k "$1" -- touch started
 	silent
 	[ ! -e started ]

@@ -152,7 +152,7 @@ node_timeouts(void)
 	static const struct {
 		const char *line;
 		int64_t want_ms;
-	} rows[] = { { "-t 100ms", 50 }, { "-t 499ms", 50 }, { "-t 510ms", 51 },
+	} rows[] = { { "-t 200ms", 50 }, { "-t 499ms", 50 }, { "-t 510ms", 51 },
 		{ "-t 1s", 100 }, { "-t 29s", 2900 }, { "-t 30s", 3000 },
 		{ "-t 1d", 3000 }, { "-t 1d --node-timeout 7s", 7000 },
 		{ "--node-timeout 1ms", 1 } };
