@@ -86,7 +86,7 @@ REDIS_TOOLS = redis-server:redis-server redis-cli:redis-tools
 TEST_TOOLS = $(REDIS_TOOLS) bats:bats mandoc:mandoc python3:python3 ps:procps \
 	strace:strace addr2line:binutils openssl:openssl ip:iproute2 zsh:zsh \
 	fish:fish cron:cron faketime:faketime systemd-analyze:systemd \
-	promtool:prometheus jq:jq $(if $(wildcard \
+	promtool:prometheus jq:jq sqlite3:sqlite3 $(if $(wildcard \
 	/usr/lib/python3/dist-packages/redis),,-:python3-redis)
 DEB_TOOLS = dpkg-buildpackage:dpkg-dev dh:debhelper
 STATIC_TOOLS = dpkg-source:dpkg-dev

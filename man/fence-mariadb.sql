@@ -5,7 +5,7 @@
 --
 --	CALL redlock_fence_check('NAME', FENCE);
 --
--- Its user needs EXECUTE on the procedure.
+-- Its user needs EXECUTE on the procedure.  A dump needs: mariadb-dump --routines
 
 -- The names of locks are bytes: a text would ignore case and trailing blanks.
 CREATE TABLE redlock_fence (

@@ -23,3 +23,11 @@ BEGIN
 	END IF;
 END
 $$;
+
+-- The function uses this table, whatever the search_path of its caller.
+DO $$
+BEGIN
+	EXECUTE format('ALTER FUNCTION redlock_fence_check(text, bigint)'
+	    ' SET search_path = %I, pg_temp', current_schema());
+END
+$$;

@@ -30,7 +30,7 @@ static const char no_pushes[] =
     "only a renewal notices that the lock is lost, after a third of the lease";
 static const char no_type[] = "a key that is no lock is named without its type";
 static const char no_digest[] =
-    "renewals are 30 times as long, and a lock that a stalled server grants "
+    "renewals are 100 times as long, and a lock that a stalled server grants "
     "too late can stay until its lease ends";
 static const char unknown_digest[] = "0000000000000000000000000000000000000000";
 

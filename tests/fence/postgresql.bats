@@ -63,7 +63,7 @@ times() {
 	echo "${text// /$2}"
 }
 
-# writes N FENCE [BEGIN]: the SQL of that many transactions, with the function.
+# writes N FENCE [BEGIN]: the SQL of that many transactions.
 writes() {
 	times "$1" "${3:-BEGIN};
 		SELECT redlock_fence_check('report', $2);
@@ -71,43 +71,40 @@ writes() {
 		COMMIT;"
 }
 
-# statement_writes N FENCE [BEGIN]: the same with the statement of the manual.
-statement_writes() {
-	printf '\\set name %s\n\\set fence %s\n' "'''report'''" "$2"
-	times "$1" "${3:-BEGIN};
-		$(readme_block 'INSERT INTO redlock_fence')
-		SELECT :ROW_COUNT = 0 AS stale \\gset
-		\\if :stale
-			ROLLBACK;
-			\\warn stale fence
-		\\else
-			INSERT INTO work (fence) VALUES ($2);
-			COMMIT;
-		\\endif
-"
+@test "PostgreSQL refuses 1000 stale writes" {
+	writes 1 2000 | sql
+	{ writes 500 1; writes 500 1999; } | sql -q 2>said || true
+	[[ $(grep -c 'stale fence' said) == 1000 ]]
+	[[ $(fence_count true) == 1 ]]
+	# The run itself writes on, and so does a later one.
+	{ writes 2 2000; writes 1 2001; } | sql
+	[[ $(fence_count true) == 4 ]]
 }
 
-@test "PostgreSQL refuses 1000 stale writes, with the function and with the statement" {
-	local how
-	for how in writes statement_writes; do
-		"$how" 1 2000 | sql
-		{ "$how" 500 1; "$how" 500 1999; } | sql -q 2>said || true
-		[[ $(grep -c 'stale fence' said) == 1000 ]]
-		[[ $(fence_count true) == 1 ]]
-		# The run itself writes on, and so does a later one.
-		{ "$how" 2 2000; "$how" 1 2001; } | sql
-		[[ $(fence_count true) == 4 ]]
-		sql -q <<<'TRUNCATE work; TRUNCATE redlock_fence;'
-	done
+@test "the function of PostgreSQL finds its table outside of the search_path, and beside another one" {
+	sql -q <<<"CREATE SCHEMA locks; SET search_path = locks;
+		\i $top/man/fence-postgresql.sql"
+	check() {
+		sql -v ON_ERROR_STOP=1 <<<"SET search_path = $1;
+			CREATE TEMPORARY TABLE redlock_fence (name text, fence bigint);
+			SELECT locks.redlock_fence_check('a', $2);"
+	}
+	check "''" 5
+	check public 6
+	not check public 5
+	not check "''" 4
+	[[ $(sql <<<'SELECT fence FROM locks.redlock_fence;') == 6 ]]
+	[[ $(sql <<<'SELECT count(*) FROM public.redlock_fence;') == 0 ]]
+	sql -q <<<'DROP SCHEMA locks CASCADE;'
 }
 
-# race HOW BEGIN FENCE: 100 writes.  The last run tries again for those that were
+# race BEGIN FENCE: 100 writes.  The last run tries again for those that were
 # refused: another one wrote at the same time.
 race() {
 	local left=100
 	for _ in {1..20}; do
-		"$1" "$left" "$3" "$2" | sql -q 2>>said || return
-		(($3 == 5)) || return 0
+		writes "$left" "$2" "$1" | sql -q 2>>said || return
+		(($2 == 5)) || return 0
 		left=$((100 - $(fence_count 'fence = 5')))
 		((left > 0)) || return 0
 	done
@@ -115,10 +112,9 @@ race() {
 
 @test "PostgreSQL refuses stale writes that come at the same time, at each level" {
 	local level
-	fence_race race statement_writes BEGIN
 	for level in 'READ COMMITTED' 'REPEATABLE READ' SERIALIZABLE; do
 		sql -q <<<'TRUNCATE work; TRUNCATE redlock_fence;'
-		fence_race race writes "BEGIN ISOLATION LEVEL $level"
+		fence_race race "BEGIN ISOLATION LEVEL $level"
 	done
 }
 

@@ -591,6 +591,32 @@ nagios() {
 	[[ $output$(redis xrange "$runs" - +) != *secret* ]]
 }
 
+# name_bytes NAME: what Redis keeps of it.
+name_bytes() {
+	local key sum=0
+	for key in $(redis keys "*$1*"); do
+		((sum += $(redis memory usage "$key" samples 0)))
+	done
+	echo "$sum"
+}
+
+@test "a name takes 5 kB after its first run, and at most 100 kB with a full history" {
+	local i
+	redlock -k first -- true
+	(($(name_bytes first) <= 5500))
+	redis set redlock:full somebody
+	for i in {1..110}; do
+		redlock -k full -q -- true || true
+	done
+	redis del redlock:full
+	for i in {1..110}; do
+		redlock -k full -q -- true
+	done
+	i=$(name_bytes full)
+	echo "$i bytes"
+	((i > 50000 && i <= 105000))
+}
+
 @test "--history draws a bar relative to the longest run of the lock" {
 	local ms
 	for ms in 4000 1000 100 0; do
