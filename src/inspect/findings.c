@@ -348,6 +348,19 @@ judge_speed(struct findings *v, const struct probe *p,
 		    duration_format(opt->settings.node_timeout_ms, timeout));
 }
 
+/*
+ * Judges whether our scripts run, where nothing else explains that they do not.
+ */
+static void
+judge_scripts(struct findings *v, const struct probe *p)
+{
+	if (p->script[0] != '\0' && v->worst < LEVEL_BAD)
+		add(v, LEVEL_BAD,
+		    "the server runs the scripts of a lock with an error (%s); "
+		    "\"Which Redis\" in redlock-run(7) says where they run",
+		    p->script);
+}
+
 /* Judges whether the server accepts our commands. */
 static void
 judge_service(struct findings *v, const struct probe *p,
@@ -376,6 +389,7 @@ judge_service(struct findings *v, const struct probe *p,
 		    "the server does not know %s (renamed or disabled in "
 		    "its configuration); restore these commands",
 		    acl_names(names, unknown));
+	judge_scripts(v, p);
 }
 
 /* Without pushes, only renewals notice that a lock is lost. */

@@ -14,9 +14,24 @@
 #include "protocol/key.h"
 #include "redis/error.h"
 #include "redis/info.h"
+#include "scripts.h"
+#include "wire.h"
 
 #define SAMPLES    5          /* measurements of the round trip */
 #define TIME_END_S 9000000000 /* the year 2255: no server's clock is later */
+
+/* Whether it has saved a snapshot, other than to send it to a replica. */
+static bool
+has_saved(const char *info)
+{
+	int64_t syncs = info_number(info, "sync_full", 0);
+	int64_t saves = info_number(info, "rdb_saves", -1);
+
+	if (saves >= 0) /* since Redis 7 */
+		return saves > syncs;
+	return syncs == 0 &&
+	    info_number(info, "rdb_last_bgsave_time_sec", -1) >= 0;
+}
 
 bool
 probe_read_info(struct probe *p, const char *info)
@@ -41,8 +56,7 @@ probe_read_info(struct probe *p, const char *info)
 	p->loading = info_number(info, "loading", 0) != 0;
 	p->cluster = info_number(info, "cluster_enabled", 0) != 0;
 	p->appends = info_number(info, "aof_enabled", 0) != 0;
-	p->saves = info_number(info, "rdb_saves", 0) > 0 ||
-	    info_number(info, "rdb_last_bgsave_time_sec", -1) >= 0;
+	p->saves = has_saved(info);
 	p->informed = true;
 	return true;
 }
@@ -109,25 +123,28 @@ info_replied(struct query_server *s, size_t i, const struct reply *a)
 	return false;
 }
 
-/* A user without CONFIG leaves this unknown. */
+/* A user without CONFIG leaves these unknown. */
 static int
-send_fsync(struct query_server *s, size_t i)
+send_config(struct query_server *s, size_t i)
 {
-	const char *const argv[] = { "CONFIG", "GET", "appendfsync" };
+	const char *const argv[] = { "CONFIG", "GET",
+		i == 0 ? "appendfsync" : "save" };
 
 	return conn_command(&s->conn, (int)i, 3, argv);
 }
 
+/* A snapshot that somebody asked for does not make a server that saves. */
 static bool
-fsync_replied(struct query_server *s, size_t i, const struct reply *a)
+config_replied(struct query_server *s, size_t i, const struct reply *a)
 {
 	struct probe *p = probe_of(s);
 	const char *value;
 
-	(void)i;
 	value = a->kind == REPLY_OK ? reply_string(a, 1, NULL) : NULL;
-	if (value != NULL)
+	if (value != NULL && i == 0)
 		snprintf(p->fsync, sizeof(p->fsync), "%s", value);
+	else if (value != NULL)
+		p->saves = p->saves && value[0] != '\0';
 	return false;
 }
 
@@ -199,10 +216,15 @@ count_rights(uint32_t commands)
 	return n;
 }
 
-/*
- * Tries each right with the key of a lock and with an auxiliary key.  No lock
- * can have ":~" in its name, so neither key exists.
- */
+/* Writes a name that no lock can have, because of the ":~". */
+static void
+nobodys_name(char name[64])
+{
+	snprintf(name, 64, ":~check:%" PRId64 "-%d", clock_wall_us(),
+	    (int)getpid());
+}
+
+/* Tries each right with the key of no lock, and with its auxiliary key. */
 static int
 send_right(struct query_server *s, size_t i)
 {
@@ -211,8 +233,7 @@ send_right(struct query_server *s, size_t i)
 	char name[64], key[LOCK_KEY], aux[LOCK_KEY], fence[LOCK_KEY + 8];
 	int argc = 0;
 
-	snprintf(name, sizeof(name), ":~check:%" PRId64 "-%d", clock_wall_us(),
-	    (int)getpid());
+	nobodys_name(name);
 	key_names(key, aux, s->query->opt->settings.prefix, name);
 	snprintf(fence, sizeof(fence), "%sfence", aux);
 	for (; argc < RIGHT_WORDS && r->words[argc] != NULL; argc++)
@@ -231,6 +252,53 @@ right_replied(struct query_server *s, size_t i, const struct reply *a)
 	probe_tried(p, nth_right(p->tries, i / 2),
 	    i % 2 == 0 ? PATTERN_LOCK : PATTERN_BESIDE, a->kind,
 	    a->kind == REPLY_OK ? "" : a->text);
+	return false;
+}
+
+/*
+ * Renews a lock that does not exist, which writes nothing.  It is the script with
+ * which a run takes its lock.
+ */
+static int
+send_renew(struct query_server *s, size_t i, const char *name)
+{
+	char key[LOCK_KEY], aux[LOCK_KEY];
+	const char *const argv[] = { [ARG_KEY] = key,
+		[ARG_AUX] = aux,
+		[ARG_ID] = "~check ",
+		[ARG_TOKEN] = "~check",
+		[ARG_MODE] = "exclusive",
+		[ARG_CAPACITY] = "1",
+		[ARG_SLOT] = "1",
+		[ARG_OWN + RENEW_TTL] = "1",
+		[ARG_OWN + RENEW_FENCE] = "1",
+		[ARG_OWN + RENEW_START] = "",
+		[ARG_OWN + RENEW_ARGS] = "renew" };
+
+	key_names(key, aux, s->query->opt->settings.prefix, name);
+	return conn_eval(&s->conn, (int)i, &script_lock, ARG_ID,
+	    sizeof(argv) / sizeof(argv[0]), argv);
+}
+
+/* A server or proxy may let scripts do less than the commands are let. */
+static int
+send_script(struct query_server *s, size_t i)
+{
+	char name[64];
+
+	nobodys_name(name);
+	return i == 0 ? send_renew(s, i, name) :
+			query_read(s, i, &script_status, name, 1, NULL);
+}
+
+static bool
+script_replied(struct query_server *s, size_t i, const struct reply *a)
+{
+	struct probe *p = probe_of(s);
+
+	(void)i;
+	if (a->kind == REPLY_ERROR && p->script[0] == '\0')
+		error_copy(p->script, sizeof(p->script), a->text);
 	return false;
 }
 
@@ -261,10 +329,11 @@ probe_servers(struct probe *probes, struct query *q)
 			    .tries = RIGHTS_ALL & ~RIGHTS_PUSH };
 	}
 	query_send(q, 1, send_info, info_replied);
-	query_send(q, 1, send_fsync, fsync_replied);
+	query_send(q, 2, send_config, config_replied);
 	query_send(q, 1, send_time, time_replied);
 	query_send(q, 2 * count_rights(RIGHTS_ALL & ~RIGHTS_PUSH), send_right,
 	    right_replied);
+	query_send(q, 2, send_script, script_replied);
 	for (int i = 0; i < q->nservers; i++) {
 		const struct query_server *s = &q->servers[i];
 		struct probe *p = &probes[i];

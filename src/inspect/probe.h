@@ -45,7 +45,7 @@ struct probe {
 	bool loading;
 	bool cluster;
 	bool appends; /* it writes an append-only file */
-	bool saves;   /* it has saved a snapshot since its start */
+	bool saves;   /* it has saved snapshots of its own since its start */
 	char version[PROBE_WORD];
 	char mode[PROBE_WORD]; /* standalone, sentinel, cluster */
 	char role[PROBE_WORD]; /* master, slave */
@@ -56,6 +56,7 @@ struct probe {
 	char why[CONN_WHY];
 	char silent[CONN_WHY]; /* why INFO was not readable */
 	char unable[CONN_WHY]; /* why it serves no commands now, or empty */
+	char script[CONN_WHY]; /* why our scripts fail, or empty */
 };
 
 /*

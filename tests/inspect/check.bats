@@ -301,6 +301,27 @@ run_id() {
 	not grep 'no server is configured' <<<"$output"
 }
 
+# synced: the server "b" is a replica that has had all data of "redis".
+synced() {
+	[[ $(redis_at b info replication) == *master_link_status:up* ]]
+}
+
+@test "--check: a snapshot for a replica is no persistence, and one by hand none of a server with save ''" {
+	redis config set repl-diskless-sync no
+	redis_at b replicaof 127.0.0.1 "$redis_port"
+	eventually synced
+	redis_at b replicaof no one
+	check 0
+	[[ $(row "$REDLOCK_REDIS") == *' none noeviction' ]]
+	redis_at c save
+	check 0 -r "$c"
+	[[ $(row "$c") == *' rdb noeviction' ]]
+	redis_at c acl setuser default '+config|get'
+	check 0 -r "$c"
+	[[ $(row "$c") == *' none noeviction' ]]
+	redis_at c acl setuser default '-config|get'
+}
+
 ## What else makes a server unfit
 
 @test "--check: a server that is down or frozen is not fit" {
@@ -402,6 +423,39 @@ run_id() {
 	says "$url: this server does not run scripts ("
 	redis_kill renamed
 	[ ! -e started ]
+}
+
+# picky TEXT: a server whose scripts with keys fail with that error; its URL is in
+# $liar.
+picky() {
+	liar=unix://$PWD/picky.sock
+	cat >lies <<-END
+		def ask(words):
+		    if words[0] == "HELLO":
+		        return Error(b"ERR unknown command 'HELLO'")
+		    if words[0].startswith("EVAL") and words[2] != "0":
+		        return Error(b"$1")
+		    return FORWARD
+	END
+	env -u TEST_MARK /usr/bin/python3 "$top/tests/helpers/liar.py" \
+	    picky.sock "$BATS_FILE_TMPDIR/redis.sock" lies 3>&- 4>&- &
+	rude_pid=$!
+	eventually test -S picky.sock
+}
+
+@test "--check: a server whose scripts may use no key or command that we need is not fit" {
+	local text
+
+	for text in 'ERR script tried accessing undeclared key' \
+	    'ERR TIME is not allowed in a script'; do
+		picky "$text"
+		run -69 --separate-stderr redlock -r "$liar" -k a -- true
+		check 69 -r "$liar"
+		finds 'NOT OK' "the scripts of a lock with an error ($text)"
+		[ "$(grep -c 'NOT OK:' <<<"$output")" -eq 1 ]
+		rude_stop
+		rm picky.sock
+	done
 }
 
 @test "--check: garbage is not fit, and reaches no terminal" {

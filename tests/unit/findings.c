@@ -320,6 +320,33 @@ clocks(void)
 	clocks_of(5, (const int[]){ 1, 1, 1, -2, -2 }, "00011");
 }
 
+/* Redis makes a snapshot for each replica that needs all data. */
+static void
+snapshots(void)
+{
+	static const struct {
+		const char *info;
+		bool saves;
+	} rows[] = { { "", false }, { "rdb_saves:0\r\n", false },
+		{ "rdb_saves:1\r\n", true },
+		{ "rdb_saves:1\r\nsync_full:1\r\n", false },
+		{ "rdb_saves:2\r\nsync_full:1\r\n", true },
+		{ "rdb_last_bgsave_time_sec:-1\r\n", false },
+		{ "rdb_last_bgsave_time_sec:0\r\n", true },
+		{ "rdb_last_bgsave_time_sec:0\r\nsync_full:1\r\n", false } };
+	char info[128];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct probe p = { 0 };
+
+		snprintf(info, sizeof(info), "redis_version:7.0.15\r\n%s",
+		    rows[i].info);
+		CHECK(probe_read_info(&p, info));
+		if (p.saves != rows[i].saves)
+			tap_fail("row %zu", i);
+	}
+}
+
 static void
 persistence(void)
 {
@@ -633,6 +660,7 @@ main(void)
 		{ "eviction is bad where there is a limit", eviction },
 		{ "a server within its restart grace is bad", uptime },
 		{ "a clock that is off by more than the lease is bad", clocks },
+		{ "a snapshot for a replica is no persistence", snapshots },
 		{ "what a restart may forget is noted", persistence },
 		{ "slow answers are noted", speed },
 		{ "which servers are named is judged", choice },
