@@ -48,6 +48,16 @@ releases_again(struct server *s, enum request_kind kind, const struct reply *a)
 	return true;
 }
 
+/* Whether the run has waited for the lock for as long as it may. */
+static bool
+waited(const struct server *s, int64_t now)
+{
+	const struct intent *l = s->intent;
+
+	return l->phase == PHASE_ACQUIRE && l->wait_end_ms != 0 &&
+	    now >= l->wait_end_ms;
+}
+
 /*
  * Whether nothing was executed and a retry may soon succeed: the server wants
  * the text of the script, or the lock's slot is moving between two nodes of a
@@ -56,11 +66,11 @@ releases_again(struct server *s, enum request_kind kind, const struct reply *a)
 static bool
 tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 {
-	bool moving = a->kind == REPLY_ERROR &&
+	int64_t now = clock_now_ms();
+	bool moving = a->kind == REPLY_ERROR && !waited(s, now) &&
 	    s->intent->phase != PHASE_HOLD &&
 	    strncmp(a->text, "TRYAGAIN", 8) == 0;
 	bool later = moving || releases_again(s, kind, a);
-	int64_t now = clock_now_ms();
 
 	if (!later && (!error_wants_eval(a) || s->in_flight.first_sent_ms != 0))
 		return false;
@@ -70,7 +80,10 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 		server_key_recorded(s, false);
 	if (later) {
 		server_key_explain(s, a->text);
-		server_next_pause(s, POLL_MS);
+		if (moving)
+			server_next_moved(s);
+		else
+			server_next_pause(s, POLL_MS);
 		return true;
 	}
 	server_next_now(s); /* a push may have made it due early */
@@ -95,6 +108,7 @@ note_reply(struct server *s, int64_t sent_ms)
 		    s->intent->name, s->conn.address.text,
 		    clock_now_ms() - s->link.opened_ms);
 	s->link.reopen = s->link.replied = true;
+	server_next_replied(s);
 	if (took_ms > s->slowest_ms)
 		s->slowest_ms = took_ms;
 }
@@ -301,11 +315,11 @@ server_unanswered(struct server *s)
 
 /* Handles a connection that is lost or could not be made. */
 static void
-server_down(struct server *s, int64_t now)
+server_down(struct server *s)
 {
 	const struct intent *l = s->intent;
 	const struct conn *n = &s->conn;
-	bool waits = l->phase == PHASE_ACQUIRE && now < l->wait_end_ms;
+	bool waits = l->phase == PHASE_ACQUIRE && l->wait_end_ms != 0;
 
 	/*
 	 * While BLPOP waits, a lost connection is no failure yet; the next
@@ -321,8 +335,9 @@ server_down(struct server *s, int64_t now)
 		server_key_pending(s);
 	end_request(s);
 	/*
-	 * An acquire that was interrupted is repeated soon, unless we wait: the
-	 * server may be down for long, and we must know that we cannot win.
+	 * An acquire that was interrupted is repeated soon, unless we wait, or
+	 * have waited: the server may be down for long, and we must know that
+	 * we cannot win.
 	 */
 	if (s->link.reopen || n->topology.untried > 0) {
 		s->link.reopen = false;
@@ -411,6 +426,8 @@ static void
 check_connection(struct server *s, int64_t now)
 {
 	conn_sweep(&s->conn);
+	if (s->link.opened && s->conn.state == CONN_DOWN)
+		server_next_ended(s);
 	note_lookup_end(s, now);
 	begin_answer(s, now);
 	if (s->link.opened && s->conn.state != CONN_DOWN &&
@@ -419,7 +436,7 @@ check_connection(struct server *s, int64_t now)
 		server_unanswered(s);
 	if (s->link.opened && s->conn.state == CONN_DOWN) {
 		s->link.opened = false;
-		server_down(s, now);
+		server_down(s);
 	}
 }
 
@@ -520,6 +537,8 @@ server_step(struct server *s, int64_t now)
 		return s->link.opened ? look_after_ms(s) : CLOCK_NEVER;
 	if (now < r.due_ms)
 		return r.due_ms;
+	if (s->conn.state == CONN_DOWN && now < s->pace.open_ms)
+		return s->pace.open_ms;
 	if (s->conn.state == CONN_DOWN) {
 		server_open(s, now);
 		if (s->conn.state == CONN_DOWN)
@@ -565,7 +584,7 @@ server_begin_release(struct server *s)
 	s->release.behind_ms = conn_unanswered_ms(&s->conn);
 	s->release.behind_text = s->in_flight.first_sent_ms != 0;
 	end_request(s);
-	server_next_now(s);
+	server_next_release(s);
 	s->release.sent = s->release.first = 0;
 	s->release.second_ms = 0;
 	s->release.failed = false;

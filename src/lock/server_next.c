@@ -17,7 +17,8 @@
 #define LATE_MS         100  /* Redis ends BLPOP that late */
 #define FOREIGN_MS      25 /* first interval under a holder that wakes nobody */
 #define FOREIGN_MAX_MS  250
-#define WAIT_RETRY_MS   500 /* from an error to the next request of a waiter */
+#define WAIT_RETRY_MS   500  /* from an error to the next request of a waiter */
+#define PAUSE_MAX_MS    3000 /* between connections that end at once */
 
 /* Returns the kind of request that the intent requires now. */
 static enum request_kind
@@ -297,8 +298,8 @@ server_next_refused(struct server *s, int64_t sent_ms)
 }
 
 /*
- * Returns after how long a failed request is sent again.  Longer for a waiter,
- * which has no lease to lose.
+ * Returns after how long a failed request is sent again: within limits also where
+ * the lease is long, unless the lock is held.
  */
 static int64_t
 retry_after_ms(const struct server *s)
@@ -308,9 +309,61 @@ retry_after_ms(const struct server *s)
 	    lease_retry_ms(s->key.unconfirmed_ms != 0 ? s->key.unconfirmed_ms :
 							l->ttl_ms);
 
-	return l->phase == PHASE_ACQUIRE && retry_ms > WAIT_RETRY_MS ?
+	return l->phase != PHASE_HOLD && retry_ms > WAIT_RETRY_MS ?
 	    WAIT_RETRY_MS :
 	    retry_ms;
+}
+
+/* Returns the longest pause: more would leave a long lease without its pushes. */
+static int64_t
+longest_pause_ms(const struct server *s)
+{
+	return clock_min_ms(retry_after_ms(s), PAUSE_MAX_MS);
+}
+
+/* Returns twice the pause, or the first one, up to the longest. */
+static int64_t
+doubled_ms(const struct server *s, int64_t ms, int64_t first_ms)
+{
+	return clock_min_ms(ms == 0 ? first_ms : 2 * ms, longest_pause_ms(s));
+}
+
+void
+server_next_ended(struct server *s)
+{
+	int64_t now = clock_now_ms();
+
+	if (!s->conn.established)
+		return; /* see server_next_reopen() and REOPEN_MS */
+	if (now - s->link.opened_ms >= longest_pause_ms(s))
+		s->pace.pause_ms = 0;
+	s->pace.open_ms = now + s->pace.pause_ms;
+	s->pace.pause_ms = doubled_ms(s, s->pace.pause_ms, RETRY_MS);
+}
+
+void
+server_next_moved(struct server *s)
+{
+	const struct intent *l = s->intent;
+	int64_t now = clock_now_ms();
+
+	s->pace.moved_ms = doubled_ms(s, s->pace.moved_ms, POLL_MS);
+	s->pace.next_ms = now + clock_jitter(s->pace.moved_ms);
+	if (l->phase == PHASE_ACQUIRE && now < l->wait_end_ms)
+		s->pace.next_ms = clock_min_ms(s->pace.next_ms, l->wait_end_ms);
+}
+
+void
+server_next_replied(struct server *s)
+{
+	s->pace.moved_ms = 0;
+}
+
+void
+server_next_release(struct server *s)
+{
+	s->pace.open_ms = s->pace.pause_ms = s->pace.moved_ms = 0;
+	server_next_now(s);
 }
 
 void
@@ -345,5 +398,5 @@ void
 server_next_again(struct server *s)
 {
 	s->pace.block_ms = s->pace.poll_ms = 0;
-	server_next_now(s);
+	server_next_release(s);
 }

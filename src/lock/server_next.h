@@ -52,7 +52,22 @@ void server_next_passed_on(struct server *, int64_t length_ms);
 void server_next_sent(struct server *, enum request_kind, int64_t now_ms);
 void server_next_unsent(struct server *);
 
-/* Another attempt begins. */
+/*
+ * A connection has ended by itself.  The next one may begin at once, unless this
+ * one lasted less than the interval of retries, or 3 s: then the pause doubles up to
+ * that, whatever is due.
+ */
+void server_next_ended(struct server *);
+
+/*
+ * The lock's slot is moving between two nodes of a cluster: the request is due again
+ * after a pause that doubles until a reply comes, and when the wait ends.
+ */
+void server_next_moved(struct server *);
+void server_next_replied(struct server *);
+
+/* The release begins, without a pause; another attempt does. */
+void server_next_release(struct server *);
 void server_next_again(struct server *);
 
 #endif

@@ -45,6 +45,7 @@ faults_write_helpers() {
 
 	# rude.py LISTEN SERVER MODE: a server whose replies follow the file MODE,
 	# which it reads for each reply; "pass" passes on the reply of SERVER.
+	# Each connection adds a line to the file "rude.connections".
 	# With "late" the requests on the first connection have to wait; with
 	# "deaf" its replies are dropped; with "refuse" SERVER gets no request, and
 	# the reply to each is that text.
@@ -129,10 +130,15 @@ faults_write_helpers() {
 		l.bind(listen + ".new")
 		l.listen(64)
 		os.rename(listen + ".new", listen)
-		oldest = l.accept()[0]
+		def accept():
+		    c = l.accept()[0]
+		    with open("rude.connections", "a") as f:
+		        print(file=f)
+		    return c
+		oldest = accept()
 		serve(oldest, True)
 		while True:
-		    serve(l.accept()[0], False)
+		    serve(accept(), False)
 	END
 }
 

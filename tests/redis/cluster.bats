@@ -297,6 +297,36 @@ nobody_inside() {
 	[ "$(cluster_at_owner redlock:a exists redlock:a)" = 0 ]
 }
 
+# cluster_connections: so many have the two nodes of the moving slot accepted.
+cluster_connections() {
+	local node sum=0
+	for node in "$from" "$to"; do
+		sum=$((sum + $(redis_at "$node" info stats |
+			sed -n 's/^total_connections_received:\([0-9]*\).*/\1/p')))
+	done
+	echo "$sum"
+}
+
+@test "cluster: a slot that a resharding leaves open costs few connections, and -w is the limit" {
+	local before start
+
+	overseen_holds -t 1h
+	cluster_move_begins redlock:a
+	redis_at "$from" migrate 127.0.0.1 "$(redis_port "$to")" '' 0 5000 \
+	    auth2 admin x keys redlock:a >/dev/null
+	before=$(cluster_connections)
+	start=$(now_us)
+	run -69 --separate-stderr redlock -k a -w 2s -- touch started
+	(($(now_us) - start < 8000000))
+	says 'a: not run: ' TRYAGAIN
+	(($(cluster_connections) - before <= 60))
+	[ ! -e started ]
+	cluster_move_keys
+	cluster_move_ends
+	overseen_ends 0
+	cluster_left
+}
+
 @test "cluster: shared locks and slots follow a moved slot as well" {
 	overseen_holds -s -v -t 6s --kill-after 100ms --node-timeout 2s
 	run -0 --separate-stderr redlock -s -k a -- true

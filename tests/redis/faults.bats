@@ -198,6 +198,25 @@ renewed_after() {
 	((ran > 0))
 }
 
+@test "an address that accepts connections and closes them, or a replica, gets few" {
+	local before
+
+	rude - close
+	run -69 redlock -k a -r "$rude_url" -- touch started
+	run -69 redlock -k a -r "$rude_url" -w 3s -- touch started
+	(($(wc -l <rude.connections) <= 80))
+	redis replicaof 127.0.0.1 1
+	before=$(connections)
+	run -69 redlock -k a -w 3s -- touch started
+	(($(connections) - before <= 40))
+	[ ! -e started ]
+}
+
+# connections: so many has the server accepted.
+connections() {
+	redis info stats | sed -n 's/^total_connections_received:\([0-9]*\).*/\1/p'
+}
+
 ## Release never overtakes acquire
 
 # ghostless ARG...: with the server stalled an attempt ends with 69; when the

@@ -867,16 +867,62 @@ release_paced(void)
 	char why[LOCK_WHY];
 
 	begin(1, 10000, 1000);
-	world.servers[0].plan = "lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 "
-				"lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 "
-				"lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 "
-				"lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 "
-				"lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 "
-				"lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 "
-				"lost+1 lost+1 lost+1 lost+1 yes silent";
+	world.servers[0].plan = "yes silent";
 	SAME_INT(acquire(), LOCK_HELD);
+	world.lock.servers[0].pace.paced_ms = START + 16 * 20 + 15;
 	SAME_INT(released(0), RELEASE_UNANSWERED);
+	SAME_INT(nth(0, 1)->at_ms - START, 15);
 	SAME_TEXT(lock_why(&world.lock, why), "server0: no answer within 1s");
+	lock_close(&world.lock);
+}
+
+/* Each acquire is lost, with its connection, after a millisecond. */
+#define LOST10                                                                 \
+	"lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 lost+1 "
+#define LOST100                                                                \
+	LOST10 LOST10 LOST10 LOST10 LOST10 LOST10 LOST10 LOST10 LOST10 LOST10
+
+static void
+accepts_and_closes(void)
+{
+	begin(1, 10000, 1000);
+	world.servers[0].plan = LOST100 LOST100;
+	SAME_INT(acquire(), LOCK_UNREACHABLE);
+	CHECK(world.servers[0].connection >= 8);
+	CHECK(world.servers[0].connection <= 14);
+	released(0);
+	lock_close(&world.lock);
+	/* A holder goes on as long as the lease lasts. */
+	begin(1, 10000, 1000);
+	world.servers[0].plan = "yes " LOST100 LOST100;
+	SAME_INT(acquire(), LOCK_HELD);
+	hold(9000);
+	CHECK(world.servers[0].connection >= 10);
+	CHECK(world.servers[0].connection <= 16);
+	lock_close(&world.lock);
+	/* It begins with the end of the wait, which is a limit. */
+	begin(1, 10000, 1000);
+	world.servers[0].plan = "no " LOST100 LOST100;
+	CHECK(acquire_until(START + 1000) != LOCK_HELD);
+	CHECK(now() < 1300);
+	CHECK(world.servers[0].connection <= 10);
+	released(0);
+	lock_close(&world.lock);
+}
+
+static void
+cut_at_blpop(void)
+{
+	static char plan[2400];
+
+	for (int i = 0; i < 200; i++)
+		strcat(plan, "no lost+5 ");
+	begin(1, 10000, 1000);
+	world.servers[0].plan = plan;
+	CHECK(acquire_until(START + 9000) != LOCK_HELD);
+	CHECK(world.servers[0].connection >= 15);
+	CHECK(world.servers[0].connection <= 30);
+	released(0);
 	lock_close(&world.lock);
 }
 
@@ -2766,6 +2812,9 @@ static const struct tap_test tests[] = {
 	    release_once },
 	{ "a release that was sent late and has no answer is reported",
 	    release_paced },
+	{ "the pause between connections that end at once doubles",
+	    accepts_and_closes },
+	{ "so it does if they end at BLPOP", cut_at_blpop },
 	{ "a minority of servers without an address is no obstacle",
 	    unresolved },
 	{ "an address that accepts connections and never answers is skipped",

@@ -157,7 +157,7 @@ each_connection(void)
 	hold(11000);
 	SAME_INT(world.servers[0].tracked, 3);
 	SAME_TEXT(sent(0),
-	    "acquire@0/1 renew@300/1 renew@450/2 renew@460/3 renew@5000/3");
+	    "acquire@0/1 renew@300/1 renew@450/2 renew@470/3 renew@5000/3");
 	for (int i = 1; i < 5; i++)
 		SAME_TEXT(nth(0, i)->watches, "p:n");
 	end();
@@ -203,10 +203,10 @@ closed_at_hello(void)
 	begin_watched(1, 1000);
 	world.servers[0].tracks = "closes";
 	SAME_INT(acquire(), LOCK_HELD);
-	hold(310);
+	hold(320);
 	SAME_INT(world.servers[0].tracked, 2);
 	SAME_TEXT(sent(0),
-	    "acquire@0/1 renew@300/1 renew@300/2 renew@300/2 renew@300/3");
+	    "acquire@0/1 renew@300/1 renew@300/2 renew@300/2 renew@310/3");
 	SAME_TEXT(nth(0, 1)->watches, "p:n");
 	SAME_TEXT(nth(0, 2)->watches, "");
 	SAME_TEXT(nth(0, 3)->watches, "p:n");
