@@ -112,14 +112,15 @@ take_handshake_reply(struct conn *c, const struct reply *reply)
 	}
 }
 
-/* Whether another server may be the master now, at the same URL. */
+/*
+ * Whether another server may be the master now, at the same URL: also behind an
+ * address or a socket, which may be those of a proxy.  A cluster's node redirects.
+ */
 static bool
 demoted(const struct conn *c, const struct reply *reply)
 {
 	return reply->kind == REPLY_ERROR &&
-	    (c->address.kind == ADDRESS_SENTINEL ||
-		(c->address.nat > 0 &&
-		    !resolve_is_address(c->address.at[0].host))) &&
+	    c->address.kind != ADDRESS_CLUSTER &&
 	    (strstr(reply->text, "READONLY") != NULL ||
 		strncmp(reply->text, "UNBLOCKED", 9) == 0);
 }

@@ -353,6 +353,63 @@ moves() {
 	moves becomes_replica
 }
 
+# proxy_start: a proxy at an address, in $proxy_url.  A new connection leads to the
+# server whose socket is named in the file "target".
+proxy_start() {
+	env -u TEST_MARK /usr/bin/python3 - >proxy.port 2>proxy.err 3>&- 4>&- <<-'END' &
+		import socket, threading
+		def pump(a, b):
+		    try:
+		        while data := a.recv(65536):
+		            b.sendall(data)
+		        b.shutdown(socket.SHUT_WR)
+		    except OSError:
+		        pass
+		l = socket.create_server(("127.0.0.1", 0))
+		print(l.getsockname()[1], flush=True)
+		while True:
+		    c, s = l.accept()[0], socket.socket(socket.AF_UNIX)
+		    s.connect(open("target").read().rstrip())
+		    for ends in (c, s), (s, c):
+		        threading.Thread(target=pump, args=ends, daemon=True).start()
+	END
+	helper_pid=$!
+	eventually test -s proxy.port
+	proxy_url=redis://127.0.0.1:$(<proxy.port)
+}
+
+# fails_over: "one" becomes a replica of its successor, to which new connections
+# through the proxy lead; the old ones stay.
+fails_over() {
+	echo "$BATS_FILE_TMPDIR/successor.sock" >target
+	redis_at successor replicaof no one
+	redis_at one replicaof 127.0.0.2 "$(redis_port one)"
+}
+
+@test "runs follow a failover behind an address that stays" {
+	local proxy_url
+
+	waits_at() { redis_at "$1" client list | grep -q ' cmd=blpop '; }
+	successor_of "$(redis_port one)"
+	echo "$BATS_FILE_TMPDIR/one.sock" >target
+	proxy_start
+	redis_use "$proxy_url"
+	overseen_holds -v -t 6s --kill-after 100ms --node-timeout 2s
+	overseen_start next -w 5m -t 20s
+	eventually waits_at one
+	eventually redis_has successor '{redlock:a}:~queue'
+	fails_over
+	overseen_renewed
+	eventually waits_at successor
+	touch leave-holder
+	redlock_ended 0
+	eventually overseen_runs next
+	redis_has successor redlock:a
+	touch leave
+	client_ends next 0
+	redis_kill successor
+}
+
 @test "a resolver that hangs delays neither renewals, signals nor the end" {
 	deaf_resolver
 	name stays.example 127.0.0.1
