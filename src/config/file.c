@@ -266,3 +266,18 @@ file_check(enum file_kind kind, const char *name, const char *path)
 		refuse(name, path, "contains a NUL byte; use PEM format");
 	file_free(text, len);
 }
+
+void
+file_check_directory(const char *name, const char *path)
+{
+	struct stat st;
+	const char *wrong;
+
+	if (stat(path, &st) == -1)
+		refuse_unread(name, path, errno);
+	if (!S_ISDIR(st.st_mode))
+		refuse_unread(name, path, ENOTDIR);
+	wrong = distrust(FILE_CERTIFICATE, path, &st);
+	if (wrong != NULL)
+		refuse(name, path, wrong);
+}

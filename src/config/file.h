@@ -38,4 +38,7 @@ void file_free(char *text, size_t len);
  */
 void file_check(enum file_kind, const char *name, const char *path);
 
+/* Checks the owner and the mode of a directory with authorities. */
+void file_check_directory(const char *name, const char *path);
+
 #endif

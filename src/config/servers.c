@@ -131,11 +131,44 @@ tls_setting(const struct settings *settings, enum setting_key key)
 	return s.value;
 }
 
+/*
+ * Checks the directories of OpenSSL's variable, in which others could add
+ * authorities.
+ */
+static void
+check_directories(const char *name, const char *list)
+{
+	char *copy = xstrdup(list), *directory, *rest = copy;
+
+	while ((directory = strsep(&rest, ":")) != NULL)
+		if (*directory != '\0')
+			file_check_directory(name, directory);
+	free(copy);
+}
+
+/* Fills in the authorities that are not the settings' but the environment's. */
+static void
+find_authorities(struct tls_files *files)
+{
+	static const char file[] = "SSL_CERT_FILE", dirs[] = "SSL_CERT_DIR";
+
+	files->default_ca = getenv(file);
+	if (files->default_ca != NULL && files->default_ca[0] == '\0')
+		files->default_ca = NULL;
+	if (files->default_ca != NULL)
+		file_check(FILE_CERTIFICATE, file, files->default_ca);
+	files->default_dirs = getenv(dirs);
+	if (files->default_dirs != NULL && files->default_dirs[0] == '\0')
+		files->default_dirs = NULL;
+	if (files->default_dirs != NULL)
+		check_directories(dirs, files->default_dirs);
+}
+
 /* Loads the TLS module if any URL needs it. */
 static void
 load_tls(const struct servers *servers, const struct settings *s)
 {
-	const struct tls_files files = {
+	struct tls_files files = {
 		.ca = tls_setting(s, SETTING_TLS_CA),
 		.cert = tls_setting(s, SETTING_TLS_CERT),
 		.key = tls_setting(s, SETTING_TLS_KEY),
@@ -151,6 +184,8 @@ load_tls(const struct servers *servers, const struct settings *s)
 	if (files.ca != NULL)
 		file_check(FILE_CERTIFICATE,
 		    settings_find(s, SETTING_TLS_CA).name, files.ca);
+	else
+		find_authorities(&files);
 	if (files.cert != NULL)
 		file_check(FILE_CERTIFICATE,
 		    settings_find(s, SETTING_TLS_CERT).name, files.cert);

@@ -7,6 +7,7 @@
  */
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -99,6 +100,27 @@ has_hashes(const char *path)
 }
 
 /*
+ * Trusts the authorities of the environment.  Without one of its variables, the
+ * default of OpenSSL's build takes its place, as with OpenSSL itself.
+ */
+static bool
+use_environment(SSL_CTX *ctx, const struct tls_files *f, char why[TLS_WHY])
+{
+	const char *dirs = f->default_dirs != NULL ?
+	    f->default_dirs :
+	    X509_get_default_cert_dir();
+
+	if (f->default_ca == NULL)
+		SSL_CTX_set_default_verify_file(ctx);
+	else if (!use_ca(ctx, f->default_ca, why))
+		return false;
+	if (SSL_CTX_load_verify_locations(ctx, NULL, dirs) == 1)
+		return true;
+	openssl_why(why, "the CA directory", dirs);
+	return false;
+}
+
+/*
  * Trusts the system's authorities.  OpenSSL looks for them where its build puts
  * them, which in the static file is Debian's place for a directory of them.
  */
@@ -113,9 +135,7 @@ use_system(SSL_CTX *ctx, char why[TLS_WHY])
 	};
 
 	if (SSL_CTX_set_default_verify_paths(ctx) == 1 &&
-	    (getenv(X509_get_default_cert_file_env()) != NULL ||
-		getenv(X509_get_default_cert_dir_env()) != NULL ||
-		access(X509_get_default_cert_file(), R_OK) == 0 ||
+	    (access(X509_get_default_cert_file(), R_OK) == 0 ||
 		has_hashes(X509_get_default_cert_dir())))
 		return true;
 	for (size_t i = 0; i < sizeof(bundles) / sizeof(bundles[0]); i++)
@@ -128,9 +148,19 @@ use_system(SSL_CTX *ctx, char why[TLS_WHY])
 }
 
 static bool
+use_authorities(SSL_CTX *ctx, const struct tls_files *f, char why[TLS_WHY])
+{
+	if (f->ca != NULL)
+		return use_ca(ctx, f->ca, why);
+	if (f->default_ca != NULL || f->default_dirs != NULL)
+		return use_environment(ctx, f, why);
+	return use_system(ctx, why);
+}
+
+static bool
 use_files(SSL_CTX *ctx, const struct tls_files *f, char why[TLS_WHY])
 {
-	if (f->ca == NULL ? !use_system(ctx, why) : !use_ca(ctx, f->ca, why))
+	if (!use_authorities(ctx, f, why))
 		return false;
 	if ((f->cert == NULL) != (f->key == NULL)) {
 		snprintf(why, TLS_WHY,
@@ -187,11 +217,36 @@ usable_name(SSL_CTX *ctx, const char *name, char why[TLS_WHY])
 	return usable;
 }
 
+/*
+ * Reads the system's openssl.cnf, which may have a site's policy, but none that
+ * OPENSSL_CONF names.  The static file reads neither: its OpenSSL is built
+ * without.
+ */
+static void
+read_policy(void)
+{
+#ifndef OPENSSL_NO_AUTOLOAD_CONFIG
+	OPENSSL_INIT_SETTINGS *settings = OPENSSL_INIT_new();
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/openssl.cnf",
+	    X509_get_default_cert_area());
+	if (settings != NULL)
+		OPENSSL_INIT_set_config_filename(settings, path);
+	OPENSSL_init_ssl(settings != NULL ? OPENSSL_INIT_LOAD_CONFIG :
+					    OPENSSL_INIT_NO_LOAD_CONFIG,
+	    settings);
+	OPENSSL_INIT_free(settings);
+	ERR_clear_error();
+#endif
+}
+
 static struct tls *
 tls_open(const struct tls_files *f, char why[TLS_WHY])
 {
 	struct tls *tls = calloc(1, sizeof(*tls));
 
+	read_policy();
 	if (tls == NULL ||
 	    (tls->ctx = SSL_CTX_new(TLS_client_method())) == NULL) {
 		snprintf(why, TLS_WHY, "cannot initialize OpenSSL");

@@ -13,10 +13,13 @@
 
 /* Files in PEM format; each may be NULL. */
 struct tls_files {
-	const char *ca;          /* authorities; NULL: the system's */
-	const char *cert;        /* our certificate and its chain */
-	const char *key;         /* its private key */
-	const char *server_name; /* the expected name; NULL: the host */
+	const char
+	    *ca; /* authorities; NULL: the environment's or the system's */
+	const char *default_ca;   /* SSL_CERT_FILE */
+	const char *default_dirs; /* SSL_CERT_DIR: directories and ':' */
+	const char *cert;         /* our certificate and its chain */
+	const char *key;          /* its private key */
+	const char *server_name;  /* the expected name; NULL: the host */
 };
 
 struct tls;    /* shared by all connections */

@@ -118,6 +118,65 @@ refused() {
 	[ ! -e ran ]
 }
 
+@test "TLS: without --tls-ca, SSL_CERT_FILE and SSL_CERT_DIR have the authorities" {
+	local hash
+
+	unset REDLOCK_TLS_CA
+	hash=$(openssl x509 -noout -hash -in "$certs/ca.crt")
+	mkdir dir empty
+	cp "$certs/ca.crt" "dir/$hash.0"
+	SSL_CERT_FILE=$certs/ca.crt redlock -k a -- true
+	SSL_CERT_DIR=empty:$PWD/dir: redlock -k a -- true
+	SSL_CERT_FILE=$certs/stranger.crt SSL_CERT_DIR=dir redlock -k a -- true
+	SSL_CERT_FILE=$certs/stranger.crt SSL_CERT_DIR=empty refused 69 \
+	    "$(tls_url redis)" 'certificate is not valid: '
+	SSL_CERT_FILE=$certs/ca.crt REDLOCK_TLS_CA=$certs/stranger.crt \
+	    refused 69 "$(tls_url redis)" 'certificate is not valid: '
+	# An empty one is as one that is not set.
+	SSL_CERT_FILE='' SSL_CERT_DIR=dir redlock -k a -- true
+	# They are checked as --tls-ca is.
+	echo garbage >garbage
+	SSL_CERT_FILE=garbage refused 64 "$(tls_url redis)" \
+	    "the CA file 'garbage' cannot be used"
+	SSL_CERT_FILE=none refused 64 "$(tls_url redis)" \
+	    "SSL_CERT_FILE: 'none' cannot be read: No such file"
+	SSL_CERT_DIR=dir:none refused 64 "$(tls_url redis)" \
+	    "SSL_CERT_DIR: 'none' cannot be read: No such file"
+	SSL_CERT_DIR=garbage refused 64 "$(tls_url redis)" \
+	    "SSL_CERT_DIR: 'garbage' cannot be read: Not a directory"
+	cp "$certs/ca.crt" ca.crt
+	chmod 664 ca.crt
+	chmod 1777 dir
+	SSL_CERT_FILE=ca.crt refused 64 "$(tls_url redis)" \
+	    "SSL_CERT_FILE: 'ca.crt' is writable by others than its owner"
+	SSL_CERT_DIR=dir refused 64 "$(tls_url redis)" \
+	    "SSL_CERT_DIR: 'dir' is writable by others than its owner"
+	((EUID == 0)) || return 0
+	chmod 755 dir ca.crt
+	chown 65534 dir ca.crt
+	SSL_CERT_FILE=ca.crt refused 64 "$(tls_url redis)" \
+	    "SSL_CERT_FILE: 'ca.crt' belongs neither to root nor to you"
+	SSL_CERT_DIR=dir refused 64 "$(tls_url redis)" \
+	    "SSL_CERT_DIR: 'dir' belongs neither to root nor to you"
+}
+
+@test "TLS: OPENSSL_CONF changes nothing" {
+	tls_start modern server --tls-auth-clients no --tls-protocols TLSv1.3
+	cat >conf <<-'END'
+		openssl_conf = init
+		[init]
+		ssl_conf = ssl
+		[ssl]
+		system_default = limits
+		[limits]
+		MaxProtocol = TLSv1.2
+	END
+	run ! env OPENSSL_CONF=conf openssl s_client -brief \
+	    -connect "127.0.0.1:$(<"$BATS_FILE_TMPDIR/modern.port")" </dev/null
+	OPENSSL_CONF=conf redlock -k a -r "$(tls_url modern)" -- true
+	redis_kill modern
+}
+
 ## Our certificate
 
 @test "TLS: a server that requires a client certificate gives 77 without one" {

@@ -117,6 +117,11 @@ listens() {
 	cp "$certs/ca.crt" "root/other/$hash.0"
 	run -0 in_root SSL_CERT_DIR=/other /redlock-run -r "$url" -k a -- \
 	    /redlock-run --version
+	run -0 in_root SSL_CERT_FILE="/other/$hash.0" /redlock-run -r "$url" \
+	    -k a -- /redlock-run --version
+	run -64 in_root SSL_CERT_FILE=/none /redlock-run -r "$url" -k a -- \
+	    /redlock-run --version
+	[[ $output == *"SSL_CERT_FILE: '/none' cannot be read"* ]]
 }
 
 # container_words WORD: what that line of the example FROM scratch has.
