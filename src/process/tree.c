@@ -75,6 +75,20 @@ tree_marks(const struct tree *t, pid_t pid)
 	    proc_has_env(pid, t->env);
 }
 
+/*
+ * Whether the process was one of COMMAND's before we stopped COMMAND.  It still is
+ * if its parent dies of our SIGTERM, whether or not it has a token.
+ */
+static bool
+was_found(const struct tree *t, const struct proc *p)
+{
+	if (p->start <= t->found_start)
+		for (int i = 0; i < t->found.n; i++)
+			if (t->found.list[i] == p->pid)
+				return true;
+	return false;
+}
+
 /* Whether the process is one of COMMAND's.  A procs_member_cb. */
 static bool
 is_command_process(const struct proc *p, void *arg)
@@ -91,7 +105,7 @@ is_command_process(const struct proc *p, void *arg)
 		foreign = foreign && up.sid != t->session &&
 		    up.sid != t->command &&
 		    !sessions_has(&t->shared->others, up.sid);
-		marked = marked || tree_marks(t, up.pid);
+		marked = marked || tree_marks(t, up.pid) || was_found(t, &up);
 		if (up.ppid == t->self)
 			return marked && !foreign;
 		if (up.ppid <= 1)
@@ -174,10 +188,18 @@ tree_gone(struct tree *t)
 static void
 snapshot_processes(struct tree *t, struct sessions *noted)
 {
-	procs_find(is_command_process, t, &t->found);
+	static struct procs_found now; /* the stack may be small */
+	struct proc p;
+
+	/* The search itself asks for those found before. */
+	procs_find(is_command_process, t, &now);
+	t->found = now;
 	for (int i = 0; i < t->found.n; i++) {
 		pid_t sid = getsid(t->found.list[i]);
 
+		if (proc_read(t->found.list[i], &p) == 0 &&
+		    p.start > t->found_start)
+			t->found_start = p.start;
 		if (sid != t->session)
 			sessions_add(noted, sid);
 	}

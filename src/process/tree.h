@@ -59,7 +59,8 @@ struct tree {
 	bool proc;                /* /proc shows our pid namespace */
 	pid_t survivor;           /* a recently seen process; 0: none known */
 	struct procs_found found; /* since we began to stop COMMAND */
-	struct sessions noted;    /* recorded before the last signals */
+	unsigned long long found_start; /* of the youngest of these */
+	struct sessions noted;          /* recorded before the last signals */
 	struct session noted_list[SESSIONS_MAX];
 	struct tree_shared *shared;
 };

@@ -563,6 +563,20 @@ all_witnesses() {
 	all_witnesses witness_has_got CONT 1
 }
 
+@test "a stop reaches all of COMMAND's processes, and nobody else, if redlock-run has foreign children" {
+	local -a pids
+	begin bash -c 'sleep 1000 & echo $!
+	    exec redlock-run --kill-after 1 -t 9s -k a -- bash -c "$@"' bash \
+	    "$scattered" bash "$log"
+	eventually all_witnesses witness_ready
+	mapfile -t pids < <(all_witnesses witness_pid)
+	redis flushall
+	stopped_with 79 "${pids[@]}"
+	all_witnesses witness_has_got TERM 1
+	not gone "$(<"$out")"
+	kill -KILL "$(<"$out")"
+}
+
 @test "a signal that a user sends stays with COMMAND's group" {
 	begin redlock-run -k a -- bash -c "trap 'exit 5' TERM; $scattered; wait" \
 	    bash "$log"
