@@ -58,6 +58,8 @@ link_closed_cb(void *arg)
 	char why[CONN_WHY - 50];
 
 	c->established = l->established && !c->handshake.at_sentinel;
+	if (l->flooded)
+		tracking_flooded(&c->tracking);
 	set_why(c, l->failure, l->why);
 	if (l->broken && c->established && !*c->answered && !c->address.tls &&
 	    c->address.nat > 0)

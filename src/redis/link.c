@@ -23,6 +23,13 @@
 
 static char buffer[16384]; /* bytes that come or go, on their way */
 
+/*
+ * Each push and each small read takes time, and nothing else limits how many come
+ * without a reply.  A server pushes a key once after each request that reads it.
+ */
+#define PIECES_MAX 1024
+#define SMALL      256 /* bytes */
+
 #define TEXT_OF(number) #number
 #define VERSION_TEXT(major, minor, patch)                                      \
 	TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
@@ -219,6 +226,7 @@ deliver(struct link *l, redisReply *r)
 	struct reply reply = { .kind = REPLY_OK };
 
 	l->replied = true;
+	l->pieces = 0;
 	if (r->type == REDIS_REPLY_ERROR) {
 		error_trim(r->str);
 		reply.kind = error_kind(r->str);
@@ -275,9 +283,10 @@ parse(struct link *l, size_t n)
 	    value != NULL) {
 		redisReply *r = value;
 
-		if (reply_was_push(&l->budget))
+		if (reply_was_push(&l->budget)) {
+			l->pieces++;
 			take_push(l, r);
-		else if (!pending_empty(&l->pending))
+		} else if (!pending_empty(&l->pending))
 			deliver(l, r);
 		else /* "max number of clients" and the like */
 			fail(l, false, r->str);
@@ -316,6 +325,17 @@ take_bytes(struct link *l, size_t n)
 		l->watch.events |= POLLOUT;
 }
 
+/* Ends a connection on which too much comes without a reply. */
+static void
+limit_pieces(struct link *l)
+{
+	if (!link_is_open(l) || l->pieces <= PIECES_MAX)
+		return;
+	l->flooded = l->budget.takes_pushes;
+	fail(l, false,
+	    l->flooded ? "too many pushes" : "the reply has too many pieces");
+}
+
 static void
 receive(struct link *l)
 {
@@ -323,7 +343,9 @@ receive(struct link *l)
 
 	if (n > 0) {
 		l->connected = true;
+		l->pieces += n < SMALL && !tls_awaited(l);
 		take_bytes(l, (size_t)n);
+		limit_pieces(l);
 	} else if (n == -1 && errno == EINTR) {
 		return;
 	} else if (l->error != 0) { /* and all has been read */
@@ -407,8 +429,8 @@ link_open(struct link *l, const char *path, const struct target *to, bool tls)
 	int error;
 
 	l->why[0] = '\0';
-	l->established = l->broken = l->blocked = false;
-	l->error = 0;
+	l->established = l->broken = l->flooded = l->blocked = false;
+	l->error = l->pieces = 0;
 	l->active_ms = clock_now_ms();
 	if ((l->fd = dial(path, to, &l->connected, why)) == -1) {
 		error = errno;

@@ -41,12 +41,14 @@ struct link {
 	bool connected;    /* the socket is */
 	bool blocked;      /* it takes no more until POLLOUT */
 	int error;         /* why sending has failed; 0: it has not */
+	int pieces;        /* pushes and small reads since the last reply */
 	bool replied;      /* a server has ever sent a reply */
 	bool doomed;       /* link_sweep() closes it */
 
 	/* About the last connection that was closed. */
 	bool established;        /* the server had accepted it */
 	bool broken;             /* the socket failed first */
+	bool flooded;            /* it had too many pushes */
 	enum reply_kind failure; /* the kind of its failure */
 	char why[LINK_WHY];      /* and the reason in words */
 };
@@ -108,7 +110,8 @@ int link_resend(struct link *, const struct pending_request *);
 /*
  * Lets the server push messages on this connection.  For each key that one names
  * as changed, push_cb(arg, key, len) is called, and with NULL if any key may have
- * changed.  Other pushes are ignored; without this call, a push is malformed.
+ * changed.  Other pushes are ignored; without this call, a push is malformed.  A
+ * thousand without a reply are too many, and end the connection.
  */
 void link_take_pushes(struct link *,
     void (*push_cb)(void *arg, const char *key, size_t len));

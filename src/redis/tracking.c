@@ -67,3 +67,9 @@ tracking_reply(struct tracking *t, const struct reply *reply, bool established)
 	else if (reply->tag == TAG_TRACKING && t->state == TRACKING_ASKED)
 		t->state = TRACKING_WORKS;
 }
+
+void
+tracking_flooded(struct tracking *t)
+{
+	t->lost = LOSSES;
+}

@@ -58,4 +58,7 @@ void tracking_failed(struct tracking *);
  */
 void tracking_reply(struct tracking *, const struct reply *, bool established);
 
+/* There were too many pushes: no connection asks for them again. */
+void tracking_flooded(struct tracking *);
+
 #endif

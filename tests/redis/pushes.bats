@@ -13,22 +13,37 @@ setup_file() {
 	redis_start c
 	# gate.py LISTEN SERVER [WORD HOW]: a proxy that writes a line "connection" for
 	# each into the file "gate.log", and WORD where a request with that word comes.
-	# Such a request is the last one: the connection then ends, or goes dead.
+	# Such a request is the last one: the connection then ends, or goes dead.  With
+	# "floods" the server pushes without end from then on, and at the end of the
+	# connection comes a line "ended".
 	cat >"$BATS_FILE_TMPDIR/gate.py" <<-'END'
 		import os, socket, sys, threading
 		listen, server, word, how = (sys.argv[1:] + [None, None])[:4]
 		def log(text):
 		    with open("gate.log", "a") as f:
 		        print(text, file=f)
+		lock = threading.Lock()
+		def flood(c):
+		    log(word)
+		    push = b">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n"
+		    try:
+		        while True:
+		            with lock:
+		                c.sendall(100 * push)
+		    except OSError:
+		        log("ended")
 		def pump(a, b, stops):
 		    at = -1
 		    while data := a.recv(65536):
 		        at = data.find(word.encode()) if stops else -1
-		        if at != -1:
+		        if at != -1 and how == "floods":
+		            threading.Thread(target=flood, args=(a,), daemon=True).start()
+		        elif at != -1:
 		            b.sendall(data[:data.rfind(b"*", 0, at)])
 		            log(word)
 		            break
-		        b.sendall(data)
+		        with lock:
+		            b.sendall(data)
 		    while at != -1 and how == "dead" and a.recv(65536):
 		        pass
 		    try:
@@ -259,6 +274,17 @@ lost() {
 		rm gate.log gate.sock let-go
 		redis config resetstat
 	done
+}
+
+@test "a server that pushes without end is not asked for pushes again" {
+	gate_start redis TRACKING floods
+	client_start one 'until [ -e let-go ]; do sleep 0.05; done' -t 1s
+	eventually grep -qx ended gate.log
+	eventually scripts_more redis 8
+	[ "$(grep -cx TRACKING gate.log)" -eq 1 ]
+	connections 2
+	touch let-go
+	client_ends one 0
 }
 
 @test "without the permission for pushes, renewals find the loss" {

@@ -646,6 +646,54 @@ pushes_end_with_the_connection(void)
 	end();
 }
 
+static void
+flood_of_pushes(void)
+{
+	static char said[64 * 64];
+
+	if (!begin_pushes())
+		return;
+	for (int i = 0; i < 64; i++)
+		strcat(said, INVALIDATE "*1\r\n$1\r\nk\r\n");
+	/* A reply between them makes all the difference. */
+	for (int i = 0; i < 100; i++) {
+		server_says(said);
+		request(1, "a");
+		turns(1);
+		server_says("+OK\r\n");
+		turns(1);
+	}
+	SAME_INT(client.closed, 0);
+	for (int i = 0; i < 17; i++) {
+		SAME_INT(client.closed, 0);
+		server_says(said);
+		turns(1);
+	}
+	closed_because("too many pushes");
+	CHECK(client.link.flooded);
+	end();
+}
+
+static void
+reply_in_many_pieces(void)
+{
+	begin();
+	request(1, "a");
+	turns(1);
+	server_says("$5000\r\n");
+	turns(1);
+	for (int i = 0; i < 1023; i++) {
+		server_says("x");
+		turns(1);
+	}
+	SAME_INT(client.closed, 0);
+	server_says("x");
+	turns(1);
+	closed_because("the reply has too many pieces");
+	CHECK(!client.link.flooded);
+	end();
+}
+
 int
 main(void)
 {
@@ -703,6 +751,10 @@ main(void)
 		    long_reply_behind_a_push },
 		{ "garbage in place of a push ends the connection",
 		    garbage_for_a_push },
+		{ "too many pushes without a reply end the connection",
+		    flood_of_pushes },
+		{ "a reply that never ends, in small pieces, does so too",
+		    reply_in_many_pieces },
 		{ "the next connection begins without pushes",
 		    pushes_end_with_the_connection },
 	};

@@ -122,6 +122,16 @@ refused_connections(void)
 	}
 }
 
+static void
+flood(void)
+{
+	tracking = (struct tracking){ 0 };
+	tracking_begin(&tracking);
+	tracking_flooded(&tracking);
+	tracking_begin(&tracking);
+	CHECK(!tracking_may_ask(&tracking, true));
+}
+
 static const struct tap_test tests[] = {
 	{ "the requests have tags of their own", requests },
 	{ "a server pushes once it has accepted both requests; after a loss "
@@ -133,6 +143,7 @@ static const struct tap_test tests[] = {
 	{ "two that another one lies between are not", losses_apart },
 	{ "a connection that was never made does not count",
 	    refused_connections },
+	{ "too many pushes are enough once", flood },
 };
 
 int
