@@ -82,7 +82,7 @@ add_lines(struct servers *servers, const struct conffile *c)
 
 /* Checks the file's URLs although others replace them. */
 static void
-check_lines(const struct conffile *c)
+check_unused(const struct conffile *c)
 {
 	struct servers unused = { 0 };
 
@@ -100,7 +100,7 @@ find_servers(struct servers *servers, const struct settings *s)
 
 	servers->place = PLACE_COMMAND_LINE;
 	if (servers->n > 0 || variable.value != NULL)
-		check_lines(c);
+		check_unused(c);
 	if (servers->n > 0)
 		return;
 	servers->place = PLACE_ENVIRONMENT;

@@ -103,8 +103,13 @@ options_of_man() {
 	grep -ohE '"(REDLOCK_[A-Z_]+|REDISCLI_AUTH)"' "$top/src/config/settings.c" |
 		tr -d '"' | sort -u >source
 	[[ -s source ]]
-	diff source <(sed -n '/^\.Sh ENVIRONMENT/,/^inherits/p' "$man" |
-		sed -nE 's/^\.It Ev ([A-Z_]+)$/\1/p' | sort)
+	sed -n '/^\.Sh ENVIRONMENT/,/^inherits/p' "$man" |
+		sed -nE 's/^\.It Ev ([A-Z_]+)$/\1/p' | sort >listed
+	diff source <(grep -v SSL listed)
+	# OpenSSL's own are only in the man page.
+	diff <(grep -ohE '\b(SSL_CERT_[A-Z]+|OPENSSL_CONF)\b' \
+	    "$top"/src/config/servers.c "$top"/src/redis/tls.c | sort -u) \
+	    <(grep SSL listed | sort)
 	diff source <(redlock --help |
 		grep -oE '\b(REDLOCK_[A-Z_]+|REDISCLI_AUTH)\b' | sort -u)
 }
