@@ -18,48 +18,49 @@ success_read(struct success *s, const char *value, size_t len, int64_t now_ms)
 	s->age_ms = llabs(now_ms - s->owner.since_ms);
 }
 
-/* Sorts the youngest first, and servers without a success last. */
+/* A server that replied, for sorting. */
+struct reply_row {
+	const struct success *it;
+	int64_t age_ms; /* INT64_MAX: without a success */
+};
+
+/* Sorts the youngest first. */
 static int
 compare(const void *a, const void *b)
 {
-	const struct success *x = *(const struct success *const *)a;
-	const struct success *y = *(const struct success *const *)b;
+	const struct reply_row *x = a, *y = b;
 
-	if ((x->age_ms < 0) != (y->age_ms < 0))
-		return x->age_ms < 0 ? 1 : -1;
 	return x->age_ms < y->age_ms ? -1 : x->age_ms > y->age_ms;
 }
 
 static bool
-same(const struct success *a, const struct success *b)
+same(const struct reply_row *a, const struct reply_row *b)
 {
-	return a->age_ms < 0 ?
-	    b->age_ms < 0 :
-	    b->age_ms >= 0 && strcmp(a->owner.token, b->owner.token) == 0;
+	return strcmp(a->it->owner.token, b->it->owner.token) == 0;
 }
 
 struct last_success
 success_judge(const struct success *all, int n, int quorum)
 {
-	const struct success *sorted[LOCK_SERVERS], *later;
+	struct reply_row rows[LOCK_SERVERS] = { 0 };
 	struct last_success last = { .age_ms = INT64_MAX };
-	int nknown = 0, enough = n - quorum + 1;
+	int known = 0, enough = n - quorum + 1, later;
 
 	for (int i = 0; i < n; i++)
 		if (all[i].known)
-			sorted[nknown++] = &all[i];
-	qsort(sorted, (size_t)nknown, sizeof(sorted[0]), compare);
-	if (nknown < enough)
+			rows[known++] = (struct reply_row){ &all[i],
+				all[i].age_ms < 0 ? INT64_MAX : all[i].age_ms };
+	qsort(rows, (size_t)known, sizeof(rows[0]), compare);
+	if (known < enough)
 		return last;
-	if (sorted[enough - 1]->age_ms >= 0) {
-		last.it = sorted[enough - 1];
-		last.age_ms = last.it->age_ms;
-	}
+	last.age_ms = rows[enough - 1].age_ms;
+	if (last.age_ms < INT64_MAX)
+		last.it = rows[enough - 1].it;
 	/* The silent servers may have any success that another one has. */
-	if (enough - (n - nknown) < 1)
+	later = enough - (n - known) - 1;
+	if (later < 0)
 		return last;
-	later = sorted[enough - (n - nknown) - 1];
-	last.least_ms = later->age_ms < 0 ? INT64_MAX : later->age_ms;
-	last.certain = same(later, sorted[enough - 1]);
+	last.least_ms = rows[later].age_ms;
+	last.certain = same(&rows[later], &rows[enough - 1]);
 	return last;
 }

@@ -285,10 +285,10 @@ proc_user(pid_t pid, char text[PROC_USER])
 	buf[n > 0 ? n : 0] = '\0';
 	uid = strstr(buf, field);
 	if (uid == NULL)
-		return strcpy(text, "?");
+		return memcpy(text, "?", sizeof("?"));
 	uid += sizeof(field) - 1;
 	if (strncmp(uid, "0\t", 2) == 0)
-		return strcpy(text, "root");
+		return memcpy(text, "root", sizeof("root"));
 	snprintf(text, PROC_USER, "uid %.*s", (int)strspn(uid, "0123456789"),
 	    uid);
 	return text;

@@ -46,9 +46,8 @@ once() {
 }
 
 @test "a success that a hundred failures have pushed out of the history is the last one" {
-	local i
 	redlock -k a -m text -- true
-	for i in {1..100}; do
+	for _ in {1..100}; do
 		redlock -q -k a -- false || true
 	done
 	redlock --history a --json --rows 1000 >"$BATS_TEST_TMPDIR/runs"
