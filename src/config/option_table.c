@@ -335,7 +335,8 @@ const struct option_row option_table[] = {
 	    "redis://[user[:password]@]host[:port][/db],\n"
 	    "unix:///path[?db=N] or host[:port];\n"
 	    "redis+sentinel://host[:port][,...]/master[/db];\n"
-	    "redis+cluster://host[:port][,...]; rediss: TLS\n"
+	    "redis+cluster://host[:port][,...]; rediss: TLS;\n"
+	    "valkey, valkeys: the same\n"
 	    "[default: " ADDRESS_DEFAULT "]",
 	    "The servers" },
 	{ "prefix", 0, ALL, "TEXT", set_setting, SETTING_PREFIX,

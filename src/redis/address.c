@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/secret.h"
 #include "redis/address.h"
+#include "redis/address_parameter.h"
 
 /*
  * Copies src[0..len) to dst, percent-decoded.  Returns false if it does not
@@ -225,10 +226,7 @@ path_parse(struct address *a, const char *slash)
 		if (slash == NULL || slash[1] == '\0' || slash[1] == '/')
 			return "does not name the master, as in "
 			       "redis+sentinel://host:26379/mymaster";
-		end = slash + 1 + strcspn(slash + 1, "/?");
-		if (*end == '?')
-			return "has a '?' after the master's name; a database "
-			       "is named as in mymaster/1";
+		end = slash + 1 + strcspn(slash + 1, "/");
 		if (!decode(a->master, sizeof(a->master), slash + 1,
 			(size_t)(end - slash - 1)))
 			return "has a master's name that is too long or badly "
@@ -274,20 +272,34 @@ tcp_parse(struct address *a, const char *url, const char *scheme)
 	/* A password may contain an unencoded '/' or '@' if a host follows. */
 	const struct userinfo u = find_userinfo(url);
 	const char *rest = u.end != NULL ? u.end + 1 : u.begin;
-	const char *slash, *why;
-	size_t len;
+	const char *query = strchr(rest, '?'), *why;
+	size_t len = strcspn(rest, "/?");
 
 	if (u.end != NULL && (why = userinfo_parse(a, &u)) != NULL)
 		return why;
-	slash = strchr(rest, '/');
-	len = slash == NULL ? strlen(rest) : (size_t)(slash - rest);
 	why = hosts_parse(a, rest, len,
 	    a->kind == ADDRESS_SENTINEL ? 26379 : 6379);
+	if (why == NULL && query != NULL)
+		why = address_parameter(query + 1);
 	if (why == NULL)
-		why = path_parse(a, slash);
+		why = path_parse(a, rest[len] == '/' ? rest + len : NULL);
 	if (why == NULL)
 		write_text(a, scheme);
 	return why;
+}
+
+/* Whether url[0..len) is that scheme, or the same of Valkey. */
+static bool
+is_scheme(const char *url, size_t len, const char *scheme)
+{
+	const size_t redis = strlen("redis"), valkey = strlen("valkey");
+
+	if (len >= valkey && strncmp(url, "valkey", valkey) == 0) {
+		url += valkey;
+		len -= valkey;
+		scheme += redis;
+	}
+	return len == strlen(scheme) && strncmp(url, scheme, len) == 0;
 }
 
 const char *
@@ -317,8 +329,7 @@ address_parse(struct address *a, const char *url)
 	if (url[0] == '/')
 		return unix_parse(a, url);
 	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-		if (len != strlen(schemes[i].scheme) ||
-		    strncmp(url, schemes[i].scheme, len) != 0)
+		if (!is_scheme(url, len, schemes[i].scheme))
 			continue;
 		a->kind = schemes[i].kind;
 		a->tls = schemes[i].tls;
@@ -326,9 +337,11 @@ address_parse(struct address *a, const char *url)
 	}
 	if (scheme_end != NULL && strcspn(url, ":/@") == len)
 		return "has an unknown scheme (known: redis://, rediss://, "
-		       "redis+sentinel://, redis+cluster://, unix:// or "
-		       "host:port)";
-	if (strncmp(url, "redis:/", 7) == 0 || strncmp(url, "rediss:/", 8) == 0)
+		       "redis+sentinel://, redis+cluster://, valkey:// as "
+		       "redis://, unix:// or host:port)";
+	len = strcspn(url, ":");
+	if (url[len] == ':' && url[len + 1] == '/' &&
+	    (is_scheme(url, len, "redis") || is_scheme(url, len, "rediss")))
 		return "has one '/' too few; write it as in redis://localhost";
 	if (strpbrk(url, "@/") != NULL)
 		return "lacks redis:// in front";
@@ -358,12 +371,16 @@ address_same(const struct address *a, const struct address *b)
 static bool
 is_ours(const char *word, const struct userinfo *u)
 {
-	const char *redis = strcasestr(word, "redis");
-	const char *socket = strcasestr(word, "unix");
+	static const char *const names[] = { "redis", "valkey", "unix" };
 
-	return u->scheme &&
-	    ((redis != NULL && redis < u->begin) ||
-		(socket != NULL && socket < u->begin));
+	for (size_t i = 0; u->scheme && i < sizeof(names) / sizeof(*names);
+	     i++) {
+		const char *name = strcasestr(word, names[i]);
+
+		if (name != NULL && name < u->begin)
+			return true;
+	}
+	return false;
 }
 
 /*

@@ -200,6 +200,8 @@ password() {
 	usage_error "--wait: '99999999999h' is too long" -k a -w 99999999999h -- true
 	usage_error "has a port that is not 1 to 65535" -k a -r h:99999 -- true
 	usage_error "write it as in redis://localhost" -k a -r redis:/localhost -- true
+	usage_error "has the unknown parameter 'family'; leave it out" -k a -r 'redis://h:6379/0?family=0' -- true
+	usage_error "'ssl_cert_reqs'; the certificate is always verified, by --tls-ca" -k a -r 'rediss://h:6380?ssl_cert_reqs=none' -- true
 	usage_error "use sh -c for a command line in one word" -k a -c 'echo hi'
 	usage_error "has a user or password, which a socket's URL cannot have" -k a -r unix://u:pw@/x -- true
 }

@@ -134,6 +134,15 @@ threads() {
 	[ "$(find "/proc/$bg_pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -eq "$1" ]
 }
 
+@test "valkey:// is the same as redis://" {
+	local port
+	port=$(redis_port one)
+	hold a -r "valkey://127.0.0.1:$port"
+	run -75 redlock -k a -r "redis://127.0.0.1:$port" -- true
+	let_go
+	run -0 redlock --status -r "valkey://127.0.0.1:$port"
+}
+
 @test "a server may have an IPv6 address" {
 	grep -q '^0*1 ' /proc/net/if_inet6 || skip 'needs IPv6'
 	redis_start_port six --bind ::1

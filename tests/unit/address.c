@@ -314,13 +314,12 @@ host_characters(void)
 {
 	char url[32];
 
-	for (const char *c = "?#%\\\""; *c != '\0'; c++) {
+	for (const char *c = "#%\\\""; *c != '\0'; c++) {
 		snprintf(url, sizeof(url), "redis://a%cb", *c);
 		refused(url, "character that cannot be");
 		snprintf(url, sizeof(url), "redis://[a%cb]", *c);
 		refused(url, "character that cannot be");
 	}
-	refused("redis://h?db=1", "character that cannot be");
 }
 
 static void
@@ -790,6 +789,49 @@ mask_sizes(void)
 	}
 }
 
+/* Valkey's names for Redis's schemes; the address is shown as one of Redis. */
+static void
+valkey(void)
+{
+	is_tcp("valkey://h", "h", 6379, 0, "redis://h:6379");
+	is_tcp("valkey://h:7000/3", "h", 7000, 3, "redis://h:7000/3");
+	is_kind("valkeys://u:p@h", ADDRESS_SERVER, true, 1, "", 0,
+	    "rediss://u@h:6379");
+	is_kind("valkey+sentinel://h/m/1", ADDRESS_SENTINEL, false, 1, "m", 1,
+	    "redis+sentinel://h:26379/m/1");
+	is_kind("valkeys+cluster://h,i", ADDRESS_CLUSTER, true, 2, "", 0,
+	    "rediss+cluster://h:6379,i:6379");
+	refused("valkeyss://h", "an unknown scheme");
+	refused("valkey+tls://h", "an unknown scheme");
+	refused("valke://h", "an unknown scheme");
+	refused("valkey:/h", "one '/' too few");
+	refused("valkeys:/h", "one '/' too few");
+	masks("valkey://u:s3cret@h", "valkey://u:***@h");
+	masks("valkey://u:s3cret", "valkey://u:***");
+	masks("valkeys://h?auth=s3cret", "valkeys://h?auth=***");
+}
+
+/* As hosts hand out their URLs. */
+static void
+parameters(void)
+{
+	refused("redis://h?db=1",
+	    "unknown parameter 'db'; a database is named");
+	refused("redis://h:6379/0?family=0", "unknown parameter 'family'; ");
+	refused("rediss://u:p@h:6380?ssl_cert_reqs=none",
+	    "unknown parameter 'ssl_cert_reqs'; the certificate is always");
+	refused("rediss://h?ssl_ca_certs=/x&db=1", "use --tls-ca");
+	refused("redis://u:p?family=1@h?password=s3cret",
+	    "'password'; use --password-file");
+	refused("redis+cluster://h,i?timeout=1", "--node-timeout");
+	refused("h?family=0", "unknown parameter 'family'");
+	refused("redis://h?s3cret", "an unknown parameter behind its '?'");
+	refused("redis://h?famil=0", "an unknown parameter behind its '?'");
+	refused("redis://h?", "an unknown parameter behind its '?'");
+	refused("redis://h:x?family=0", "port that is not 1 to 65535");
+	refused("redis://?family=0", "no host");
+}
+
 static const struct tap_test tests[] = {
 	{ "redis://host[:port][/db] names a server", tcp },
 	{ "host and host:port do so without redis:// in front", bare },
@@ -808,6 +850,9 @@ static const struct tap_test tests[] = {
 	{ "other kinds of URL are refused", kinds },
 	{ "a host name has no character that cannot be in one",
 	    host_characters },
+	{ "valkey:// and valkeys:// are redis:// and rediss://", valkey },
+	{ "a parameter is refused, and what takes its place is named",
+	    parameters },
 	{ "blanks and control characters are refused anywhere", blanks },
 	{ "what is too long is refused, never cut", lengths },
 	{ "the length of a password is that of its decoded bytes",
