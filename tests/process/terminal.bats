@@ -527,14 +527,16 @@ editor() {
 
 @test "a stop leaves the terminal as it is if redlock-run was in the background at the start" {
 	cat >script <<-'END'
-		redlock-run -t 10s -k a -- sh -c 'touch there; until test -e go; do sleep 0.02; done; stty -echo; touch off; exec sleep 1000'
+		redlock-run -t 10s -k a -- sh -c 'echo $$ >pid; until test -e go; do sleep 0.02; done; stty -echo; touch off; exec sleep 1000'
 		stty -a >after
 	END
 	dialogue <<-'END'
 		type sh script &
 		see @@
-		until test -e there
+		until test -s pid
 		type fg
+		# stty would read the modes in the background, and set them only here
+		until [[ $(ps -o tpgid= -p $(cat pid)) -eq $(ps -o pgid= -p $(cat pid)) ]]
 		check touch go
 		until test -e off
 		check redis flushall
