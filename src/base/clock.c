@@ -1,19 +1,20 @@
 /*
  * Every time in this program is in milliseconds of CLOCK_BOOTTIME, because
  * CLOCK_MONOTONIC stops while a machine is suspended, but the lease on the
- * server does not.  Only fence proposals and the comparison with a server's
- * clock read the wall clock.
+ * server does not.  The kernel itself has that clock.  Only fence proposals and
+ * the comparison with a server's clock read the wall clock, as libc has it.
  */
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/kernel.h"
 
 int64_t
 clock_now_ms(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_BOOTTIME, &ts);
+	kernel_clock_gettime(CLOCK_BOOTTIME, &ts);
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
@@ -22,7 +23,7 @@ clock_now_us(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_BOOTTIME, &ts);
+	kernel_clock_gettime(CLOCK_BOOTTIME, &ts);
 	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/kernel.h"
 #include "base/log.h"
 #include "base/loop.h"
 
@@ -30,8 +30,8 @@ watch_clock(struct loop *l)
 {
 	const struct itimerspec never = { .it_value.tv_sec = INT64_MAX };
 
-	timerfd_settime(l->clock_fd,
-	    TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
+	kernel_timerfd_settime(l->clock_fd,
+	    TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never);
 }
 
 /*
@@ -121,7 +121,7 @@ arm(struct loop *l, int64_t wake_ms)
 		its.it_value.tv_sec = wake_ms / 1000;
 		its.it_value.tv_nsec = wake_ms % 1000 * 1000000;
 	}
-	if (timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &its, NULL) == 0)
+	if (kernel_timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &its) == 0)
 		return true;
 	l->armed_ms = UNKNOWN;
 	return false;
@@ -130,7 +130,6 @@ arm(struct loop *l, int64_t wake_ms)
 void
 loop_turn(struct loop *l, int64_t wake_ms)
 {
-	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };
 	int n = l->nwatches;
 	bool armed = arm(l, wake_ms);
 	int64_t now = clock_now_ms();
@@ -152,7 +151,7 @@ loop_turn(struct loop *l, int64_t wake_ms)
 				warn("poll: %s", strerror(errno));
 			l->failed = true;
 			l->seen_ms = now;
-			nanosleep(&pause, NULL);
+			kernel_pause_ms(PAUSE_MS);
 		}
 		return;
 	}

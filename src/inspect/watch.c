@@ -18,6 +18,7 @@
 #include "base/die.h"
 #include "base/escape.h"
 #include "base/exit.h"
+#include "base/kernel.h"
 #include "base/screen.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -292,7 +293,7 @@ watch_init(struct watch *w, const struct options *opt)
 	if (signals_take(&w->signals) == -1)
 		die(EXIT_OS, "signalfd: %s", strerror(errno));
 	fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (fd == -1 || timerfd_settime(fd, 0, &second, NULL) == -1)
+	if (fd == -1 || kernel_timerfd_settime(fd, 0, &second) == -1)
 		die(EXIT_OS, "timerfd: %s", strerror(errno));
 	add_watch(w, &w->signal_watch, w->signals.fd, signals_cb);
 	add_watch(w, &w->tick_watch, fd, tick_cb);

@@ -9,11 +9,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/kernel.h"
 #include "base/number.h"
 #include "process/proc.h"
 
@@ -112,14 +112,13 @@ void
 proc_children_open(struct children *c, pid_t pid)
 {
 	char path[40];
-	struct stat st;
 
 	c->pid = pid;
 	c->fd = c->threads.fd = -1;
 	c->used = c->filled = 0;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	/* It has two links and one for each thread. */
-	if (stat(path, &st) == 0 && st.st_nlink == 3) {
+	if (kernel_links(path) == 3) {
 		snprintf(path, sizeof(path), "task/%d/children", (int)pid);
 		c->fd = proc_open(pid, path);
 	} else

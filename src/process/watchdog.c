@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/kernel.h"
 #include "base/secret.h"
 #include "process/proc.h"
 #include "process/watchdog.h"
@@ -91,7 +92,6 @@ is_command_process(const struct proc *p, void *arg)
 static void
 kill_processes(struct watchdog *w)
 {
-	const struct timespec pause = { .tv_nsec = AGAIN_MS * 1000000 };
 	const struct tree *t = w->tree;
 	struct procs_found found;
 	struct proc p;
@@ -110,7 +110,7 @@ kill_processes(struct watchdog *w)
 	for (int i = 0; i < ROUNDS; i++) {
 		if (procs_kill(is_command_process, w, &found) == 0)
 			return;
-		nanosleep(&pause, NULL);
+		kernel_pause_ms(AGAIN_MS);
 	}
 }
 
@@ -121,7 +121,7 @@ timer_set(int fd, int64_t at_ms)
 
 	its.it_value.tv_sec = at_ms / 1000;
 	its.it_value.tv_nsec = at_ms % 1000 * 1000000;
-	timerfd_settime(fd, TFD_TIMER_ABSTIME, &its, NULL);
+	kernel_timerfd_settime(fd, TFD_TIMER_ABSTIME, &its);
 }
 
 /* Reads all deadlines that were sent.  Returns false at end-of-file. */

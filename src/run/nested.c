@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/die.h"
 #include "base/exit.h"
+#include "base/kernel.h"
 #include "base/log.h"
 #include "base/number.h"
 #include "inspect/status.h"
@@ -107,14 +107,13 @@ nested_below(const struct owner *owner, bool *busy)
 static bool
 waits_for_us(const struct owner *run)
 {
-	struct timespec pause = { .tv_nsec = NESTED_CHECK_MS * 1000000L };
 	int64_t until_ms = clock_now_ms() + NESTED_BUSY_MS;
 	bool busy;
 
 	while (leads_to(run, &busy)) {
 		if (!busy || clock_now_ms() >= until_ms)
 			return true;
-		nanosleep(&pause, NULL);
+		kernel_pause_ms(NESTED_CHECK_MS);
 	}
 	return false;
 }

@@ -30,7 +30,7 @@
 /* The modules that touch the clock, descriptors or threads. */
 static int made_up_time(clockid_t, struct timespec *);
 static int made_up_poll(struct pollfd *, nfds_t, int timeout_ms);
-static int made_up_timer(int, int, const struct itimerspec *, void *);
+static int made_up_timer(int, int, const struct itimerspec *);
 static int made_up_lookup(const char *, const char *, const struct addrinfo *,
     struct addrinfo **);
 static int
@@ -39,12 +39,13 @@ static ssize_t made_up_write(int, const char *text, size_t len);
 
 #include "../../src/base/escape.c"
 
-#define clock_gettime made_up_time
+#define clock_gettime        made_up_time
+#define kernel_clock_gettime made_up_time
 #include "../../src/base/clock.c"
 #undef clock_gettime
 
-#define poll            made_up_poll
-#define timerfd_settime made_up_timer
+#define poll                   made_up_poll
+#define kernel_timerfd_settime made_up_timer
 #include "../../src/base/loop.c"
 #undef poll
 #define poll(fds, n, ms) ((fds)->events != 0)
@@ -377,9 +378,9 @@ made_up_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 }
 
 static int
-made_up_timer(int fd, int flags, const struct itimerspec *its, void *old)
+made_up_timer(int fd, int flags, const struct itimerspec *its)
 {
-	(void)fd, (void)old;
+	(void)fd;
 	if (flags & TFD_TIMER_CANCEL_ON_SET)
 		return 0;
 	world.wake_ms = its->it_value.tv_sec * INT64_C(1000) +

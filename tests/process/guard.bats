@@ -300,6 +300,59 @@ only_witnesses() {
 	ends_with 79
 }
 
+@test "under faketime(1) leases are renewed, and the guard kills in time" {
+	local expires last how redlock
+	needs faketime
+	needs_loader
+	for how in -10y '+10y x10' '2020-01-01 00:00:00'; do
+		begin faketime -f "$how" redlock-run -t 2s --node-timeout 1s \
+		    -k a -- sh -c 'echo $REDLOCK_PID
+		    exec env -u LD_PRELOAD beat "$1"' sh "$log"
+		eventually test -s "$log"
+		redlock=$(<"$out")
+		eventually guard "$redlock"
+		grep -q faketime "/proc/$redlock/maps"
+		expires=$(expiry redlock:a)
+		for _ in {1..4}; do
+			eventually lease_later_than "$expires"
+			expires=$(expiry redlock:a)
+		done
+		kill -STOP "$redlock"
+		eventually process_in_state "$redlock" T
+		expires=$(expiry redlock:a)
+		eventually gone "$(process_child "$redlock")"
+		last=$(($(<"$log") / 1000))
+		((last < expires))
+		kill -CONT "$redlock"
+		ends_with 79
+		rm "$log"
+	done
+}
+
+# process_child PID: the beat that is its child.
+process_child() {
+	pgrep -P "$1" beat
+}
+
+@test "under fakeroot(1) COMMAND's processes die with redlock-run" {
+	local i redlock
+	needs fakeroot
+	needs_loader
+	for i in {1..5}; do
+		begin fakeroot redlock-run -k "a$i" -- sh -c '
+		    setsid sleep 1000 & echo $!; sleep 1000 & echo $!
+		    echo $REDLOCK_PID; wait'
+		eventually lines 3
+		redlock=$(tail -n 1 "$out")
+		eventually guard "$redlock"
+		sleep 0.3		# the guard has seen them
+		kill -KILL "$redlock"
+		# shellcheck disable=SC2046
+		eventually all_gone $(<"$out")
+		eventually gone "$pid"
+	done
+}
+
 # nothing_marked_but_us: of all processes only redlock-run and its guard live.
 nothing_marked_but_us() {
 	local each
