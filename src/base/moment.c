@@ -14,7 +14,7 @@
 #define DATE     "0000-00-00"
 #define DAY_S    86400
 #define MINUTE_S 60
-#define ZONE     "+00:00"
+#define OFFSET   "00:00"
 
 /* What a text says of a moment, before the time zone decides. */
 struct calendar {
@@ -102,8 +102,8 @@ read_zone(const char *p, struct calendar *c)
 	c->zoned = true;
 	if (strcmp(p, "Z") == 0 || strcmp(p, " UTC") == 0)
 		return 0;
-	if ((*p != '+' && *p != '-') || !begins(p + 1, ZONE + 1) ||
-	    p[sizeof(ZONE) - 1] != '\0' || two_digits(p + 4) > 59)
+	if ((*p != '+' && *p != '-') || !begins(p + 1, OFFSET) ||
+	    p[sizeof(OFFSET)] != '\0' || two_digits(p + 4) > 59)
 		return -1;
 	minutes = two_digits(p + 1) * 60 + two_digits(p + 4);
 	c->east_s = (*p == '-' ? -minutes : minutes) * MINUTE_S;
