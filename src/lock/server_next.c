@@ -328,29 +328,34 @@ doubled_ms(const struct server *s, int64_t ms, int64_t first_ms)
 	return clock_min_ms(ms == 0 ? first_ms : 2 * ms, longest_pause_ms(s));
 }
 
+/* Returns the end of a pause, which the end of the wait cuts short. */
+static int64_t
+pause_end_ms(const struct server *s, int64_t ms)
+{
+	const struct intent *l = s->intent;
+	int64_t now = clock_now_ms();
+
+	return l->phase == PHASE_ACQUIRE && now < l->wait_end_ms ?
+	    clock_min_ms(now + ms, l->wait_end_ms) :
+	    now + ms;
+}
+
 void
 server_next_ended(struct server *s)
 {
-	int64_t now = clock_now_ms();
-
 	if (!s->conn.established)
 		return; /* see server_next_reopen() and REOPEN_MS */
-	if (now - s->link.opened_ms >= longest_pause_ms(s))
+	if (clock_now_ms() - s->link.opened_ms >= longest_pause_ms(s))
 		s->pace.pause_ms = 0;
-	s->pace.open_ms = now + s->pace.pause_ms;
+	s->pace.open_ms = pause_end_ms(s, s->pace.pause_ms);
 	s->pace.pause_ms = doubled_ms(s, s->pace.pause_ms, RETRY_MS);
 }
 
 void
 server_next_moved(struct server *s)
 {
-	const struct intent *l = s->intent;
-	int64_t now = clock_now_ms();
-
 	s->pace.moved_ms = doubled_ms(s, s->pace.moved_ms, POLL_MS);
-	s->pace.next_ms = now + clock_jitter(s->pace.moved_ms);
-	if (l->phase == PHASE_ACQUIRE && now < l->wait_end_ms)
-		s->pace.next_ms = clock_min_ms(s->pace.next_ms, l->wait_end_ms);
+	s->pace.next_ms = pause_end_ms(s, clock_jitter(s->pace.moved_ms));
 }
 
 void

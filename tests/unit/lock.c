@@ -920,6 +920,7 @@ cut_at_blpop(void)
 	begin(1, 10000, 1000);
 	world.servers[0].plan = plan;
 	CHECK(acquire_until(START + 9000) != LOCK_HELD);
+	CHECK(now() < 9050);
 	CHECK(world.servers[0].connection >= 15);
 	CHECK(world.servers[0].connection <= 30);
 	released(0);
