@@ -80,10 +80,7 @@ tries_again(struct server *s, enum request_kind kind, const struct reply *a)
 		server_key_recorded(s, false);
 	if (later) {
 		server_key_explain(s, a->text);
-		if (moving)
-			server_next_moved(s);
-		else
-			server_next_pause(s, POLL_MS);
+		server_next_later(s);
 		return true;
 	}
 	server_next_now(s); /* a push may have made it due early */

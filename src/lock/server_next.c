@@ -352,22 +352,22 @@ server_next_ended(struct server *s)
 }
 
 void
-server_next_moved(struct server *s)
+server_next_later(struct server *s)
 {
-	s->pace.moved_ms = doubled_ms(s, s->pace.moved_ms, POLL_MS);
-	s->pace.next_ms = pause_end_ms(s, clock_jitter(s->pace.moved_ms));
+	s->pace.later_ms = doubled_ms(s, s->pace.later_ms, POLL_MS);
+	s->pace.next_ms = pause_end_ms(s, clock_jitter(s->pace.later_ms));
 }
 
 void
 server_next_replied(struct server *s)
 {
-	s->pace.moved_ms = 0;
+	s->pace.later_ms = 0;
 }
 
 void
 server_next_release(struct server *s)
 {
-	s->pace.open_ms = s->pace.pause_ms = s->pace.moved_ms = 0;
+	s->pace.open_ms = s->pace.pause_ms = s->pace.later_ms = 0;
 	server_next_now(s);
 }
 

@@ -60,10 +60,11 @@ void server_next_unsent(struct server *);
 void server_next_ended(struct server *);
 
 /*
- * The lock's slot is moving between two nodes of a cluster: the request is due again
+ * The server executes nothing of it for now, because the lock's slot is moving
+ * between two nodes of a cluster, or it refuses a release: the request is due again
  * after a pause that doubles until a reply comes, and when the wait ends.
  */
-void server_next_moved(struct server *);
+void server_next_later(struct server *);
 void server_next_replied(struct server *);
 
 /* The release begins, without a pause; another attempt does. */

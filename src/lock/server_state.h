@@ -102,7 +102,7 @@ struct server_pace {
 	int64_t next_ms;  /* when the next request is due */
 	int64_t open_ms;  /* no connection is begun before */
 	int64_t pause_ms; /* before the next one, if this one ends soon */
-	int64_t moved_ms; /* the last pause for a slot that moves */
+	int64_t later_ms; /* the last pause before the same request */
 	int64_t paced_ms; /* end of their budget, PACE_MS each */
 	int64_t block_ms; /* when BLPOP must end, in the queue */
 	int64_t poll_ms;  /* interval under a holder that wakes nobody */

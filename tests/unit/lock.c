@@ -747,12 +747,12 @@ release_after_error(void)
 {
 	char why[LOCK_WHY];
 
-	begin(1, 1000, 100);
+	begin(1, 3000, 300);
 	world.servers[0].plan = "yes error+5 error+5 yes+5";
 	SAME_INT(acquire(), LOCK_HELD);
 	SAME_INT(released(700), RELEASE_DONE);
 	SAME_INT(count(0, RELEASE), 3);
-	CHECK(now() >= 15 + 2 * POLL_MS && now() <= 15 + 4 * POLL_MS);
+	CHECK(now() >= 15 + 3 * POLL_MS && now() <= 15 + 6 * POLL_MS);
 	lock_close(&world.lock);
 
 	/* The key is gone, and no release before can have deleted it. */
