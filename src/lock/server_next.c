@@ -234,7 +234,8 @@ server_next_passed_on(struct server *s, int64_t length_ms)
  * block before that.  The head of the queue asks as soon as the lease ends, or
  * at once if the vote is split.  Under a foreign holder, which wakes nobody, it
  * polls, or waits for the server's push.  The other waiters are woken.  But a
- * head that was woken may have died, so they ask when its time to answer is over.
+ * head that was woken may have died, so they ask when its time to answer is over:
+ * that is no longer than its lease, which is taken to be as long as ours.
  */
 static void
 await_turn(struct server *s)
@@ -242,8 +243,10 @@ await_turn(struct server *s)
 	const struct lock_state *v = &s->view;
 	const struct intent *l = s->intent;
 	int64_t now = clock_now_ms();
-	int64_t ends =
-	    now + (v->best_ms == PTTL_FREE ? GRANT_MS : v->best_ms) + 1;
+	int64_t ends = now +
+	    (v->best_ms == PTTL_FREE ? clock_min_ms(GRANT_MS, l->ttl_ms) :
+				       v->best_ms) +
+	    1;
 	bool wakes = v->owner.token[0] != '\0';
 	int64_t refresh_ms = grant_is_possible(s) && !s->queue.waiter_ahead ?
 	    HEAD_REFRESH_MS :

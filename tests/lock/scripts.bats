@@ -957,6 +957,29 @@ end,$one waited=4 ran=5 ended=exited status=0" ]
 	(($(redis hget "$beat" second | cut -d ' ' -f 1) < $(now_us) + 2000001))
 }
 
+@test "a free lock wakes the second in line as well, where the lease of the first is short" {
+	local how lengths second='{redlock:a}:~wake:second'
+	for how in grant ask several; do
+		for lengths in ' ttl=500' ' ttl=90000 lease=500' ' ttl=90000'; do
+			redis flushall
+			acquire me 1 1000 0 0 1
+			[[ $how != ask ]] || once_per=1 acquire first 1 1000 100 60000 1
+			[[ $how == ask ]] || acquire first 1 1000 100 60000 1 '' 77
+			limit=0 acquire second 1 1000 200 60000 1 '' 78
+			if [[ $how == several ]]; then release me '1 '; else release me '1 ' 0 1; fi
+			[ "$(redis llen '{redlock:a}:~wake:first')" = 1 ]
+			if [[ $lengths == *=500 ]]; then
+				[ "$(redis lrange "$second" 0 -1)" = 1 ]
+			else
+				[ "$(redis exists "$second")" = 0 ]
+			fi
+			# It is no turn of its own.
+			(($(redis hget "$beat" second | cut -d ' ' -f 1) > $(now_us) + 50000000))
+			[[ $(value) != *second* ]]
+		done
+	done
+}
+
 # lasts KEY FROM TO: the key expires in so many ms.
 lasts() {
 	local ms

@@ -143,6 +143,7 @@ bit fails;			/* there is no memory for a value */
 unsigned restarts : 2;		/* may restart empty as often */
 unsigned young : 2;		/* ticks for which it has no vote */
 #endif
+unsigned first : 2, second : 2; /* in line, inside a step */
 bit yes, ours, held, over, handed, keeps, takes, barred; /* inside a step */
 bit one_holder, in_turn, served, nothing_left, growing, recorded, kept;
 bit rare, agreed, newest, told;
@@ -454,7 +455,7 @@ inline done()
 	tidy(0); tidy(1); tidy(2);
 	idle = (HELD(0) || HELD(1) || HELD(2) || YOUNG -> 0 : idle);
 	yes = 0; ours = 0; held = 0; over = 0; handed = 0; keeps = 0; takes = 0;
-	barred = 0;
+	barred = 0; first = 0; second = 0;
 	c_code { sort(); };
 	one_holder = HELD(0) + HELD(1) + HELD(2) <= 1;
 	served = (idle <= BOUND);

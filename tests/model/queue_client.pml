@@ -65,8 +65,13 @@ inline stop(c)
 }
 
 /*
- * The head of the queue asks again when the lease ends, if that is earlier.
+ * When the lease ends, the head of the queue asks again, and so does the next one
+ * after a hand-over, or after a turn.
  */
+#define QUEUED		(TAKES_TURN(0) || TAKES_TURN(1) || TAKES_TURN(2))
+#define ENDS		(TAKEN -> left : TURN)
+#define SOON(c)		((!EARLIER(c) || QUEUED || !TAKEN) && ENDS < REFRESH)
+
 inline hear(c, good, no_more, elapsed, its_fence)
 {
 	if
@@ -99,7 +104,7 @@ inline hear(c, good, no_more, elapsed, its_fence)
 #else
 		C.timer =
 #endif
-		    (!EARLIER(c) && left < REFRESH -> left : REFRESH)
+		    (SOON(c) -> ENDS : REFRESH)
 	fi
 }
 

@@ -154,9 +154,20 @@ inline tell(j, hand_over)
 
 /* The first that does not have it already. */
 #define WAITS(j)	(client[j].beat > 0 && client[j].key == 0)
+#define TAKES_TURN(j)	(client[j].beat > 0 && client[j].key > 0)
 
+/* Where the lease is short the next one asks in time, if the first one is dead. */
 inline pass_on(hand_over)
 {
+	first = (WAITS(0) -> 0 : (WAITS(1) -> 1 : 2));
+#ifndef SECOND_UNWOKEN
+	second = (WAITS(1) && first < 1 -> 1 : 2);
+	if
+	:: MOST < GRANT && hand_over && !TAKEN && WAITS(second) &&
+	    second > first -> push(second, NONE, 0)
+	:: else
+	fi;
+#endif
 	if
 #ifdef LAST_COMES_FIRST
 	:: WAITS(2) -> tell(2, hand_over)

@@ -148,13 +148,20 @@ end
 -- Hands a free lock over to the first waiter, or to all readers at the head;
 -- they have to confirm it in time.  Several servers could choose different
 -- waiters, so there the waiters are only woken, and so is a waiter that takes no
--- grant or is superseded.  The next waiter is woken as well. our_fence and proposal,
--- if given, are the last holder's, and go into a grant with the wake.
+-- grant or is superseded.  If the lease of the first is so short that its turn ends
+-- before the second would ask, the second is woken as well: the first may be dead.
+-- our_fence and proposal, if given, are the last holder's, and go into a grant with
+-- the wake.
 local function pass_on(hand_over, our_fence, proposal)
+	local second = false
 	for waiter, its in waiters() do
 		local shares = its.shares and (not value or value == SHARED)
 		if not has_lock(waiter, its) then
 			local turn = shares or not value
+			if second then
+				wake(waiter)
+				return
+			end
 			if hand_over and turn and its.nonce ~= '0' and
 				(shares or its.capacity >= slot) and
 				not superseder(waiter, its) then
@@ -166,7 +173,10 @@ local function pass_on(hand_over, our_fence, proposal)
 				end
 			end
 			if not shares then
-				return
+				second = turn and within_lease(its.said, HANDOVER_MS) < HANDOVER_MS
+				if not second then
+					return
+				end
 			end
 		end
 	end
