@@ -62,8 +62,8 @@ passes(void)
 		"OOM command not allowed when used memory > 'maxmemory'.",
 		"CLUSTERDOWN The cluster is down",
 		/* Redis 6 */
-		"ERR Error running script (call to f_1): @user_script:7: "
-		"@user_script: 7: -MISCONF Redis is configured",
+		("ERR Error running script (call to f_1): @user_script:7: "
+		 "@user_script: 7: -MISCONF Redis is configured"),
 	};
 	static const char *const others[] = { "ERR unknown command",
 		"BUSYGROUP Consumer Group name already exists", "BUSY", "",
