@@ -70,7 +70,7 @@ is_command_process(const struct proc *p, void *arg)
 	const struct watchdog *w = arg;
 	const struct tree *t = w->tree;
 	struct proc up = *p;
-	bool marked = false;
+	bool made = false, token = false, top = false;
 
 	if (p->pid == getpid() || p->pid == t->self)
 		return false;
@@ -79,14 +79,17 @@ is_command_process(const struct proc *p, void *arg)
 			return true;
 		if (is_daemon(t, up.sid))
 			return false;
-		marked = marked ||
+		made = made ||
 		    (t->group != 0 && up.pgid == t->group &&
 			up.sid == t->session) ||
-		    is_made(t, up.sid) || proc_has_env(up.pid, t->env);
+		    is_made(t, up.sid);
+		top = proc_has_env(up.pid, t->env);
+		token = token || top;
+		top = top || up.sid == t->session;
 		if (up.ppid <= 1 || proc_read(up.ppid, &up) == -1)
 			break;
 	}
-	return marked;
+	return made || (token && top);
 }
 
 static void

@@ -197,6 +197,29 @@ guard_gone() {
 	done
 }
 
+@test "the guard spares a process that only inherited REDLOCK_TOKEN, as a job of at(1) does" {
+	local token
+	begin redlock-run -k a -- sh -c 'echo $REDLOCK_TOKEN; echo $$
+	    (sh -c "env -u REDLOCK_TOKEN sleep 1000; :" & echo $!)
+	    exec sleep 1000'
+	eventually lines 3
+	eventually guard "$pid"
+	token=$(head -n 1 "$out")
+	# The head of a job is a shell without the variable; it sets it.
+	"${alone[@]}" env -u REDLOCK_TOKEN sh -c '
+	    REDLOCK_TOKEN=$2 witness "$1" & wait' sh "$log" "$token" 3>&- 4>&- &
+	eventually witness_ready "$log"
+	kill -KILL "$pid"
+	ends_with 137
+	# shellcheck disable=SC2046
+	eventually all_gone $(tail -n +2 "$out")
+	eventually not pgrep -f redlock-guard -P "$pid"
+	sleep 0.5			# it has had time to do it wrong
+	[[ -z $(witness_got "$log") ]]
+	not gone "$(witness_pid "$log")"
+	kill -KILL "$(witness_pid "$log")"
+}
+
 @test "the guard spares foreign processes in a session below one that redlock-run's process had started" {
 	local guard
 	begin sh -c '(setsid -w witness "$1"; :) & exec redlock-run -k a -- sh -c "

@@ -472,7 +472,7 @@ free_at_tcp() {
 	foreign 2 two
 	status_of_a --json
 	[ "$status" -eq 69 ]
-	json_one 'd["state"] == "unknown" and d["holders"] == []'
+	json_one 'd["state"] == "unknown" and d["holders"] is None'
 	status_of_a
 	[ "$status" -eq 69 ]
 	[[ $output == *$'\n'a\ *unknown* ]]
