@@ -59,10 +59,15 @@ is_made(const struct tree *t, pid_t sid)
 /*
  * Whether p is one of COMMAND's processes; a procs_member_cb.  Once redlock-run
  * is gone, no line of parents leads to it.  So p counts if it or an ancestor
- * has COMMAND's session, group or token, unless it belongs to a daemon.  Only
- * earlier snapshots show which sessions are daemons'; a younger session counts
- * as none.  A session or group from outside our pid namespace reads as 0 and
- * proves nothing.
+ * has COMMAND's session or group, unless it belongs to a daemon.  Only earlier
+ * snapshots show which sessions are daemons'; a younger session counts as none.
+ * A session or group from outside our pid namespace reads as 0 and proves
+ * nothing.
+ *
+ * The token counts too, but others inherit it: at(1) sets it for a job of its
+ * own.  So the topmost ancestor that is younger than redlock-run needs it as
+ * well, or has to be in our session: a program that writes its title over its
+ * environment loses it.  Orphans have our parent, which has adopted us, too.
  */
 static bool
 is_command_process(const struct proc *p, void *arg)
@@ -86,7 +91,8 @@ is_command_process(const struct proc *p, void *arg)
 		top = proc_has_env(up.pid, t->env);
 		token = token || top;
 		top = top || up.sid == t->session;
-		if (up.ppid <= 1 || proc_read(up.ppid, &up) == -1)
+		if (up.ppid <= 1 || up.ppid == getppid() ||
+		    proc_read(up.ppid, &up) == -1)
 			break;
 	}
 	return made || (token && top);
