@@ -97,6 +97,8 @@ run_list_add(struct run_list *list, struct history *h)
 
 		if (l->runs_from_ms > list->from_ms)
 			list->from_ms = l->runs_from_ms;
+		if (h->with_skips && l->skips_from_ms > list->from_ms)
+			list->from_ms = l->skips_from_ms;
 		if (l->now_ms > list->now_ms)
 			list->now_ms = l->now_ms;
 		for (size_t k = 0; k < l->runs.n; k++)

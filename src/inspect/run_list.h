@@ -22,8 +22,8 @@ struct run_list {
 	size_t n;
 	size_t room;
 	size_t found; /* how many --since, --until and --failed chose */
-	int64_t
-	    from_ms;    /* the runs that began then or later are all recorded */
+	/* The runs, with --all the skips too, from then on are all recorded. */
+	int64_t from_ms;
 	int64_t now_ms; /* the latest time by a server's clock */
 };
 

@@ -362,6 +362,24 @@ past_at() {
 	[[ $stderr == *'a: runs before '*' are not all recorded; '* ]]
 }
 
+@test "--all: the skips beyond the records are not all recorded either" {
+	local i skip
+	skip=${owner/since=1/since=$(date +%s)000}
+	past a 10 90000 0
+	for i in {1..120}; do
+		echo "XADD {redlock:a}:~skips * skip \"${skip/=x/=t$i} waited=0 skipped=busy\" holder x"
+	done | redis >/dev/null
+	history a --all --since 1d --rows 200
+	[ "$(grep -c skipped <<<"$output")" -eq 100 ]
+	[[ $stderr == 'redlock-run: a: runs before '*' are not all recorded; '* ]]
+	history a --all --json
+	i=$(redis xrevrange '{redlock:a}:~skips' + - COUNT 100 | tail -n 5 | sed -n 's/^\([0-9]*\)-.*/\1/p')
+	json "__import__('datetime').datetime.fromisoformat(j['complete_since'].replace('Z', '+00:00')).timestamp() == $i / 1000"
+	# Without them the runs alone decide.
+	history a --since 2d
+	[ -z "$stderr" ]
+}
+
 @test "--history --since and --until take a duration, a local date or time, today and yesterday" {
 	local midnight before when
 	export TZ=IST-5:30
