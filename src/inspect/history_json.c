@@ -65,6 +65,7 @@ void
 history_json(FILE *out, const struct history *h, const struct run_list *list)
 {
 	struct json j = { .out = out };
+	bool known = query_status(&h->query) == 0;
 
 	members_begin(&j);
 	members_servers(&j, &h->query);
@@ -80,9 +81,8 @@ history_json(FILE *out, const struct history *h, const struct run_list *list)
 		json_run(&j, &list->row[i]);
 	json_end(&j);
 	json_number(&j, "omitted",
-	    query_status(&h->query) == 0 ? (int64_t)(list->found - list->n) :
-					   -1,
-	    0);
-	json_time(&j, "complete_since", list->from_ms > 0 ? list->from_ms : -1);
+	    known ? (int64_t)(list->found - list->n) : -1, 0);
+	json_time(&j, "complete_since",
+	    known && list->from_ms > 0 ? list->from_ms : -1);
 	json_end(&j);
 }

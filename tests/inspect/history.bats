@@ -362,6 +362,20 @@ past_at() {
 	[[ $stderr == *'a: runs before '*' are not all recorded; '* ]]
 }
 
+@test "several servers: too few of them do not tell since when all runs are recorded" {
+	servers_use 1 2 3
+	redlock -k a -- true
+	eventually newest_at end 1 2 3
+	redis_kill s2
+	history a --json --node-timeout 300ms
+	[ "$status" -eq 0 ]
+	json 'j["omitted"] == 0 and j["complete_since"]'
+	redis_kill s3
+	history a --json --node-timeout 300ms
+	[ "$status" -eq 69 ]
+	json 'len(j["runs"]) == 1 and j["omitted"] is None and j["complete_since"] is None'
+}
+
 @test "--all: the skips beyond the records are not all recorded either" {
 	local i skip
 	skip=${owner/since=1/since=$(date +%s)000}
