@@ -126,3 +126,12 @@ conffile_release(struct conffile *c)
 	c->text = NULL;
 	c->n = 0;
 }
+
+bool
+conffile_is_several(const char *urls)
+{
+	const char *first = strstr(urls, "://");
+
+	return strpbrk(urls, " \t") != NULL ||
+	    (first != NULL && strstr(first + 1, "://") != NULL);
+}

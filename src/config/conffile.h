@@ -50,4 +50,7 @@ conffile_find(const struct conffile *c, const char *name, const char **where);
 /* Frees what *c points to. */
 void conffile_release(struct conffile *c);
 
+/* Whether a line's value is more than one URL, or has a comment behind it. */
+bool conffile_is_several(const char *urls);
+
 #endif

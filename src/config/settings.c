@@ -362,9 +362,9 @@ check_lines(const struct conffile *c, settings_is_option *is_option)
 			die_usage("%s is set twice", where);
 		seen[key] = true;
 		if (key == SETTING_REDIS &&
-		    strpbrk(c->settings[i].value, " \t") != NULL)
+		    conffile_is_several(c->settings[i].value))
 			die_usage(
-			    "%s has more than one word; write each URL "
+			    "%s has more than one URL or word; write each "
 			    "in a line of its own, and a comment above it",
 			    where);
 		check_value(key,

@@ -132,10 +132,11 @@ conf_lease() {
 @test "a redis line of several words has its own error, whoever may read the file" {
 	local line
 	for line in "redis redis://a redis://b" "redis redis://a:6379 # the first" \
-	    "redis redis://u:s3cret@a redis://b"; do
+	    "redis redis://u:s3cret@a redis://b" \
+	    "redis redis://a,redis://b"; do
 		conf "$line"
 		chmod 644 conf
-		conf_wrong "$PWD/conf:1: redis has more than one word; write each URL in a line of its own, and a comment above it"
+		conf_wrong "$PWD/conf:1: redis has more than one URL or word; write each in a line of its own, and a comment above it"
 	done
 }
 
