@@ -95,6 +95,7 @@ read_time(const char *p, struct calendar *c)
 static int
 read_zone(const char *p, struct calendar *c)
 {
+	const char *rest;
 	int minutes;
 
 	if (*p == '\0')
@@ -102,10 +103,13 @@ read_zone(const char *p, struct calendar *c)
 	c->zoned = true;
 	if (strcmp(p, "Z") == 0 || strcmp(p, " UTC") == 0)
 		return 0;
-	if ((*p != '+' && *p != '-') || !begins(p + 1, OFFSET) ||
-	    p[sizeof(OFFSET)] != '\0' || two_digits(p + 4) > 59)
+	if (*p != '+' && *p != '-')
 		return -1;
-	minutes = two_digits(p + 1) * 60 + two_digits(p + 4);
+	rest = p + (begins(p + 1, OFFSET) ? 4 : 3);
+	if (!begins(p + 1, "00") || !begins(rest, "00") || rest[2] != '\0' ||
+	    two_digits(rest) > 59)
+		return -1;
+	minutes = two_digits(p + 1) * 60 + two_digits(rest);
 	c->east_s = (*p == '-' ? -minutes : minutes) * MINUTE_S;
 	return 0;
 }

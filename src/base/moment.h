@@ -22,9 +22,9 @@ struct moment {
  * Reads "2d", "-2d" or "2d ago"; "2026-11-01", "2026-11-01 02:00", "02:00" (of
  * today), each time with or without seconds and their fraction, and "T" in place
  * of the blank; "today", "yesterday" and "tomorrow" (their midnight), in local
- * time; a date with a time in "Z", " UTC" or "+01:00"; "@1793494800" (seconds
- * since 1970) and "now".  now_ms is the time since 1970.  Returns 0, or -1 with
- * errno ERANGE for a duration that is too long, EDOM for a bare number of eight
+ * time; a date with a time in "Z", " UTC", "+01:00" or "+0100"; "@1793494800"
+ * (seconds since 1970) and "now".  now_ms is the time since 1970.  Returns 0, or
+ * -1 with errno ERANGE for a duration that is too long, EDOM for a bare number of eight
  * digits or more, and EINVAL for anything else; *m is then untouched.
  */
 int moment_parse(const char *text, int64_t now_ms, enum moment_side,
