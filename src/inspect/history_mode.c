@@ -56,8 +56,9 @@ report_rest(const struct options *opt, const struct run_list *list)
 	if (!opt->failed && !since && opt->until.kind == MOMENT_NONE)
 		return;
 	if (list->found > list->n)
-		notice("%zu earlier runs are not shown; --rows %zu shows all",
-		    list->found - list->n, list->found);
+		notice("%zu earlier run%s not shown; --rows %zu shows all",
+		    list->found - list->n,
+		    list->found - list->n == 1 ? "" : "s", list->found);
 	if (list->from_ms > asked_ms && (since || trimmed))
 		notice("%s%sruns before %s are not all recorded; a lock keeps "
 		       "its last 100 runs, for 30 days",

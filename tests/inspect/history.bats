@@ -334,7 +334,7 @@ past_at() {
 	history --failed
 	[ "$status" -eq 0 ]
 	[ "$(wc -l <<<"$output")" -eq 51 ]
-	[ "$stderr" = 'redlock-run: 60 earlier runs are not shown; --rows 110 shows all' ]
+	[ "$stderr" = 'redlock-run: 60 earlier runs not shown; --rows 110 shows all' ]
 	history --failed -q
 	[ -z "$stderr" ]
 	history
