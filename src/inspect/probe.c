@@ -260,9 +260,9 @@ right_replied(struct query_server *s, size_t i, const struct reply *a)
  * which a run takes its lock.
  */
 static int
-send_renew(struct query_server *s, size_t i, const char *name)
+send_renew(struct query_server *s, size_t i)
 {
-	char key[LOCK_KEY], aux[LOCK_KEY];
+	char name[64], key[LOCK_KEY], aux[LOCK_KEY];
 	const char *const argv[] = { [ARG_KEY] = key,
 		[ARG_AUX] = aux,
 		[ARG_ID] = "~check ",
@@ -275,22 +275,22 @@ send_renew(struct query_server *s, size_t i, const char *name)
 		[ARG_OWN + RENEW_START] = "",
 		[ARG_OWN + RENEW_ARGS] = "renew" };
 
+	nobodys_name(name);
 	key_names(key, aux, s->query->opt->settings.prefix, name);
 	return conn_eval(&s->conn, (int)i, &script_lock, ARG_ID,
 	    sizeof(argv) / sizeof(argv[0]), argv);
 }
 
-/* A server or proxy may let scripts do less than the commands are let. */
 static int
-send_script(struct query_server *s, size_t i)
+send_status(struct query_server *s, size_t i)
 {
 	char name[64];
 
 	nobodys_name(name);
-	return i == 0 ? send_renew(s, i, name) :
-			query_read(s, i, &script_status, name, 1, NULL);
+	return query_read(s, i, &script_status, name, 1, NULL);
 }
 
+/* A server or proxy may let scripts do less than the commands are let. */
 static bool
 script_replied(struct query_server *s, size_t i, const struct reply *a)
 {
@@ -333,7 +333,10 @@ probe_servers(struct probe *probes, struct query *q)
 	query_send(q, 1, send_time, time_replied);
 	query_send(q, 2 * count_rights(RIGHTS_ALL & ~RIGHTS_PUSH), send_right,
 	    right_replied);
-	query_send(q, 2, send_script, script_replied);
+	q->sends_text = true;
+	query_send(q, 1, send_renew, script_replied);
+	query_send(q, 1, send_status, script_replied);
+	q->sends_text = false;
 	for (int i = 0; i < q->nservers; i++) {
 		const struct query_server *s = &q->servers[i];
 		struct probe *p = &probes[i];

@@ -50,12 +50,17 @@ query_server_malformed(struct query_server *s)
 	return false;
 }
 
-/* Several addresses share the time. */
+/*
+ * Several addresses share the time.  The text of a script takes more than one
+ * round trip to a distant server.
+ */
 static void
 begin_time(struct query_server *s, int untried)
 {
+	int64_t ms = s->query->opt->settings.node_timeout_ms / untried;
+
 	s->end_ms =
-	    clock_now_ms() + s->query->opt->settings.node_timeout_ms / untried;
+	    clock_now_ms() + (s->repeats || s->query->sends_text ? 2 : 1) * ms;
 }
 
 /*
@@ -71,6 +76,7 @@ wants_text(struct query_server *s, const struct reply *a)
 	s->stale = s->sent - s->replied - 1;
 	s->sent = s->replied;
 	s->repeats = true;
+	begin_time(s, 1);
 	return true;
 }
 

@@ -80,6 +80,7 @@ struct query {
 	size_t next; /* the first that query_next() has not begun */
 	void *arg;   /* the caller's, for its callbacks */
 	bool stop; /* query_send() returns at its next turn; set by callbacks */
+	bool sends_text; /* its request may have the text of a script */
 
 	int64_t scan_end_ms; /* the end of each SCAN, at the latest */
 	size_t requests;     /* of this round */
