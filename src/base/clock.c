@@ -9,21 +9,30 @@
 #include "base/clock.h"
 #include "base/kernel.h"
 
-int64_t
-clock_now_ms(void)
+/* A filter of system calls may not know this one, which libc does not make. */
+static struct timespec
+now(void)
 {
 	struct timespec ts;
 
-	kernel_clock_gettime(CLOCK_BOOTTIME, &ts);
+	if (kernel_clock_gettime(CLOCK_BOOTTIME, &ts) == -1)
+		clock_gettime(CLOCK_BOOTTIME, &ts);
+	return ts;
+}
+
+int64_t
+clock_now_ms(void)
+{
+	struct timespec ts = now();
+
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 int64_t
 clock_now_us(void)
 {
-	struct timespec ts;
+	struct timespec ts = now();
 
-	kernel_clock_gettime(CLOCK_BOOTTIME, &ts);
 	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
