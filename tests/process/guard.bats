@@ -327,6 +327,7 @@ only_witnesses() {
 	local expires last how redlock
 	needs faketime
 	needs_loader
+	needs_no_sanitizer
 	for how in -10y '+10y x10' '2020-01-01 00:00:00'; do
 		begin faketime -f "$how" redlock-run -t 2s --node-timeout 1s \
 		    -k a -- sh -c 'echo $REDLOCK_PID
@@ -361,6 +362,7 @@ process_child() {
 	local i redlock
 	needs fakeroot
 	needs_loader
+	needs_no_sanitizer
 	for i in {1..5}; do
 		begin fakeroot redlock-run -k "a$i" -- sh -c '
 		    setsid sleep 1000 & echo $!; sleep 1000 & echo $!

@@ -710,6 +710,7 @@ runs_on() {
 @test "a process that SIGKILL does not end is named after 5 s" {
 	local sleeping
 	strace -o /dev/null true 2>/dev/null || skip "needs ptrace"
+	export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0	# needs ptrace
 	begin strace -qq -o /dev/null -e trace=kill -e inject=kill:retval=0 \
 	    redlock-run --max-run 0.2 --kill-after 0.1 -k a -- \
 	    sh -c 'echo $$; exec sleep 1000'
