@@ -295,7 +295,7 @@ query_init(struct query *q, const struct options *opt)
 	q->quorum = quorum_of(opt->servers.n);
 	if (loop_init(&q->loop) == -1)
 		die(EXIT_OS, "timerfd: %s", strerror(errno));
-	resolver_init(&q->resolver, &q->loop);
+	resolver_init(&q->resolver, &q->loop, opt->settings.node_timeout_ms);
 	q->servers = xcalloc((size_t)opt->servers.n, sizeof(*q->servers));
 	q->end = q->servers + q->nservers;
 	for (int i = 0; i < opt->servers.n; i++) {

@@ -29,11 +29,12 @@ struct resolver_user {
 	void *arg;
 };
 
-struct lookup; /* shared with its thread */
+struct lookup; /* shared with its threads */
 
 struct resolver {
 	struct loop *loop;
-	struct lookup *lookups; /* under way */
+	int64_t patience_ms;    /* then IPv4 alone is looked up as well */
+	struct lookup *lookups; /* under way, or threads of theirs still run */
 	int nlookups;
 	struct resolver_user *users;
 };
@@ -42,16 +43,18 @@ struct resolver {
 bool resolve_is_address(const char *host);
 
 /*
- * resolver_init() fills memory that the caller owns. resolver_release() drops
- * the lookups under way; their threads end by themselves.
+ * resolver_init() fills memory that the caller owns; a lookup that has taken a
+ * quarter of the node timeout continues for IPv4 alone as well.
+ * resolver_release() drops the lookups; their threads end by themselves.
  */
-void resolver_init(struct resolver *, struct loop *);
+void resolver_init(struct resolver *, struct loop *, int64_t node_timeout_ms);
 void resolver_release(struct resolver *);
 
 /*
  * From resolver_add() to resolver_remove(), loop_turn() calls the user's
- * done_cb for each name that was looked up, whoever began that.  The user stays
- * in place; removing twice does nothing.
+ * done_cb for each name that was looked up, whoever began that; for one whose
+ * addresses of IPv4 came first, again with those of both families.  The user
+ * stays in place; removing twice does nothing.
  */
 void resolver_add(struct resolver *, struct resolver_user *);
 void resolver_remove(struct resolver *, struct resolver_user *);

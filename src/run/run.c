@@ -69,7 +69,8 @@ init(struct run *run, const struct options *opt, const struct signals *signals)
 	if (loop_init(&run->loop) == -1)
 		die(EXIT_OS, "%s: not run: timerfd: %s", opt->names.joined,
 		    strerror(errno));
-	resolver_init(&run->resolver, &run->loop);
+	resolver_init(&run->resolver, &run->loop,
+	    opt->settings.node_timeout_ms);
 	init_locks(run);
 	waiting_init(&run->waiting, opt);
 	if (signals_take(&run->signals) == -1)

@@ -199,7 +199,7 @@ run(const struct options *opt)
 	if (loop_init(&loop) == -1 ||
 	    locks_init(&locks, &loop, opt->names.n) == -1)
 		abort();
-	resolver_init(&resolver, &loop);
+	resolver_init(&resolver, &loop, 1000);
 	for (int i = 0; i < opt->names.n; i++) {
 		struct lock *l = &locks.lock[i];
 

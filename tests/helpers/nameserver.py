@@ -1,16 +1,17 @@
 #!/usr/bin/python3
 """nameserver.py ADDRESS FILE LOG: a DNS server on ADDRESS.
 
-A line of FILE, which is read for each query, is "NAME ANSWER".  ANSWER is an
-IPv4 address, "servfail" or "silent".  A NAME without a line does not exist.  Each
-query adds its name and type to LOG.
+A line of FILE, which is read for each query, is "NAME ANSWER [AAAA]".  ANSWER is
+an IPv4 address or one of "servfail", "refused", "unknown" and "silent"; AAAA is one
+of these words, the answer to queries of that type.  A NAME without a line does not
+exist.  Each query adds its name and type to LOG.
 """
 import socket
 import struct
 import sys
 
-SERVFAIL, NXDOMAIN = 2, 3
-A = 1
+CODES = {"servfail": 2, "unknown": 3, "refused": 5}
+A, AAAA = 1, 28
 
 
 def question(packet):
@@ -22,11 +23,11 @@ def question(packet):
     return ".".join(labels), struct.unpack(">H", packet[at + 1:at + 3])[0], at + 5
 
 
-def answer_of(name):
+def answer_of(name, kind):
     with open(sys.argv[2], encoding="ascii") as lines:
         for words in map(str.split, lines):
             if words[:1] == [name]:
-                return words[1]
+                return words[-1 if kind == AAAA else 1]
     return "unknown"
 
 
@@ -46,14 +47,12 @@ def main():
     while True:
         packet, client = server.recvfrom(512)
         name, kind, end = question(packet)
-        answer = answer_of(name)
+        answer = answer_of(name, kind)
         log.write(f"{name} {kind}\n")
         if answer == "silent":
             continue
-        if answer == "servfail":
-            packet = reply(packet, SERVFAIL, end)
-        elif answer == "unknown":
-            packet = reply(packet, NXDOMAIN, end)
+        if answer in CODES:
+            packet = reply(packet, CODES[answer], end)
         else:
             packet = reply(packet, 0, end, answer if kind == A else None)
         server.sendto(packet, client)

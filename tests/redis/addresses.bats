@@ -129,6 +129,11 @@ queried() {
 	[ "$(grep -cx "$1 1" queries)" -eq "${2:-1}" ]
 }
 
+# queried_often NAME N: so often, at least.
+queried_often() {
+	[ "$(grep -cx "$1 1" queries)" -ge "$2" ]
+}
+
 # threads N: the process has so many.
 threads() {
 	[ "$(find "/proc/$bg_pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -eq "$1" ]
@@ -223,6 +228,35 @@ threads() {
 	[ ! -e started ]
 }
 
+@test "a name with an IPv4 address works if the query for IPv6 fails or gets no answer" {
+	local how
+
+	name_server timeout:30 attempts:5
+	for how in servfail refused unknown silent; do
+		echo "four.example 127.0.0.1 $how" >zone
+		redis_use "redis://four.example:$(redis_port one)"
+		run -0 --separate-stderr redlock -k a --node-timeout 8s -t 80s \
+		    -- true
+		silent
+	done
+}
+
+@test "a query for IPv6 that gets no answer holds up one thread, however often the name is looked up" {
+	name_server timeout:30 attempts:5
+	echo 'four.example 127.0.0.1 silent' >zone
+	redis_use "redis://four.example:$(redis_port one)"
+	overseen_holds -v -t 6s --kill-after 100ms --node-timeout 2s
+	for _ in 1 2; do
+		watch_begun one
+		overseen_renewed	# the name was looked up more than a second ago
+		redis_at one client kill type normal
+		overseen_renewed
+	done
+	eventually queried_often four.example 4
+	eventually threads 2
+	overseen_ends 0
+}
+
 @test "a name that resolves only while COMMAND runs counts from then on" {
 	our_names
 	name one.example 127.0.0.1
@@ -294,8 +328,8 @@ threads() {
 	run -69 --separate-stderr redlock -k a -- touch started
 	says 'a: not run: redis://slow.example:6379: no answer within 300ms from the resolver about slow.example; redis://slow2.example:6379: '
 	[ ! -e started ]
-	queried slow.example
-	queried slow2.example
+	eventually queried slow.example 2
+	eventually queried slow2.example 2
 	for mode in '--status -k a' '--history -k a' '--break -k a' --check; do
 		# shellcheck disable=SC2086
 		run -69 --separate-stderr timeout -s KILL 30 "$REDLOCK_RUN" $mode
@@ -311,9 +345,10 @@ threads() {
 	    redis+cluster://slow.example:3,slow2.example
 	redlock_bg -k a -k b -k c -w inf --node-timeout 100ms -- true
 	eventually grep -q 'waiting for the servers' "$bg_err"
-	queried slow.example
-	queried slow2.example
-	threads 3
+	# the joint question, and that for IPv4 alone
+	eventually queried slow.example 2
+	eventually queried slow2.example 2
+	threads 5
 	kill -TERM "$bg_pid"
 	redlock_ended 143
 }
@@ -429,11 +464,11 @@ fails_over() {
 	watch_begun one
 	overseen_renewed	# the name was looked up more than a second ago
 	redis_at one client kill type normal
-	eventually threads 2
+	eventually threads 3
 	overseen_renewed
 	redis_at one client kill type normal
 	overseen_renewed
-	threads 2
+	threads 3
 	overseen_ends 0
 	not redis_has one redlock:a
 }
@@ -449,7 +484,7 @@ fails_over() {
 	watch_begun one
 	overseen_renewed
 	redis_at one client kill type normal
-	eventually threads 2
+	eventually threads 3
 	start=$(now_us)
 	kill -TERM "$bg_pid"
 	redlock_ended 143
@@ -482,13 +517,14 @@ resolver_asked() {
 	[ "$(wc -l <asked)" -ge "$1" ]
 }
 
-@test "a resolver that hangs gets one query for the host of a redirect" {
+@test "a resolver that hangs gets two queries for the host of a redirect" {
 	deaf_resolver
 	sends_on slow.example
 	redis_use "redis+cluster://127.0.0.1:$(cat port)"
 	redlock_bg -k a -w inf --node-timeout 100ms -- touch started
 	eventually resolver_asked 8
-	[ "$(find "/proc/$bg_pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -le 2 ]
+	[ "$(find "/proc/$bg_pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -le 3 ]
+	queried slow.example 2
 	kill -TERM "$bg_pid"
 	redlock_ended 143
 	run -69 --separate-stderr redlock -k a --node-timeout 2s -- touch started

@@ -87,6 +87,17 @@ listens() {
 	free
 }
 
+@test "the static file finds a name with an IPv4 address if the query for IPv6 fails" {
+	local how
+	has_name four.test
+	for how in servfail refused unknown silent; do
+		echo "four.test 127.0.0.1 $how" >zone
+		run -0 in_root /redlock-run -r "redis://four.test:$redis_port" \
+		    -k a --node-timeout 8s -t 80s -- /redlock-run --version
+	done
+	free
+}
+
 @test "the static file has TLS where there is nothing but /proc, resolv.conf and a CA file" {
 	[[ -z $(no_tls) ]] || skip "$(no_tls)"
 	has_name localhost

@@ -163,7 +163,7 @@ begin(const char *url)
 {
 	static struct resolver resolver;
 
-	resolver_init(&resolver, NULL);
+	resolver_init(&resolver, NULL, 1000);
 	busy[0] = '\0';
 	begun = 0;
 	if (address_parse(&address, url) != NULL)
