@@ -656,7 +656,7 @@ flood_of_pushes(void)
 	for (int i = 0; i < 64; i++)
 		strcat(said, INVALIDATE "*1\r\n$1\r\nk\r\n");
 	/* A reply between them makes all the difference. */
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < PENDING_MAX; i++) {
 		server_says(said);
 		request(1, "a");
 		turns(1);
