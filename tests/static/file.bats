@@ -73,6 +73,36 @@ listens() {
 	run ! grep -E 'INTERP|NEEDED' elf
 }
 
+# may_write_relro PID: succeeds if PID, a run of the static file, may still write to
+# a page that RELRO names.
+may_write_relro() {
+	local base range mode at size page from to
+	page=$(getconf PAGESIZE)
+	read -r at size < <(readelf -lW "$REDLOCK_RUN" |
+		awk '$1 == "GNU_RELRO" { print $3, $6 }')
+	base=0x$(grep -m 1 -F " $(readlink "/proc/$1/exe")" "/proc/$1/maps" |
+		cut -d - -f 1)
+	from=$(((base + at) / page * page))
+	to=$(((base + at + size) / page * page))
+	((to > from)) || return 2
+	while read -r range mode _; do
+		[[ $mode != ?w* ]] || ((0x${range%-*} >= to)) ||
+			((0x${range#*-} <= from)) || return 0
+	done <"/proc/$1/maps"
+	return 1
+}
+
+@test "the tables of the static file are read-only once it has started (RELRO)" {
+	"$REDLOCK_RUN" -r "redis://127.0.0.1:$redis_port" -k a -- sleep 60 \
+	    3>&- 4>&- &
+	helper_pid=$!
+	eventually held
+	run -1 may_write_relro "$helper_pid"
+	kill "$helper_pid"
+	wait "$helper_pid" || true
+	helper_pid=''
+}
+
 @test "the static file has at most 530 kB, and with TLS 3.7 MB" {
 	local limit=530000
 	! "$REDLOCK_RUN" --version | grep -qx 'TLS: yes' || limit=3700000
