@@ -195,6 +195,9 @@ deps:
 ONE = $B/static
 TLS = yes
 ONE_TLS = $(filter-out no,$(TLS))
+ONE_PACKAGES = musl hiredis util-linux $(if $(ONE_TLS),openssl)
+# As PACKAGE=VERSION,...; -V prints them, and a new version rebuilds everything.
+ONE_SOURCES = $(shell .static/build --recorded $(ONE_PACKAGES))
 ONE_CFLAGS = -O2 -ffunction-sections -fdata-sections \
 	-fno-asynchronous-unwind-tables
 static: LIBRARIES =
@@ -202,16 +205,17 @@ static: | $(filter deps,$(MAKECMDGOALS))
 	$(call find_missing,$(STATIC_TOOLS)); \
 	echo "The static file cannot be built without$$missing (their names in" \
 		"Debian); 'make deps static' installs what is missing." >&2; exit 1
-	$(call say,make)GCC='$(GCC)' .static/build $(ONE)/lib \
-		musl hiredis util-linux $(if $(ONE_TLS),openssl)
+	$(call say,make)GCC='$(GCC)' .static/build $(ONE)/lib $(ONE_PACKAGES)
 	@GCC='$(GCC)' MUSL=$(ONE)/lib PKG_CONFIG_LIBDIR=$(ONE)/lib \
 		$(MAKE) --no-print-directory B=$(ONE) \
-		PROGRAM=$(ONE)/redlock-run STATIC= CPPFLAGS= \
+		PROGRAM=$(ONE)/redlock-run STATIC= \
+		CPPFLAGS='-DSOURCES=\"$(ONE_SOURCES)\"' \
 		$(if $(ONE_TLS),INSIDE=redis/tls.c PKGS='hiredis uuid openssl') \
 		CC=.static/musl-cc CFLAGS='$(ONE_CFLAGS)' \
 		LDFLAGS='-s -Wl,--gc-sections' $(ONE)/redlock-run
+	@echo "$(ONE)/redlock-run is made of Debian's $(ONE_SOURCES)."
 
-# Lists the versions of these sources that Debian has today.
+# Records the newest versions of these sources that Debian has, and their sums.
 static-sums:
 	@.static/build --sums
 

@@ -39,22 +39,36 @@ is_given(const struct given *g, const char *name)
 	return false;
 }
 
+/* Prints whether rediss:// works, and by which OpenSSL, or why not. */
+static void
+print_tls(void)
+{
+	char why[TLS_WHY], text[4 * TLS_WHY];
+	const char *version = tls_version(why);
+
+	if (version != NULL) {
+		printf("TLS: yes\n%s\n", version);
+		return;
+	}
+	escape_text(text, sizeof(text), why, strlen(why));
+	printf("TLS: no: %s\n", text);
+}
+
 /*
- * Prints versions for bug reports, and whether rediss:// works and servers can
- * push the loss of a lock.
+ * Prints versions for bug reports, and to compare with security updates; and
+ * whether servers can push the loss of a lock.
  */
 static void
 print_version(void)
 {
-	char why[TLS_WHY], text[4 * TLS_WHY];
-	bool tls = tls_available(why), pushes = link_reads_pushes();
-
-	escape_text(text, sizeof(text), why, strlen(why));
-	printf("redlock-run " VERSION "\nlocks: " OWNER_FORMAT
-	       "\nhiredis %s\nTLS: %s%s\nPushes: %s\n"
-	       "Redis: 6.0 or later\n",
-	    link_hiredis_version(), tls ? "yes" : "no: ", tls ? "" : text,
-	    pushes ? "yes" : "no: they need hiredis 1.0 or later");
+	printf("redlock-run " VERSION "\nlocks: " OWNER_FORMAT "\nhiredis %s\n",
+	    link_hiredis_version());
+	print_tls();
+	printf("Pushes: %s\nRedis: 6.0 or later\n",
+	    link_reads_pushes() ? "yes" : "no: they need hiredis 1.0 or later");
+#ifdef SOURCES
+	printf("Sources: Debian's " SOURCES "\n");
+#endif
 }
 
 /*

@@ -420,6 +420,12 @@ tls_begin(struct tls *tls, const char *host, char why[TLS_WHY])
 	return ssl;
 }
 
+static const char *
+tls_openssl(void)
+{
+	return OpenSSL_version(OPENSSL_VERSION);
+}
+
 const struct tls_module redlock_tls = { .open = tls_open,
 	.start = tls_begin,
 	.end = SSL_free,
@@ -428,4 +434,5 @@ const struct tls_module redlock_tls = { .open = tls_open,
 	.read = tls_read,
 	.write = tls_write,
 	.take = tls_take,
-	.trouble = tls_trouble };
+	.trouble = tls_trouble,
+	.version = tls_openssl };

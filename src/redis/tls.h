@@ -73,6 +73,9 @@ struct tls_module {
 	 * Whether TLS ended the connection, and why: the first error counts.
 	 */
 	enum tls_trouble (*trouble)(struct ssl_st *, char why[TLS_WHY]);
+
+	/* Returns the name, version and date of OpenSSL. */
+	const char *(*version)(void);
 };
 
 /*
@@ -81,8 +84,8 @@ struct tls_module {
  */
 int tls_load(const struct tls_files *, char why[TLS_WHY]);
 
-/* Whether this program has TLS; if not, why has the reason. */
-bool tls_available(char why[TLS_WHY]);
+/* Loads the module.  Returns OpenSSL's version, or NULL with why. */
+const char *tls_version(char why[TLS_WHY]);
 
 /* Return the loaded module; and its start(), with what connections share. */
 const struct tls_module *tls_module(void);

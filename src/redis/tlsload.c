@@ -110,14 +110,6 @@ find_own_module(char real[PATH_MAX], char why[TLS_WHY])
 	return find_module(program, st.st_uid, real, why);
 }
 
-bool
-tls_available(char why[TLS_WHY])
-{
-	char real[PATH_MAX];
-
-	return &redlock_tls != NULL || find_own_module(real, why);
-}
-
 /* Returns the module, or NULL with why. */
 static const struct tls_module *
 load(char why[TLS_WHY])
@@ -135,6 +127,14 @@ load(char why[TLS_WHY])
 	if (loaded == NULL)
 		snprintf(why, TLS_WHY, "TLS cannot be used: %s", dlerror());
 	return loaded;
+}
+
+const char *
+tls_version(char why[TLS_WHY])
+{
+	const struct tls_module *m = load(why);
+
+	return m == NULL ? NULL : m->version();
 }
 
 int

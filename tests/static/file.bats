@@ -103,6 +103,17 @@ may_write_relro() {
 	helper_pid=''
 }
 
+@test "--version has the sources of the static file in their recorded versions" {
+	local package version
+	run -0 "$REDLOCK_RUN" --version
+	for package in musl hiredis util-linux openssl; do
+		[[ $package != openssl || -z $(no_tls) ]] || continue
+		version=$(sed -n "s/^# $package=//p" "$top/.static/sums")
+		grep -qE "^Sources: Debian's (.*,)?$package=${version//+/\\+}(,|$)" \
+		    <<<"$output"
+	done
+}
+
 @test "the static file has at most 530 kB, and with TLS 3.7 MB" {
 	local limit=530000
 	! "$REDLOCK_RUN" --version | grep -qx 'TLS: yes' || limit=3700000
