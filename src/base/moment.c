@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -265,6 +266,15 @@ is_rule(const char *zone)
 	    strspn(zone + len, "+-0123456789") > 0;
 }
 
+static bool
+is_zone_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	    access(path, R_OK) == 0;
+}
+
 const char *
 moment_unknown_zone(void)
 {
@@ -278,11 +288,11 @@ moment_unknown_zone(void)
 	if (zone == NULL || *zone == '\0' || is_rule(zone))
 		return NULL;
 	if (*zone == '/')
-		return access(zone, R_OK) == 0 ? NULL : zone;
+		return is_zone_file(zone) ? NULL : zone;
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s",
 		    dir != NULL && i == 0 ? dir : dirs[i], zone);
-		if (access(path, R_OK) == 0)
+		if (is_zone_file(path))
 			return NULL;
 	}
 	return zone;

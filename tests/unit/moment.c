@@ -186,6 +186,7 @@ unknown_zones(void)
 	zone_is(":Nowhere/Utopia", "Nowhere/Utopia");
 	zone_is("Utopia", "Utopia");
 	zone_is("/nonexistent/zone", "/nonexistent/zone");
+	zone_is("/usr", "/usr"); /* as "Europe", a directory */
 	zone_is("", NULL);
 	zone_is("UTC", NULL);
 	zone_is("UTC0", NULL);
