@@ -297,7 +297,7 @@ fill_sentinels(struct servers *servers, const struct settings *s,
 		a->sentinel_password = src.single;
 }
 
-/* Whether there is a word for users who may not read the file, as this one. */
+/* Whether this user may not read the file, but a single password is set. */
 static bool
 is_for_others(struct setting file, struct setting word)
 {

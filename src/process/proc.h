@@ -121,7 +121,7 @@ void procs_find(procs_member_cb *, void *arg, struct procs_found *);
 /*
  * Sends SIGSTOP to the members among pid's descendants, parents first, as far as
  * the kernel lists children.  Takes a hundredth of the time of a walk over all
- * processes, but leaves out what is below a process that is no member.
+ * processes, but skips the descendants of a process that is no member.
  */
 void
 procs_stop_below(pid_t pid, procs_member_cb *, void *arg, struct procs_found *);

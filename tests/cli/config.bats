@@ -129,7 +129,7 @@ conf_lease() {
 	REDLOCK_REDIS=$there conf_wrong "$PWD/conf:2: redis: '$here' is named twice"
 }
 
-@test "a redis line of several words has its own error, whoever may read the file" {
+@test "a redis line of several words has its own error, also in a file that others may read" {
 	local line
 	for line in "redis redis://a redis://b" "redis redis://a:6379 # the first" \
 	    "redis redis://u:s3cret@a redis://b" \
@@ -457,7 +457,7 @@ feed() {
 		    ./program -k a --password-file secrets/pw -- true
 		says "--password-file: 'secrets/pw' $ways"
 	done
-	# Who can change the mode is told to.
+	# The message for a user who can change the mode asks for that.
 	conf_wrong "'secrets/pw' is readable by others; chmod 600 it" \
 	    --password-file secrets/pw
 	chmod 440 secrets/pw
